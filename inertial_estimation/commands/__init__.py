@@ -1,0 +1,1 @@
+"""One thin argparse main per tool of the `inertial-estimation` console script."""

@@ -1,0 +1,59 @@
+"""Exceptions of the package; all derive from `InertialEstimationError`."""
+
+from collections.abc import Iterable
+
+__all__ = [
+    "ConfigurationError",
+    "InconsistentInertiaError",
+    "InertialEstimationError",
+    "MeasurementError",
+    "MissingDependencyError",
+    "ModelError",
+    "RecordingError",
+    "listing",
+]
+
+
+class InertialEstimationError(Exception):
+    """Base of every exception this package raises on purpose."""
+
+
+class ConfigurationError(InertialEstimationError):
+    """A parameter is unknown, of the wrong type, or out of its bounds."""
+
+
+class ModelError(InertialEstimationError):
+    """The robot description cannot be used, or lacks a named joint, link or frame."""
+
+
+class MeasurementError(InertialEstimationError):
+    """A measurement does not fit the model (names, shape, missing field)."""
+
+
+class RecordingError(InertialEstimationError):
+    """A recording is missing, empty, truncated, or lacks a topic of the expected type."""
+
+
+class InconsistentInertiaError(InertialEstimationError):
+    """Inertial parameters that no distribution of positive mass can have."""
+
+
+class MissingDependencyError(InertialEstimationError):
+    """An optional dependency is needed for what was asked and is not installed."""
+
+
+def listing(names: Iterable[str], *, limit: int = 60) -> str:
+    """Render the names that exist, for the end of an error message.
+
+    Args:
+        names: Names in the order they should be read.
+        limit: How many to print before the rest is only counted.
+
+    Returns:
+        Comma-separated names, or ``(none)``.
+    """
+    known = list(names)
+    if not known:
+        return "(none)"
+    shown = ", ".join(known[:limit])
+    return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"

@@ -1,0 +1,1 @@
+"""Online, causal estimators and the pipelines that feed them aligned measurements."""

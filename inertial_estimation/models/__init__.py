@@ -1,0 +1,1 @@
+"""The robot: kinematics, dynamics measurement, contacts, inertial sensors, friction."""

@@ -1,0 +1,252 @@
+"""The one door to Pinocchio: a URDF becomes joints, frames and bodies that can be asked for by name."""
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import MeasurementError, ModelError, listing
+from inertial_estimation.signals import Array, JointReading, JointSample
+
+__all__ = ["JointMap", "LinkBody", "RobotModel"]
+
+BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
+
+
+@dataclass(frozen=True)
+class LinkBody:
+    """The rigid body a link belongs to, with everything fixed to it.
+
+    Attributes:
+        link: Name of the link.
+        joint_id: Pinocchio joint that carries the body (0: the world, of a fixed base).
+        T_JL: Pose of the link frame in the joint frame.
+        nominal_J: Inertia of the whole body about the joint frame, in its axes, from the URDF.
+    """
+
+    link: str
+    joint_id: int
+    T_JL: pin.SE3
+    nominal_J: pin.Inertia
+
+
+class RobotModel:
+    """A robot's kinematics and dynamics from its URDF, base floating or fixed.
+
+    The configuration keeps the base at the origin of the world: everything here that depends on the
+    base pose is expressed in the base. Pinocchio merges links that are fixed to one another, so "the
+    body of link L" is L with all that is rigidly attached to it.
+
+    Attributes:
+        model: The Pinocchio model; read only.
+        floating_base: Whether the first six velocities are the base's.
+        base_link: Name of the root link.
+        joint_names: Names of the moving joints, in the model's order.
+    """
+
+    def __init__(self, model: pin.Model, *, floating_base: bool, base_link: str) -> None:
+        self.model = model
+        self.floating_base = floating_base
+        self.base_link = base_link
+        first = BASE_JOINT + 1 if floating_base else 1
+        joint_ids = range(first, model.njoints)
+        self.joint_names: tuple[str, ...] = tuple(model.names[j] for j in joint_ids)
+        self._check_joint_types(joint_ids)
+        self._idx_q = np.array([model.idx_qs[j] for j in joint_ids], dtype=int)
+        self._continuous = np.array([model.nqs[j] == 2 for j in joint_ids], dtype=bool)
+        self._any_continuous = bool(self._continuous.any())
+        self._q_neutral = pin.neutral(model)
+
+    @classmethod
+    def from_urdf(
+        cls, urdf: str, *, floating_base: bool = True, locked_joints: Sequence[str] = ()
+    ) -> "RobotModel":
+        """Build from the text of a URDF; meshes are not needed.
+
+        Args:
+            urdf: XML text.
+            floating_base: Whether the root link moves freely in the world.
+            locked_joints: Joints frozen at zero, by name or shell pattern (``l_hand_*``).
+
+        Returns:
+            The model.
+
+        Raises:
+            ModelError: If the text is not a URDF, or a locked joint does not exist.
+        """
+        try:
+            root = pin.JointModelFreeFlyer() if floating_base else None
+            model = pin.buildModelFromXML(urdf, root) if root else pin.buildModelFromXML(urdf)
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"the robot description is not a usable URDF: {error}") from error
+        base_link = _root_link(model, floating_base)
+        locked = _matching_joints(model, locked_joints, floating_base)
+        if locked:
+            model = pin.buildReducedModel(model, locked, pin.neutral(model))
+        return cls(model, floating_base=floating_base, base_link=base_link)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of moving joints (the base not counted)."""
+        return len(self.joint_names)
+
+    @property
+    def n_base(self) -> int:
+        """Number of base velocity coordinates: 6 or 0."""
+        return 6 if self.floating_base else 0
+
+    @property
+    def total_mass(self) -> float:
+        """Sum of all link masses [kg], the fixed base of an arm included."""
+        return float(sum(inertia.mass for inertia in self.model.inertias))
+
+    def configuration(self, q: Array) -> Array:
+        """Return Pinocchio's configuration with the base at the origin.
+
+        Args:
+            q: Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
+
+        Returns:
+            Configuration, shape (nq,).
+        """
+        configuration: Array = self._q_neutral.copy()
+        if not self._any_continuous:
+            configuration[self._idx_q] = q
+            return configuration
+        plain = ~self._continuous
+        configuration[self._idx_q[plain]] = q[plain]
+        angle = q[self._continuous]
+        configuration[self._idx_q[self._continuous]] = np.cos(angle)
+        configuration[self._idx_q[self._continuous] + 1] = np.sin(angle)
+        return configuration
+
+    def joint_index(self, name: str) -> int:
+        """Return the position of a joint in `joint_names`.
+
+        Raises:
+            ModelError: If there is no such joint; the message lists those that exist.
+        """
+        try:
+            return self.joint_names.index(name)
+        except ValueError:
+            raise ModelError(f"no joint '{name}'; the model has {listing(self.joint_names)}") from None
+
+    def frame_id(self, name: str) -> int:
+        """Return Pinocchio's index of the frame of a link (or of a frame that is no link).
+
+        Raises:
+            ModelError: If there is no such frame; the message lists the links.
+        """
+        if self.model.existFrame(name, pin.FrameType.BODY):
+            return int(self.model.getFrameId(name, pin.FrameType.BODY))
+        if self.model.existFrame(name):
+            return int(self.model.getFrameId(name))
+        raise ModelError(f"no frame '{name}'; the model has links {listing(self.link_names, limit=200)}")
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of all links."""
+        return tuple(f.name for f in self.model.frames if f.type == pin.FrameType.BODY)
+
+    def link_body(self, link: str) -> LinkBody:
+        """Return the rigid body a link belongs to.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        if not self.model.existFrame(link, pin.FrameType.BODY):
+            raise ModelError(f"no link '{link}'; the model has {listing(self.link_names, limit=200)}")
+        frame = self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)]
+        joint_id = int(frame.parentJoint)
+        return LinkBody(link, joint_id, frame.placement.copy(), self.model.inertias[joint_id].copy())
+
+    def fixed_transform(self, frame: str, other: str) -> pin.SE3:
+        """Return the constant pose of `other` in `frame`, both fixed to one body.
+
+        Raises:
+            ModelError: If a joint lies between the two.
+        """
+        a, b = self.model.frames[self.frame_id(frame)], self.model.frames[self.frame_id(other)]
+        if a.parentJoint != b.parentJoint:
+            raise ModelError(f"frames '{frame}' and '{other}' are not fixed to the same body")
+        return a.placement.actInv(b.placement)
+
+    def _check_joint_types(self, joint_ids: range) -> None:
+        odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
+        if odd:
+            raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
+
+
+class JointMap:
+    """Maps joint states, as a robot names and orders them, to the model's joint order.
+
+    The mapping is looked up again whenever the names change.
+    """
+
+    def __init__(self, robot: RobotModel, *, need_effort: bool = False) -> None:
+        self._robot = robot
+        self._need_effort = need_effort
+        self._names: tuple[str, ...] | None = None
+        self._order = np.empty(0, dtype=int)
+        self.name_changes = 0
+
+    def sample(self, reading: JointReading) -> JointSample:
+        """Pick and order the model's joints; joints the model does not have are left out.
+
+        Args:
+            reading: Joint state by name.
+
+        Returns:
+            Joint state in the model's order; `tau` is None where effort was not asked for.
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity, or an
+                effort that is needed, is not there.
+        """
+        if reading.names != self._names:
+            self._look_up(reading.names)
+        self._check_fields(reading)
+        order = self._order
+        tau = reading.effort[order] if self._need_effort and reading.effort is not None else None
+        assert reading.velocity is not None
+        return JointSample(reading.stamp_ns, reading.position[order], reading.velocity[order], tau)
+
+    def _look_up(self, names: tuple[str, ...]) -> None:
+        where = {name: i for i, name in enumerate(names)}
+        missing = [name for name in self._robot.joint_names if name not in where]
+        if missing:
+            raise MeasurementError(
+                f"the joint state misses {listing(missing)} (lock them if they do not move); "
+                f"it has {listing(names)}"
+            )
+        self.name_changes += self._names is not None
+        self._names = names
+        self._order = np.array([where[name] for name in self._robot.joint_names], dtype=int)
+
+    def _check_fields(self, reading: JointReading) -> None:
+        if reading.velocity is None:
+            raise MeasurementError("the joint state has no velocity, which the model needs")
+        if self._need_effort and reading.effort is None:
+            raise MeasurementError("the joint state has no effort, but joint torque rows are selected")
+
+
+def _root_link(model: pin.Model, floating_base: bool) -> str:
+    parent = BASE_JOINT if floating_base else 0
+    for frame in model.frames:
+        if frame.type == pin.FrameType.BODY and frame.parentJoint == parent:
+            return str(frame.name)
+    return str(model.frames[0].name)
+
+
+def _matching_joints(model: pin.Model, patterns: Sequence[str], floating_base: bool) -> list[int]:
+    first = BASE_JOINT + 1 if floating_base else 1
+    names = {j: model.names[j] for j in range(first, model.njoints)}
+    locked: list[int] = []
+    for pattern in patterns:
+        found = [j for j, name in names.items() if fnmatch.fnmatchcase(name, pattern)]
+        if not found:
+            raise ModelError(f"no joint to lock matches '{pattern}'; the model has {listing(names.values())}")
+        locked.extend(j for j in found if j not in locked)
+    return locked

@@ -1,0 +1,274 @@
+"""Parameters declared once: a dataclass field with default, unit, bounds and description.
+
+Estimators own frozen dataclasses whose fields are made by `parameter`. The same declaration becomes
+the ROS parameter descriptor, the check of a YAML file and the table in the documentation. A nested
+dataclass made by `section` contributes its fields under a dotted prefix (``gate.quantile``).
+"""
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
+
+from inertial_estimation.errors import ConfigurationError, listing
+
+__all__ = [
+    "ParameterSpec",
+    "build_config",
+    "check_value",
+    "iterate_parameters",
+    "parameter",
+    "parameter_values",
+    "replace_value",
+    "section",
+]
+
+_SPEC = "inertial_estimation.parameter"
+_SECTION = "inertial_estimation.section"
+ConfigT = TypeVar("ConfigT")
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """What is known of one parameter.
+
+    Attributes:
+        name: Dotted name as in the YAML file; empty until the parameter is listed.
+        default: Default value (float, int, bool, str, or tuple of str or float).
+        description: One sentence, for the descriptor and the documentation.
+        unit: Unit of the value; empty for a pure number.
+        lower: Smallest value allowed, inclusive.
+        upper: Largest value allowed, inclusive.
+        choices: For strings: the values allowed; empty for any.
+        runtime: Whether the value may change while the estimator runs.
+    """
+
+    name: str
+    default: Any
+    description: str
+    unit: str = ""
+    lower: float | None = None
+    upper: float | None = None
+    choices: tuple[str, ...] = ()
+    runtime: bool = False
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    unit: str = "",
+    lower: float | None = None,
+    upper: float | None = None,
+    choices: tuple[str, ...] = (),
+    runtime: bool = False,
+) -> Any:
+    """Declare one parameter as a dataclass field.
+
+    Args:
+        default: Default value; lists are declared as tuples.
+        description: One sentence that says what the value does.
+        unit: Unit of the value.
+        lower: Smallest value allowed, inclusive. Bounds shut out singular values.
+        upper: Largest value allowed, inclusive.
+        choices: For strings: the values allowed.
+        runtime: Whether it may be changed while running.
+
+    Returns:
+        A dataclass field that carries the declaration in its metadata.
+    """
+    spec = ParameterSpec("", default, description, unit, lower, upper, choices, runtime)
+    return field(default=default, metadata={_SPEC: spec})
+
+
+def section(config_class: type, *, prefix: str | None = None) -> Any:
+    """Declare a nested config dataclass.
+
+    Args:
+        config_class: Dataclass whose fields are parameters.
+        prefix: Dotted prefix of its parameters; the field's own name by default, "" to merge them
+            into the level above.
+
+    Returns:
+        A dataclass field whose default is the nested dataclass with its defaults.
+    """
+    return field(default_factory=config_class, metadata={_SECTION: prefix if prefix is not None else True})
+
+
+def iterate_parameters(config_class: type) -> Iterator[ParameterSpec]:
+    """List all parameters of a config dataclass, nested ones under their dotted names.
+
+    Args:
+        config_class: Dataclass declared with `parameter` and `section`.
+
+    Yields:
+        One `ParameterSpec` per parameter, in the order of declaration.
+    """
+    for name, spec, _path in _walk(config_class):
+        yield dataclasses.replace(spec, name=name)
+
+
+def build_config(config_class: type[ConfigT], values: Mapping[str, Any], *, where: str = "") -> ConfigT:
+    """Build a config from a flat mapping of dotted names to values.
+
+    Args:
+        config_class: Dataclass declared with `parameter` and `section`.
+        values: Values by dotted name; what is absent keeps its default.
+        where: Where the values came from, for the error message.
+
+    Returns:
+        The config, every value checked.
+
+    Raises:
+        ConfigurationError: If a name is unknown, or a value has the wrong type or is out of bounds.
+            All violations are listed at once.
+    """
+    specs = {spec.name: spec for spec in iterate_parameters(config_class)}
+    problems: list[str] = []
+    checked: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in specs:
+            problems.append(_unknown_name(name, list(specs)))
+            continue
+        try:
+            checked[name] = check_value(specs[name], value)
+        except ConfigurationError as error:
+            problems.append(str(error))
+    if problems:
+        origin = f" in {where}" if where else ""
+        raise ConfigurationError(f"{len(problems)} bad parameter(s){origin}: " + "; ".join(problems))
+    return _assemble(config_class, checked, "")
+
+
+def check_value(spec: ParameterSpec, value: Any) -> Any:
+    """Check one value against its declaration and return it in the declared type.
+
+    Args:
+        spec: The declaration.
+        value: The value, as read from YAML or from ROS.
+
+    Returns:
+        The value; lists become tuples, whole numbers become floats where a float is declared.
+
+    Raises:
+        ConfigurationError: If the type, a bound or the choices are violated.
+    """
+    value = _coerce(spec, value)
+    numbers = value if isinstance(value, tuple) else (value,)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            continue
+        if not math.isfinite(number):
+            raise ConfigurationError(f"parameter '{spec.name}' is {number}, expected a finite number")
+        too_low = spec.lower is not None and number < spec.lower
+        if too_low or (spec.upper is not None and number > spec.upper):
+            raise ConfigurationError(
+                f"parameter '{spec.name}' is {number}, expected {_bounds(spec)} {spec.unit}".rstrip()
+            )
+    if spec.choices:
+        for text in numbers:
+            if text not in spec.choices:
+                raise ConfigurationError(
+                    f"parameter '{spec.name}' is '{text}', expected one of: {listing(spec.choices)}"
+                )
+    return value
+
+
+def parameter_values(config: Any) -> dict[str, Any]:
+    """Return the values of a config by dotted name, the inverse of `build_config`."""
+    values: dict[str, Any] = {}
+    for name, _spec, path in _walk(type(config)):
+        target = config
+        for attribute in path:
+            target = getattr(target, attribute)
+        values[name] = target
+    return values
+
+
+def replace_value(config: ConfigT, name: str, value: Any) -> ConfigT:
+    """Return a copy of a config with one parameter changed, checked as in `build_config`."""
+    return build_config(type(config), {**parameter_values(config), name: value})
+
+
+def _walk(
+    config_class: type, prefix: str = "", path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ParameterSpec, tuple[str, ...]]]:
+    hints = get_type_hints(config_class)
+    for item in fields(config_class):
+        if _SECTION in item.metadata:
+            yield from _walk(hints[item.name], prefix + _section_prefix(item), (*path, item.name))
+        elif _SPEC in item.metadata:
+            yield prefix + item.name, item.metadata[_SPEC], (*path, item.name)
+        else:
+            raise TypeError(f"{config_class.__name__}.{item.name} is neither a parameter nor a section")
+
+
+def _section_prefix(item: "dataclasses.Field[Any]") -> str:
+    prefix = item.metadata[_SECTION]
+    name = item.name if prefix is True else prefix
+    return f"{name}." if name else ""
+
+
+def _assemble(config_class: type[ConfigT], values: Mapping[str, Any], prefix: str) -> ConfigT:
+    hints = get_type_hints(config_class)
+    arguments: dict[str, Any] = {}
+    assert is_dataclass(config_class)
+    for item in fields(config_class):
+        if _SECTION in item.metadata:
+            arguments[item.name] = _assemble(hints[item.name], values, prefix + _section_prefix(item))
+        elif prefix + item.name in values:
+            arguments[item.name] = values[prefix + item.name]
+        elif item.default is MISSING:
+            raise ConfigurationError(f"parameter '{prefix + item.name}' is required")
+    return config_class(**arguments)
+
+
+def _coerce(spec: ParameterSpec, value: Any) -> Any:
+    default = spec.default
+    if isinstance(default, tuple):
+        return _coerce_sequence(spec, value)
+    if isinstance(default, bool):
+        good = isinstance(value, bool)
+    elif isinstance(default, float):
+        good = isinstance(value, int | float) and not isinstance(value, bool)
+        value = float(value) if good else value
+    elif isinstance(default, int):
+        good = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        good = isinstance(value, str)
+    if not good:
+        names = {bool: "true or false", float: "a number", int: "a whole number", str: "a string"}
+        expected = names[type(default)]
+        raise ConfigurationError(
+            f"parameter '{spec.name}' is {value!r} ({type(value).__name__}), expected {expected}"
+        )
+    return value
+
+
+def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
+    default = spec.default
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise ConfigurationError(f"parameter '{spec.name}' is {value!r}, expected a list")
+    items = tuple(value)
+    if items in ((), ("",)):  # ROS cannot type an empty list: [""] stands for it
+        return ()
+    kinds = {isinstance(item, str) for item in items}
+    if len(kinds) > 1:
+        raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {items!r}")
+    if default and isinstance(default[0], str) != isinstance(items[0], str):
+        raise ConfigurationError(f"parameter '{spec.name}' is {items!r}, expected items as in {default!r}")
+    return items if isinstance(items[0], str) else tuple(float(item) for item in items)
+
+
+def _bounds(spec: ParameterSpec) -> str:
+    if spec.lower is not None and spec.upper is not None:
+        return f"a value in [{spec.lower:g}, {spec.upper:g}]"
+    return f"at least {spec.lower:g}" if spec.lower is not None else f"at most {spec.upper:g}"
+
+
+def _unknown_name(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f", did you mean '{close[0]}'?" if close else ""
+    return f"no parameter '{name}'{hint} (parameters: {listing(sorted(known), limit=200)})"

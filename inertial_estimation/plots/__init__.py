@@ -1,0 +1,1 @@
+"""Figures from histories: the only place with matplotlib."""

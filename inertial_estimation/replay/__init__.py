@@ -1,0 +1,1 @@
+"""Recordings through the same estimators as on the robot; metrics; synthetic truth."""

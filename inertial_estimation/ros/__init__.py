@@ -1,0 +1,1 @@
+"""The ROS 2 shell: the only place that imports rclpy or messages."""

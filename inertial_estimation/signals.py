@@ -1,0 +1,305 @@
+"""The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertial_estimation.errors import MeasurementError
+
+__all__ = [
+    "Array",
+    "BaseEstimate",
+    "BaseState",
+    "Health",
+    "HealthLevel",
+    "ImuSample",
+    "InertialEstimate",
+    "JointReading",
+    "JointSample",
+    "LinkEstimate",
+    "LinkInertia",
+    "OrientationSample",
+    "WrenchSample",
+    "frozen_array",
+    "seconds",
+]
+
+Array = NDArray[np.float64]
+NANOSECONDS = 1_000_000_000
+
+
+def seconds(duration_ns: int) -> float:
+    """Convert a duration from integer nanoseconds to seconds."""
+    return duration_ns * 1e-9
+
+
+def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+    """Copy values into a read-only float array.
+
+    Args:
+        name: Name of the quantity, for the error message.
+        values: Anything numpy can convert.
+        shape: Expected shape; None accepts any.
+
+    Returns:
+        A read-only copy.
+
+    Raises:
+        MeasurementError: If the shape differs from the expected one.
+    """
+    array = np.array(values, dtype=np.float64)
+    if shape is not None and array.shape != shape:
+        raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImuSample:
+    """One reading of an inertial measurement unit.
+
+    The accelerometer senses specific force f_I = R_WI^T (a_WI - g_W): one g upwards at rest.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        specific_force_I: Specific force in the IMU frame [m/s^2], shape (3,).
+        angular_rate_I: Angular velocity of the IMU in the IMU frame [rad/s], shape (3,).
+    """
+
+    stamp_ns: int
+    specific_force_I: Array
+    angular_rate_I: Array
+
+    def __post_init__(self) -> None:
+        for name in ("specific_force_I", "angular_rate_I"):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointReading:
+    """Joint state as a robot sends it: by name, in any order, fields possibly empty.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        names: Joint names.
+        position: Positions [rad or m], shape (n,).
+        velocity: Velocities [rad/s or m/s], shape (n,), or None where not sent.
+        effort: Torques or forces [Nm or N], shape (n,), or None where not sent.
+    """
+
+    stamp_ns: int
+    names: tuple[str, ...]
+    position: Array
+    velocity: Array | None = None
+    effort: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        shape = (len(self.names),)
+        for name in ("position", "velocity", "effort"):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, frozen_array(f"joint {name}", values, shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointSample:
+    """Joint state in the model's joint order.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        q: Positions [rad or m], shape (n_joints,).
+        v: Velocities [rad/s or m/s], shape (n_joints,).
+        tau: Measured torques or forces [Nm or N], shape (n_joints,), or None where not measured.
+    """
+
+    stamp_ns: int
+    q: Array
+    v: Array
+    tau: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", frozen_array("joint position", self.q))
+        object.__setattr__(self, "v", frozen_array("joint velocity", self.v, self.q.shape))
+        if self.tau is not None:
+            object.__setattr__(self, "tau", frozen_array("joint effort", self.tau, self.q.shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrenchSample:
+    """Wrench the environment applies to the robot at a contact.
+
+    Positive normal force means the ground pushes the foot.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        wrench_C: Force then torque about the contact frame's origin, in its axes [N, Nm], shape (6,).
+    """
+
+    stamp_ns: int
+    wrench_C: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wrench_C", frozen_array("wrench_C", self.wrench_C, (6,)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrientationSample:
+    """Orientation from elsewhere (planner, odometry, motion capture), used for yaw or as reference.
+
+    Attributes:
+        stamp_ns: Time of measurement [ns].
+        quaternion_xyzw: Orientation of the base in the world, shape (4,), x y z w.
+    """
+
+    stamp_ns: int
+    quaternion_xyzw: Array
+
+    def __post_init__(self) -> None:
+        quaternion_xyzw = frozen_array("quaternion_xyzw", self.quaternion_xyzw, (4,))
+        object.__setattr__(self, "quaternion_xyzw", quaternion_xyzw)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseState:
+    """Pose and twist of the base, as an odometry message carries them.
+
+    Attributes:
+        stamp_ns: Time of validity [ns].
+        quaternion_xyzw: Orientation of the base in the world, shape (4,), x y z w.
+        p_WB: Position of the base in the world [m], shape (3,).
+        v_WB_B: Velocity of the base origin, in the base frame [m/s], shape (3,).
+        w_WB_B: Angular velocity of the base, in the base frame [rad/s], shape (3,).
+    """
+
+    stamp_ns: int
+    quaternion_xyzw: Array
+    p_WB: Array
+    v_WB_B: Array
+    w_WB_B: Array
+
+    def __post_init__(self) -> None:
+        shapes = {"quaternion_xyzw": (4,), "p_WB": (3,), "v_WB_B": (3,), "w_WB_B": (3,)}
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseEstimate:
+    """What the tilt observer says after one step.
+
+    Attributes:
+        state: Base state; stamp of the last measurement used.
+        tilt_B: The vertical in the base frame, R_WB^T e_z, unit norm, shape (3,).
+        gyro_bias_I: Gyroscope bias in the IMU frame [rad/s], shape (3,).
+        contacts: Names of the contacts in use (none: flight, the estimate is propagated).
+        innovation_I: Velocity innovation y_v - x1 in the IMU frame [m/s], shape (3,); zero without contact.
+        velocity_aided: Whether a contact velocity corrected this step.
+        gravity_aided: Whether the fall-back correction by the accelerometer alone was applied.
+        tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
+    """
+
+    state: BaseState
+    tilt_B: Array
+    gyro_bias_I: Array
+    contacts: tuple[str, ...]
+    innovation_I: Array
+    velocity_aided: bool
+    gravity_aided: bool
+    tilt_covariance_B: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkInertia:
+    """Inertia of the body of a link, about its centre of mass, in the axes of the link frame.
+
+    Attributes:
+        link: Name of the link; the body is the link with all that is fixed to it.
+        mass: Mass [kg].
+        com_L: Centre of mass in the link frame [m], shape (3,).
+        inertia_Lcm: Rotational inertia about the centre of mass, link axes [kg m^2], shape (3, 3).
+    """
+
+    link: str
+    mass: float
+    com_L: Array
+    inertia_Lcm: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkEstimate:
+    """Estimate of one body at one tick.
+
+    Attributes:
+        published: What a controller should use: moves from nominal to the estimate at a capped rate.
+        estimate: The filter's own mean.
+        payload: Estimate minus nominal (a difference: its mass may be negative).
+        covariance: Of [mass, com (3), inertia (xx, xy, xz, yy, yz, zz) about the centre of mass],
+            shape (10, 10).
+    """
+
+    published: LinkInertia
+    estimate: LinkInertia
+    payload: LinkInertia
+    covariance: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InertialEstimate:
+    """What the inertial filter says after one update, with what one needs to doubt it.
+
+    Attributes:
+        stamp_ns: Stamp of the measurement [ns]; all links share it.
+        links: One estimate per estimated link, in the configured order.
+        row_names: Names of the measurement rows.
+        innovation: Measured minus predicted, per row [Nm, N].
+        nis: Normalised innovation squared, y' S^-1 y.
+        nis_bound: The gate's bound on it.
+        accepted: Whether the measurement corrected the state.
+        decision: Why: "accepted", "rejected", "reopened", "disabled", "calibrating", "at rest" ...
+        information_eigenvalues: Of the accumulated information relative to the prior, ascending; a
+            direction below one is not informed by the data.
+        informed_directions: Number of directions informed by the data.
+        friction: Friction states by joint and term, empty where not estimated.
+    """
+
+    stamp_ns: int
+    links: tuple[LinkEstimate, ...]
+    row_names: tuple[str, ...]
+    innovation: Array
+    nis: float
+    nis_bound: float
+    accepted: bool
+    decision: str
+    information_eigenvalues: Array
+    informed_directions: int
+    friction: Mapping[str, float] = field(default_factory=dict)
+
+
+class HealthLevel(IntEnum):
+    """Severity, with the values of diagnostic_msgs/DiagnosticStatus."""
+
+    OK = 0
+    WARN = 1
+    ERROR = 2
+    STALE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """State of one part of a pipeline, for diagnostics.
+
+    Attributes:
+        name: What it is about ("imu/data", "estimator").
+        level: Severity.
+        message: One sentence for the engineer.
+        values: Counters and figures by name, rendered as text.
+    """
+
+    name: str
+    level: HealthLevel
+    message: str
+    values: Mapping[str, str] = field(default_factory=dict)

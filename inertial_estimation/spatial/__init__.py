@@ -1,0 +1,1 @@
+"""Rotations and inertial parameters: the mathematics without a robot."""

@@ -1,0 +1,152 @@
+"""Rotations and unit directions, as free functions on numpy arrays."""
+
+import math
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "exp_so3",
+    "log_so3",
+    "quaternion_from_rotation",
+    "rotate_unit_vector",
+    "rotation_from_quaternion",
+    "rotation_from_tilt_and_yaw",
+    "skew",
+    "yaw_of",
+]
+
+
+def skew(w: Array) -> Array:
+    """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
+    x, y, z = w
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def exp_so3(phi: Array) -> Array:
+    """Return the rotation matrix of a rotation vector (Rodrigues' formula).
+
+    exp(S(phi)) = 1 + sin(a)/a S(phi) + (1 - cos(a))/a^2 S(phi)^2, a = |phi|; Taylor series near 0.
+
+    Args:
+        phi: Rotation vector [rad], shape (3,).
+
+    Returns:
+        Rotation matrix, shape (3, 3).
+    """
+    x, y, z = float(phi[0]), float(phi[1]), float(phi[2])
+    a2 = x * x + y * y + z * z
+    a = math.sqrt(a2)
+    if a < 1e-4:
+        s, c = 1.0 - a2 / 6.0, 0.5 - a2 / 24.0
+    else:
+        s, c = math.sin(a) / a, (1.0 - math.cos(a)) / a2
+    return np.array(
+        [
+            [1.0 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y],
+            [c * x * y + s * z, 1.0 - c * (x * x + z * z), c * y * z - s * x],
+            [c * x * z - s * y, c * y * z + s * x, 1.0 - c * (x * x + y * y)],
+        ]
+    )
+
+
+def log_so3(R: Array) -> Array:
+    """Return the rotation vector of a rotation matrix, |phi| <= pi.
+
+    Args:
+        R: Rotation matrix, shape (3, 3).
+
+    Returns:
+        Rotation vector [rad], shape (3,).
+    """
+    x, y, z, w = quaternion_from_rotation(R)
+    norm = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 / w if norm < 1e-12 else 2.0 * math.atan2(norm, w) / norm
+    return np.array([x, y, z]) * scale
+
+
+def rotate_unit_vector(x: Array, phi: Array) -> Array:
+    """Move a unit vector along the sphere by the exact flow of x' = phi x x over unit time.
+
+    Args:
+        x: Unit vector, shape (3,).
+        phi: Rotation vector [rad], shape (3,).
+
+    Returns:
+        exp(S(phi)) x, renormalised against round-off, shape (3,).
+    """
+    y = exp_so3(phi) @ x
+    return y / math.sqrt(float(y @ y))
+
+
+def rotation_from_quaternion(quaternion_xyzw: Array) -> Array:
+    """Return the rotation matrix of a quaternion (x, y, z, w), normalised first. Shape (3, 3)."""
+    x, y, z, w = quaternion_xyzw / np.linalg.norm(quaternion_xyzw)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_from_rotation(R: Array) -> Array:
+    """Return the unit quaternion (x, y, z, w) of a rotation matrix, w >= 0 (Shepperd's method).
+
+    Args:
+        R: Rotation matrix, shape (3, 3).
+
+    Returns:
+        Quaternion x y z w, shape (4,).
+    """
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R.tolist()
+    trace = r00 + r11 + r22
+    largest = max(trace, r00, r11, r22)
+    if largest == trace:
+        quaternion = (r21 - r12, r02 - r20, r10 - r01, 1.0 + trace)
+    elif largest == r00:
+        quaternion = (1.0 + r00 - r11 - r22, r10 + r01, r20 + r02, r21 - r12)
+    elif largest == r11:
+        quaternion = (r10 + r01, 1.0 + r11 - r00 - r22, r21 + r12, r02 - r20)
+    else:
+        quaternion = (r20 + r02, r21 + r12, 1.0 + r22 - r00 - r11, r10 - r01)
+    scale = math.copysign(1.0 / math.sqrt(sum(c * c for c in quaternion)), quaternion[3])
+    return np.array(quaternion) * scale
+
+
+def rotation_from_tilt_and_yaw(x2: Array, R_ref: Array) -> Array:
+    """Combine an exact tilt with the yaw of a reference orientation (TRIAD).
+
+    The result R satisfies R^T e_z = x2 exactly; among these it is the one closest to the reference
+    about the vertical: B V-B, Shuster and Oh 1981.
+
+    Args:
+        x2: Vertical in the body frame, R_WB^T e_z, unit norm, shape (3,).
+        R_ref: Reference orientation of the body in the world, shape (3, 3).
+
+    Returns:
+        Orientation of the body in the world, shape (3, 3).
+    """
+    # R = Rz(psi) R0 for any R0 with R0^T e_z = x2; psi maximises tr(R_ref^T R).
+    R0 = _minimal_rotation_to_vertical(x2)
+    M = R0 @ R_ref.T
+    psi = math.atan2(M[0, 1] - M[1, 0], M[0, 0] + M[1, 1])
+    c, s = math.cos(psi), math.sin(psi)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ R0
+
+
+def yaw_of(R_WB: Array) -> float:
+    """Return the heading of the body's x axis in the world [rad]."""
+    return math.atan2(R_WB[1, 0], R_WB[0, 0])
+
+
+def _minimal_rotation_to_vertical(x2: Array) -> Array:
+    x, y, z = float(x2[0]), float(x2[1]), float(x2[2])
+    if z < -0.999999:  # any half turn about a horizontal axis, then the small rest
+        flip = np.diag([1.0, -1.0, -1.0])
+        return _minimal_rotation_to_vertical(flip @ x2) @ flip
+    k = 1.0 / (1.0 + z)
+    # Rotation that takes x2 to e_z about x2 x e_z.
+    return np.array([[1 - k * x * x, -k * x * y, -x], [-k * x * y, 1 - k * y * y, -y], [x, y, z]])
