@@ -1,0 +1,106 @@
+"""Recovers the times of regular samples from stamps taken on arrival, causally.
+
+A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps
+in bursts (d_k up to many periods, then many samples at once) spoil whatever integrates them. The
+period is the least-squares slope of stamps over sample numbers; the offset follows the lower envelope
+of the delays, since a sample cannot arrive before it was taken.
+"""
+
+from collections import deque
+
+import numpy as np
+
+__all__ = ["StampRegulator"]
+
+REFIT = 20  # samples between two fits of the period, and before the first
+HISTORY = 400  # samples the period is fitted over
+ENVELOPE = 100  # samples the smallest delay is sought in
+IRREGULAR_SHARE = 0.1  # of steps off by more than half a period, beyond which stamps are irregular
+SLEW = 0.05  # of a period, by which the times may move later per sample
+SHORTEST = 0.1  # of a period, the smallest step between two times
+
+
+class StampRegulator:
+    """Turns the stamps of one input into times of measurement.
+
+    In mode "auto" times equal stamps until a tenth of the steps is off by more than half a period;
+    from then on they are regular, until `reset`.
+
+    Attributes:
+        active: Whether the times differ from the stamps.
+        period_ns: Period of the samples [ns]; 0 until known.
+    """
+
+    def __init__(self, mode: str = "auto", nominal_rate: float = 0.0) -> None:
+        """Begin without a sample.
+
+        Args:
+            mode: "auto", "as_is" (times are the stamps) or "regularise" (from the first fit on).
+            nominal_rate: Rate of the samples [Hz]; 0 finds it from the stamps.
+        """
+        self._mode = mode
+        self._nominal_ns = 1e9 / nominal_rate if nominal_rate > 0.0 else 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the stream, as after a jump of its clock."""
+        self.active = False
+        self.period_ns = self._nominal_ns
+        self._stamps: deque[int] = deque(maxlen=HISTORY)
+        self._since_fit = 0
+        self._time = 0
+        self._raised = 0.0
+        self._delays: deque[float] = deque(maxlen=ENVELOPE)
+
+    def time_of(self, stamp_ns: int) -> int:
+        """Return the time of a sample from its stamp.
+
+        Args:
+            stamp_ns: Its stamp [ns], after those of all samples before.
+
+        Returns:
+            Its time [ns], after the times of all samples before; the stamp itself while not active.
+        """
+        if self._mode == "as_is":
+            return stamp_ns
+        self._stamps.append(stamp_ns)
+        self._since_fit += 1
+        if self._since_fit >= REFIT:
+            self._refit()
+        if self.active:
+            self._time = self._regular_time(stamp_ns)
+        else:
+            self._time = max(stamp_ns, self._time + 1)
+        return self._time
+
+    def _refit(self) -> None:
+        self._since_fit = 0
+        stamps = np.array(self._stamps, dtype=np.int64)
+        relative = (stamps - stamps[0]).astype(float)
+        index = np.arange(len(stamps), dtype=float)
+        index -= index.mean()
+        period = self._nominal_ns or float(index @ relative / (index @ index))
+        self.period_ns = period
+        irregular = float(np.mean(np.abs(np.diff(relative) - period) > 0.5 * period))
+        if not self.active and (self._mode == "regularise" or irregular > IRREGULAR_SHARE):
+            self._activate(stamps, period)
+
+    def _activate(self, stamps: np.ndarray, period: float) -> None:
+        """Lay a line of slope T under the stamps: the last sample's time by the smallest delay."""
+        self.active = True
+        index = np.arange(len(stamps), dtype=float)
+        offsets = (stamps - stamps[0]).astype(float) - period * index
+        start = int(stamps[0] + offsets.min() + period * (len(stamps) - 2))
+        self._time = max(self._time, start)
+
+    def _regular_time(self, stamp_ns: int) -> int:
+        period = self.period_ns
+        predicted = self._time + period
+        if stamp_ns < predicted:  # arrived before it was due: the line was too late
+            predicted = max(float(stamp_ns), self._time + SHORTEST * period)
+        self._delays.append(stamp_ns - predicted + self._raised)
+        if len(self._delays) == ENVELOPE:  # all arrive late: samples were lost, or the period is short
+            raise_by = min(max(min(self._delays) - self._raised, 0.0), SLEW * period)
+            self._raised += raise_by
+            predicted += raise_by
+        return int(predicted)

@@ -1,0 +1,110 @@
+"""Rows of numbers by stamp: interpolated at a stamp, or taken over a window."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.signals import Array
+
+__all__ = ["StampedBuffer"]
+
+Stamps = NDArray[np.int64]
+
+
+class StampedBuffer:
+    """The last rows of one input, in order of their times.
+
+    Attributes:
+        width: Numbers in a row.
+    """
+
+    def __init__(self, width: int, capacity: int = 2048) -> None:
+        self.width = width
+        self._capacity = capacity
+        self._times = np.empty(2 * capacity, dtype=np.int64)
+        self._rows = np.empty((2 * capacity, width))
+        self._begin = 0
+        self._end = 0
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    @property
+    def newest_ns(self) -> int | None:
+        """Time of the newest row [ns], None while empty."""
+        return int(self._times[self._end - 1]) if self._end > self._begin else None
+
+    @property
+    def oldest_ns(self) -> int | None:
+        """Time of the oldest row kept [ns], None while empty."""
+        return int(self._times[self._begin]) if self._end > self._begin else None
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self._begin = self._end = 0
+
+    def append(self, time_ns: int, row: Array) -> None:
+        """Add a row; the caller sees to it that times increase.
+
+        Args:
+            time_ns: Its time [ns], after all others.
+            row: Its numbers, shape (width,).
+        """
+        if self._end == 2 * self._capacity:
+            self._drop_oldest()
+        self._times[self._end] = time_ns
+        self._rows[self._end] = row
+        self._end += 1
+        self._begin = max(self._begin, self._end - self._capacity)
+
+    def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
+        """Interpolate linearly between the neighbours of a time.
+
+        Args:
+            time_ns: Where to interpolate [ns].
+            max_gap_ns: Widest distance between the two neighbours that is interpolated over [ns].
+
+        Returns:
+            The row, shape (width,), or None where the time is outside the rows or inside a gap.
+        """
+        index = self._begin + int(np.searchsorted(self._times[self._begin : self._end], time_ns))
+        if index == self._end:
+            return None
+        after = int(self._times[index])
+        if after == time_ns:
+            return self._rows[index].copy()
+        if index == self._begin:
+            return None
+        before = int(self._times[index - 1])
+        if after - before > max_gap_ns:
+            return None
+        weight = (time_ns - before) / (after - before)
+        row: Array = (1.0 - weight) * self._rows[index - 1] + weight * self._rows[index]
+        return row
+
+    def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
+        """Return the newest row at or before a time, None where it is older than allowed."""
+        index = self._begin + int(np.searchsorted(self._times[self._begin : self._end], time_ns, "right"))
+        if index == self._begin or time_ns - int(self._times[index - 1]) > max_age_ns:
+            return None
+        return self._rows[index - 1].copy()
+
+    def window(self, time_ns: int, half_width_ns: int) -> tuple[Stamps, Array]:
+        """Return the rows within a half width of a time.
+
+        Args:
+            time_ns: Centre of the window [ns].
+            half_width_ns: Half of its width, ends included [ns].
+
+        Returns:
+            Times relative to the centre [ns], shape (n,), and rows, shape (n, width): copies.
+        """
+        times = self._times[self._begin : self._end]
+        low = self._begin + int(np.searchsorted(times, time_ns - half_width_ns))
+        high = self._begin + int(np.searchsorted(times, time_ns + half_width_ns, "right"))
+        return self._times[low:high] - time_ns, self._rows[low:high].copy()
+
+    def _drop_oldest(self) -> None:
+        kept = self._end - self._begin
+        self._times[:kept] = self._times[self._begin : self._end]
+        self._rows[:kept] = self._rows[self._begin : self._end]
+        self._begin, self._end = 0, kept
