@@ -1,9 +1,10 @@
 """Recovers the times of regular samples from stamps taken on arrival, causally.
 
 A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps
-in bursts (d_k up to many periods, then many samples at once) spoil whatever integrates them. The
-period is the least-squares slope of stamps over sample numbers; the offset follows the lower envelope
-of the delays, since a sample cannot arrive before it was taken.
+in bursts (d_k up to many periods, then many samples at once) spoil whatever integrates them. A sample
+cannot arrive before it was taken, so both the period and the offset are those of the lower envelope:
+the period is the least-squares slope of stamps over sample numbers, fitted twice, the second time to
+the least delayed samples; the offset follows the smallest delay of the last samples.
 """
 
 from collections import deque
@@ -13,7 +14,8 @@ import numpy as np
 __all__ = ["StampRegulator"]
 
 REFIT = 20  # samples between two fits of the period, and before the first
-HISTORY = 400  # samples the period is fitted over
+HISTORY = 1000  # samples the period is fitted over
+PROMPT_SHARE = 0.3  # of samples, the least delayed ones, that the period is fitted to
 ENVELOPE = 100  # samples the smallest delay is sought in
 IRREGULAR_SHARE = 0.1  # of steps off by more than half a period, beyond which stamps are irregular
 SLEW = 0.05  # of a period, by which the times may move later per sample
@@ -77,9 +79,7 @@ class StampRegulator:
         self._since_fit = 0
         stamps = np.array(self._stamps, dtype=np.int64)
         relative = (stamps - stamps[0]).astype(float)
-        index = np.arange(len(stamps), dtype=float)
-        index -= index.mean()
-        period = self._nominal_ns or float(index @ relative / (index @ index))
+        period = self._nominal_ns or _envelope_slope(relative)
         self.period_ns = period
         irregular = float(np.mean(np.abs(np.diff(relative) - period) > 0.5 * period))
         if not self.active and (self._mode == "regularise" or irregular > IRREGULAR_SHARE):
@@ -104,3 +104,12 @@ class StampRegulator:
             self._raised += raise_by
             predicted += raise_by
         return int(predicted)
+
+
+def _envelope_slope(stamps: np.ndarray) -> float:
+    """Slope of the line under the stamps, over sample numbers."""
+    index = np.arange(len(stamps), dtype=float)
+    slope, offset = np.polyfit(index, stamps, 1)
+    delays = stamps - (slope * index + offset)
+    prompt = delays <= np.quantile(delays, PROMPT_SHARE)
+    return float(np.polyfit(index[prompt], stamps[prompt], 1)[0])

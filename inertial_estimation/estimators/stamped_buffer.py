@@ -71,7 +71,8 @@ class StampedBuffer:
             return None
         after = int(self._times[index])
         if after == time_ns:
-            return self._rows[index].copy()
+            exact: Array = self._rows[index].copy()
+            return exact
         if index == self._begin:
             return None
         before = int(self._times[index - 1])
@@ -86,7 +87,8 @@ class StampedBuffer:
         index = self._begin + int(np.searchsorted(self._times[self._begin : self._end], time_ns, "right"))
         if index == self._begin or time_ns - int(self._times[index - 1]) > max_age_ns:
             return None
-        return self._rows[index - 1].copy()
+        row: Array = self._rows[index - 1].copy()
+        return row
 
     def window(self, time_ns: int, half_width_ns: int) -> tuple[Stamps, Array]:
         """Return the rows within a half width of a time.

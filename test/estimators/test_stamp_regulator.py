@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from inertial_estimation.estimators.stamp_regulator import StampRegulator
+
+T = 10_000_000
+
+
+def bursts(rng, n, share=0.15, longest=16):
+    """Arrival stamps of a 100 Hz stream whose transport stalls now and then and then delivers at once."""
+    true = np.arange(n, dtype=np.int64) * T + 1_600_000_000_000_000_000
+    arrival = true + rng.integers(0, 300_000, n)
+    i = 0
+    while i < n:
+        if rng.random() < share:
+            stop = min(n, i + int(rng.integers(2, longest)))
+            arrival[i:stop] = true[stop - 1] + 50_000 * np.arange(1, stop - i + 1)
+            i = stop
+        else:
+            i += 1
+    return true, np.maximum.accumulate(arrival + np.arange(n))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bursts_become_regular(seed):
+    true, arrival = bursts(np.random.default_rng(seed), 3000)
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(a)) for a in arrival])
+    assert regulator.active
+    settled = slice(500, None)
+    raw_steps = np.abs(np.diff(arrival[settled]) - T)
+    steps = np.abs(np.diff(times[settled]) - T)
+    assert np.percentile(steps, 99) < 0.1 * T < np.percentile(raw_steps, 90)
+    assert np.abs(times - true)[settled].max() < 0.3 * T
+
+
+def test_regular_stamps_are_left_alone():
+    rng = np.random.default_rng(1)
+    stamps = np.cumsum(T + rng.integers(-1_500_000, 1_500_000, 2000))
+    regulator = StampRegulator()
+    assert [regulator.time_of(int(s)) for s in stamps] == stamps.tolist()
+    assert not regulator.active
+
+
+def test_times_always_increase():
+    _, arrival = bursts(np.random.default_rng(7), 2000, share=0.4)
+    regulator = StampRegulator()
+    times = [regulator.time_of(int(a)) for a in arrival]
+    assert min(np.diff(times)) > 0
+
+
+def test_lost_samples_are_caught_up_with():
+    true, arrival = bursts(np.random.default_rng(3), 4000)
+    kept = np.r_[0:1500, 1530:4000]
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(a)) for a in arrival[kept]])
+    assert np.abs(times - true[kept])[-500:].max() < 0.5 * T
+
+
+def test_as_is_never_changes_a_stamp():
+    _, arrival = bursts(np.random.default_rng(3), 500)
+    regulator = StampRegulator("as_is")
+    assert [regulator.time_of(int(a)) for a in arrival] == arrival.tolist()
+
+
+def test_reset_forgets():
+    _, arrival = bursts(np.random.default_rng(4), 500)
+    regulator = StampRegulator()
+    for a in arrival:
+        regulator.time_of(int(a))
+    regulator.reset()
+    assert regulator.time_of(123) == 123
+    assert not regulator.active

@@ -1,0 +1,158 @@
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.signals import JointReading
+
+LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0 0 0.5"/>
+<axis xyz="0 1 0"/><limit effort="1" velocity="1" lower="-1" upper="1"/></joint>"""
+MASSES = {"base": 5, "upper": 2, "lower": 1, "tool": 0.5, "wheel": 1}
+URDF = (
+    "<robot name='r'>"
+    + "".join(
+        LINK.format(n, m) for n, m in (("base", 5), ("upper", 2), ("lower", 1), ("tool", 0.5), ("wheel", 1))
+    )
+    + JOINT.format("shoulder", "revolute", "base", "upper")
+    + JOINT.format("elbow", "revolute", "upper", "lower")
+    + JOINT.format("mount", "fixed", "lower", "tool")
+    + JOINT.format("spin", "continuous", "base", "wheel")
+    + "</robot>"
+)
+
+
+def test_fixed_links_make_one_body():
+    robot = RobotModel.from_urdf(URDF)
+    tool, lower = robot.link_body("tool"), robot.link_body("lower")
+    assert tool.joint_id == lower.joint_id
+    assert tool.nominal_J.mass == pytest.approx(1.5)
+    np.testing.assert_allclose(tool.T_JL.translation, [0, 0, 0.5])
+
+
+def test_total_mass_is_that_of_the_links():
+    assert RobotModel.from_urdf(URDF).total_mass == pytest.approx(9.5)
+    assert RobotModel.from_urdf(URDF, floating_base=False).total_mass == pytest.approx(9.5)
+
+
+def test_positions_reach_their_joints_even_past_a_continuous_one():
+    robot = RobotModel.from_urdf(URDF)
+    q = np.array([0.3, -0.4, 2.5])
+    configuration = robot.configuration(q[[robot.joint_names.index(n) for n in robot.joint_names]])
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, configuration)
+    for name, angle in zip(robot.joint_names, q, strict=True):
+        joint = robot.model.getJointId(name)
+        parent = robot.model.parents[joint]
+        rotation = data.oMi[parent].actInv(data.oMi[joint]).rotation
+        np.testing.assert_allclose(pin.log3(rotation), [0, angle, 0], atol=1e-12)
+
+
+def test_locked_joints_by_pattern_merge_their_bodies():
+    robot = RobotModel.from_urdf(URDF, locked_joints=("elb*",))
+    assert robot.joint_names == ("shoulder", "spin") or robot.joint_names == ("spin", "shoulder")
+    assert robot.link_body("lower").joint_id == robot.link_body("upper").joint_id
+    assert robot.total_mass == pytest.approx(9.5)
+
+
+def test_a_fixed_base_has_no_base_velocity():
+    robot = RobotModel.from_urdf(URDF, floating_base=False)
+    assert (robot.n_base, robot.model.nv, robot.n_joints) == (0, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("ask", "unknown"),
+    [
+        (lambda r: r.joint_index("elbo"), "elbo"),
+        (lambda r: r.frame_id("hand"), "hand"),
+        (lambda r: r.link_body("hand"), "hand"),
+    ],
+)
+def test_an_unknown_name_is_named_and_the_known_ones_listed(ask, unknown):
+    robot = RobotModel.from_urdf(URDF)
+    known = "elbow" if unknown == "elbo" else "lower"
+    with pytest.raises(ModelError, match=f"'{unknown}'.*{known}"):
+        ask(robot)
+
+
+def test_an_unknown_joint_to_lock_is_named():
+    with pytest.raises(ModelError, match=r"'knee'.*shoulder"):
+        RobotModel.from_urdf(URDF, locked_joints=("knee",))
+
+
+@pytest.mark.parametrize("text", ["", "not xml", "<robot name='r'/>"])
+def test_what_is_no_urdf_is_refused(text):
+    with pytest.raises(ModelError, match="URDF"):
+        RobotModel.from_urdf(text)
+
+
+def test_frames_on_two_bodies_have_no_fixed_transform():
+    with pytest.raises(ModelError, match="not fixed"):
+        RobotModel.from_urdf(URDF).fixed_transform("upper", "lower")
+
+
+class TestJointMap:
+    robot = RobotModel.from_urdf(URDF, locked_joints=("spin",))
+
+    def reading(self, names, **fields):
+        n = len(names)
+        values = {"velocity": np.arange(n) + 10.0, "effort": np.arange(n) + 20.0, **fields}
+        return JointReading(5, tuple(names), np.arange(n, dtype=float), **values)
+
+    def test_any_order_and_extra_joints(self):
+        sample = JointMap(self.robot, need_effort=True).sample(self.reading(["x", "elbow", "shoulder"]))
+        np.testing.assert_array_equal(sample.q, [2, 1])
+        np.testing.assert_array_equal(sample.v, [12, 11])
+        np.testing.assert_array_equal(sample.tau, [22, 21])
+
+    def test_names_that_change_are_followed_and_counted(self):
+        joint_map = JointMap(self.robot)
+        joint_map.sample(self.reading(["shoulder", "elbow"]))
+        sample = joint_map.sample(self.reading(["elbow", "shoulder"]))
+        np.testing.assert_array_equal(sample.q, [1, 0])
+        assert joint_map.name_changes == 1
+
+    def test_a_missing_joint_is_named(self):
+        with pytest.raises(MeasurementError, match=r"misses elbow.*it has shoulder"):
+            JointMap(self.robot).sample(self.reading(["shoulder"]))
+
+    @pytest.mark.parametrize("missing", ["velocity", "effort"])
+    def test_a_missing_field_is_named(self, missing):
+        reading = self.reading(["shoulder", "elbow"], **{missing: None})
+        with pytest.raises(MeasurementError, match=missing):
+            JointMap(self.robot, need_effort=True).sample(reading)
+
+    def test_effort_is_not_needed_unless_asked_for(self):
+        reading = self.reading(["shoulder", "elbow"], effort=None)
+        assert JointMap(self.robot).sample(reading).tau is None
+
+
+class TestRobotConfig:
+    def test_frames_default_to_the_contact_names(self):
+        _, contacts = robot_from_config(RobotConfig(contacts=("lower",)), URDF)
+        assert (contacts[0].frame, contacts[0].wrench_frame) == ("lower", "lower")
+
+    def test_lists_of_different_length_are_refused(self):
+        config = RobotConfig(contacts=("left", "right"), contact_frames=("lower",))
+        with pytest.raises(ConfigurationError, match=r"contact_frames.*1 entries.*2 contacts"):
+            robot_from_config(config, URDF)
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            RobotConfig(contacts=("foot",)),
+            RobotConfig(imu_frame="foot"),
+            RobotConfig(locked_joints=("foot",)),
+        ],
+    )
+    def test_unknown_names_are_found_on_construction(self, config):
+        with pytest.raises(ModelError, match="foot"):
+            robot_from_config(config, URDF)
+
+    def test_a_wrench_frame_must_be_on_the_body_of_the_contact(self):
+        robot_from_config(RobotConfig(contacts=("lower",), wrench_frames=("tool",)), URDF)
+        with pytest.raises(ModelError, match="not fixed"):
+            robot_from_config(RobotConfig(contacts=("lower",), wrench_frames=("upper",)), URDF)

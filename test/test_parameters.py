@@ -1,0 +1,89 @@
+from dataclasses import dataclass
+
+import pytest
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.parameters import (
+    build_config,
+    iterate_parameters,
+    parameter,
+    parameter_values,
+    replace_value,
+    section,
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    quantile: float = parameter(0.999, "Quantile of the gate.", lower=0.5, upper=0.999999, runtime=True)
+
+
+@dataclass(frozen=True)
+class Shared:
+    contacts: tuple[str, ...] = parameter((), "Contacts.")
+    mode: str = parameter("a", "Mode.", choices=("a", "b"))
+
+
+@dataclass(frozen=True)
+class Config:
+    rate: float = parameter(500.0, "Rate.", unit="Hz", lower=1.0, upper=1e4)
+    window: int = parameter(5, "Window.", lower=1)
+    on: bool = parameter(True, "On.")
+    gains: tuple[float, ...] = parameter((1.0, 2.0), "Gains.", lower=0.0)
+    gate: Gate = section(Gate)
+    shared: Shared = section(Shared, prefix="")
+
+
+def test_names_are_dotted_and_merged_sections_have_none():
+    assert [s.name for s in iterate_parameters(Config)] == [
+        "rate", "window", "on", "gains", "gate.quantile", "contacts", "mode",
+    ]  # fmt: skip
+
+
+def test_values_round_trip():
+    config = build_config(Config, {"rate": 100, "gate.quantile": 0.9, "contacts": ["l", "r"], "mode": "b"})
+    assert config.rate == 100.0
+    assert isinstance(config.rate, float)
+    assert config.shared.contacts == ("l", "r")
+    assert build_config(Config, parameter_values(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"gate.quantil": 0.9}, ["gate.quantil", "did you mean 'gate.quantile'"]),
+        ({"rate": 0.0}, ["rate", "0.0", "[1, 10000] Hz"]),
+        ({"rate": float("nan")}, ["rate", "finite"]),
+        ({"rate": "fast"}, ["'fast'", "a number"]),
+        ({"rate": True}, ["True", "a number"]),
+        ({"window": 2.5}, ["2.5", "whole number"]),
+        ({"on": 1}, ["1", "true or false"]),
+        ({"mode": "c"}, ["'c'", "a, b"]),
+        ({"contacts": "l"}, ["'l'", "list"]),
+        ({"contacts": ["l", 2]}, ["mixes"]),
+        ({"gains": [1.0, -1.0]}, ["-1.0", "at least 0"]),
+        ({"gains": ["x"]}, ["('x',)"]),
+    ],
+)
+def test_bad_values_are_named_with_what_was_expected(values, words):
+    with pytest.raises(ConfigurationError) as error:
+        build_config(Config, values, where="robot.yaml")
+    for word in [*words, "robot.yaml"]:
+        assert word in str(error.value)
+
+
+def test_all_violations_are_listed_at_once():
+    with pytest.raises(ConfigurationError, match=r"2 bad parameter.*rate.*window"):
+        build_config(Config, {"rate": -1.0, "window": "x"})
+
+
+def test_ros_writes_an_empty_list_as_one_empty_string():
+    assert build_config(Config, {"contacts": [""]}).shared.contacts == ()
+
+
+def test_replacing_one_value_leaves_the_rest():
+    config = build_config(Config, {"window": 7})
+    changed = replace_value(config, "gate.quantile", 0.75)
+    assert (changed.gate.quantile, changed.window) == (0.75, 7)
+    with pytest.raises(ConfigurationError):
+        replace_value(config, "gate.quantile", 2.0)
