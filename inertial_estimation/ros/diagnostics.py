@@ -1,0 +1,116 @@
+"""Publishes the health of a node once a second, and logs what changes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from inertial_estimation.ros.messages import health_to_msg
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.signals import Health, HealthLevel
+
+__all__ = ["Diagnostics", "InputCounter"]
+
+PERIOD = 1.0
+WAITING_PERIOD = 5.0
+
+
+@dataclass
+class InputCounter:
+    """What came in on one topic, and what could not even be converted.
+
+    Attributes:
+        topic: Name of the topic.
+        required: Whether the node has nothing to say without it.
+        received: Messages received.
+        malformed: Messages whose fields do not fit together, by reason.
+    """
+
+    topic: str
+    required: bool
+    received: int = 0
+    malformed: dict[str, int] = field(default_factory=dict)
+    _reported: int = 0
+
+    def count_malformed(self, reason: str) -> None:
+        """Count one message that could not be converted."""
+        if reason not in self.malformed and len(self.malformed) >= 10:
+            reason = "other"
+        self.malformed[reason] = self.malformed.get(reason, 0) + 1
+
+    def health(self) -> Health:
+        """Report the counts; a warning while malformed messages keep coming."""
+        total = sum(self.malformed.values())
+        fresh, self._reported = total - self._reported, total
+        values = {"received": str(self.received), "malformed": str(total)}
+        values.update({f"malformed: {reason}": str(count) for reason, count in self.malformed.items()})
+        level, message = HealthLevel.OK, "messages arrive"
+        if not self.received:
+            message = "no message yet"
+            level = HealthLevel.WARN if self.required else HealthLevel.OK
+        elif fresh:
+            level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {list(self.malformed)[-1]}"
+        return Health(f"topic {self.topic}", level, message, values)
+
+
+class Diagnostics:
+    """The 1 Hz report of a node on `/diagnostics`, and its log of what it waits for.
+
+    Its timers run on the steady clock: a node that waits for `/clock` must still say so.
+    """
+
+    def __init__(
+        self, node: Node, health: Callable[[], list[Health]], waits_for: Callable[[], list[str]]
+    ) -> None:
+        """Start reporting.
+
+        Args:
+            node: Node that reports.
+            health: Returns the state of every part, now.
+            waits_for: Returns the names of what has not arrived yet.
+        """
+        self._node = node
+        self._health = health
+        self._waits_for = waits_for
+        self._levels: dict[str, HealthLevel] = {}
+        self._waiting = False
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE_OUTPUT)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(PERIOD, self.publish, clock=steady)
+        node.create_timer(WAITING_PERIOD, self.log_waiting, clock=steady)
+
+    def publish(self) -> None:
+        """Publish the health of every part and log those whose level changed."""
+        parts = self._health()
+        array = DiagnosticArray()
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.status = [health_to_msg(part, self._node.get_name()) for part in parts]
+        self._publisher.publish(array)
+        if not self._waits_for():
+            self._log_changes(parts)
+
+    def log_waiting(self) -> None:
+        """Log what the node waits for, if anything."""
+        missing = self._waits_for()
+        if missing:
+            self._node.get_logger().warning(f"waiting for: {', '.join(missing)}")
+        elif self._waiting:
+            self._node.get_logger().info("all inputs have arrived")
+        self._waiting = bool(missing)
+
+    def _log_changes(self, parts: Sequence[Health]) -> None:
+        logger = self._node.get_logger()
+        for part in parts:
+            before = self._levels.get(part.name, HealthLevel.OK)
+            self._levels[part.name] = part.level
+            if part.level == before:
+                continue
+            text = f"{part.name}: {part.message}"
+            if part.level == HealthLevel.OK:
+                logger.info(f"recovered: {text}")
+            elif part.level == HealthLevel.ERROR:
+                logger.error(text)
+            else:
+                logger.warning(text)

@@ -1,0 +1,244 @@
+"""What both nodes share: parameters, the robot description, counted inputs, the timer, diagnostics."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from inertial_estimation.errors import InertialEstimationError, MeasurementError
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.ros.diagnostics import Diagnostics, InputCounter
+from inertial_estimation.ros.messages import imu_from_msg, joints_from_msg, wrench_from_msg
+from inertial_estimation.ros.parameters import NodeParameters
+from inertial_estimation.ros.qos import LATCHED, SENSOR_INPUT
+from inertial_estimation.signals import Health, HealthLevel
+
+__all__ = ["EstimatorNode", "Pipeline", "topic_token"]
+
+
+class Pipeline(Protocol):
+    """What a node needs of a pipeline; both have more."""
+
+    def tick(self, now_ns: int) -> Sequence[Any]:
+        """Return the estimate of every step completed since the last tick."""
+        ...
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Return the state of inputs and estimator."""
+        ...
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change a parameter declared `runtime`."""
+        ...
+
+    def push_imu(self, sample: Any) -> None:
+        """Take a reading of the IMU."""
+        ...
+
+    def push_joints(self, reading: Any) -> None:
+        """Take a joint state."""
+        ...
+
+    def push_wrench(self, contact: str, sample: Any) -> None:
+        """Take a wrench at a contact."""
+        ...
+
+
+ConfigT = TypeVar("ConfigT")
+PipelineT = TypeVar("PipelineT", bound=Pipeline)
+
+
+class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
+    """A node that owns one pipeline: parameters, conversion, call, publish.
+
+    A subclass says how to build the pipeline and what to publish. The node starts estimating once it has
+    a robot description: from the parameter `urdf`, or else from the topic `robot_description`.
+
+    Attributes:
+        name: Default name of the node.
+        config_class: Dataclass of all its parameters.
+        other_configs: Config dataclasses of the nodes that share its parameter file.
+        node_parameters: Names of the parameters the pipeline does not know.
+    """
+
+    name: str
+    config_class: type[Any]
+    other_configs: tuple[type, ...] = ()
+    node_parameters: frozenset[str] = frozenset()
+
+    def __init__(self, **node_arguments: Any) -> None:
+        """Declare the parameters and, when the description is at hand, start.
+
+        Args:
+            **node_arguments: Passed on to rclpy's Node.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
+        """
+        super().__init__(self.name, **node_arguments)
+        self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
+            self, self.config_class, self.other_configs
+        )
+        self._parameters_declared.on_change(self._on_parameter)
+        self.pipeline: PipelineT | None = None
+        self._inputs: list[InputCounter] = []
+        self._diagnostics = Diagnostics(self, self._health, self._waits_for)
+        urdf = self._robot_config(self.config).urdf
+        if urdf:
+            self._start(read_urdf(urdf))
+        else:
+            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+
+    @property
+    def config(self) -> ConfigT:
+        """The parameters now."""
+        return self._parameters_declared.config
+
+    def _robot_config(self, config: ConfigT) -> RobotConfig:
+        raise NotImplementedError
+
+    def _build(self, config: ConfigT, urdf: str) -> PipelineT:
+        raise NotImplementedError
+
+    def _rate(self, config: ConfigT) -> float:
+        raise NotImplementedError
+
+    def _create_interfaces(self, pipeline: PipelineT) -> None:
+        """Create the publishers, services and the inputs only this node has."""
+        raise NotImplementedError
+
+    def _publish(self, estimates: Sequence[Any]) -> None:
+        raise NotImplementedError
+
+    def _start(self, urdf: str) -> None:
+        self.pipeline = self._build(self.config, urdf)
+        robot = self._robot_config(self.config)
+        pipeline = self.pipeline
+        self._create_interfaces(pipeline)
+        self._create_inputs(robot, pipeline)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(1.0 / self._rate(self.config), self._on_timer, clock=steady)
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in self._inputs)}")
+
+    def _create_inputs(self, robot: RobotConfig, pipeline: PipelineT) -> None:
+        if robot.imu_frame:
+            self.add_input(Imu, "imu/data", imu_from_msg, pipeline.push_imu)
+        self.add_input(JointState, "joint_states", joints_from_msg, pipeline.push_joints)
+        for contact in robot.contacts:
+            push = _push_to_contact(pipeline, contact)
+            self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_msg, push)
+
+    def add_input(
+        self,
+        message_type: type,
+        topic: str,
+        convert: Callable[[Any], Any],
+        push: Callable[[Any], None],
+        *,
+        required: bool = True,
+    ) -> None:
+        """Subscribe to an input; what cannot be converted is dropped and counted.
+
+        Args:
+            message_type: Message class.
+            topic: Relative name of the topic.
+            convert: From message to value; raises MeasurementError for a malformed message.
+            push: Takes the value.
+            required: Whether the node waits for it.
+        """
+        counter = InputCounter(topic, required)
+        self._inputs.append(counter)
+
+        def on_message(msg: Any) -> None:
+            counter.received += 1
+            try:
+                push(convert(msg))
+            except MeasurementError as error:
+                counter.count_malformed(str(error))
+
+        self.create_subscription(message_type, topic, on_message, SENSOR_INPUT)
+
+    def _on_description(self, msg: String) -> None:
+        if self.pipeline is None:
+            self._start(read_urdf(msg.data))
+
+    def _on_timer(self) -> None:
+        assert self.pipeline is not None
+        estimates = self.pipeline.tick(self.get_clock().now().nanoseconds)
+        if estimates:
+            self._publish(estimates)
+
+    def _on_parameter(self, name: str, value: Any) -> None:
+        if self.pipeline is not None and name not in self.node_parameters:
+            self.pipeline.set_parameter(name, value)
+
+    def _health(self) -> list[Health]:
+        if self.pipeline is None:
+            return [_not_started()]
+        parts = self.pipeline.health(self.get_clock().now().nanoseconds)
+        return [*parts, *(counter.health() for counter in self._inputs)]
+
+    def _waits_for(self) -> list[str]:
+        if self.pipeline is None:
+            return ["robot_description (or set the parameter 'urdf')"]
+        missing = [counter.topic for counter in self._inputs if counter.required and not counter.received]
+        if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
+            missing.append("/clock")
+        return [self.resolve_topic_name(name) for name in missing]
+
+    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
+        """Offer a Trigger service; what the call raises becomes the message of a failure.
+
+        Args:
+            service: Relative name (``~/reset``).
+            call: Does it, and returns the answer's message.
+        """
+
+        def on_request(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                response.message = call()
+                response.success = True
+            except (InertialEstimationError, OSError) as error:
+                response.message = str(error)
+                response.success = False
+            return response
+
+        self.create_service(Trigger, service, on_request)
+
+    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
+        """Offer a SetBool service."""
+
+        def on_request(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+            try:
+                response.message = call(bool(request.data))
+                response.success = True
+            except InertialEstimationError as error:
+                response.message = str(error)
+                response.success = False
+            return response
+
+        self.create_service(SetBool, service, on_request)
+
+
+def topic_token(name: str) -> str:
+    """Return a name made fit for a topic: letters, digits and underscores, no digit first."""
+    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{token}" if not token or token[0].isdigit() else token
+
+
+def _push_to_contact(pipeline: Pipeline, contact: str) -> Callable[[Any], None]:
+    def push(sample: Any) -> None:
+        pipeline.push_wrench(contact, sample)
+
+    return push
+
+
+def _not_started() -> Health:
+    return Health("estimator", HealthLevel.WARN, "no robot description yet")

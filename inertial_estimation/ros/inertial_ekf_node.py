@@ -1,0 +1,103 @@
+"""Node `inertial_ekf`: physically consistent inertias of links at controller rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from geometry_msgs.msg import InertiaStamped
+from nav_msgs.msg import Odometry
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.tilt_pipeline import TiltPipelineConfig
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.parameters import section
+from inertial_estimation.ros.estimator_node import EstimatorNode, topic_token
+from inertial_estimation.ros.messages import (
+    base_state_from_msg,
+    link_inertia_to_msg,
+    torque_residual_to_msg,
+)
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.signals import InertialEstimate
+
+__all__ = ["InertialEkfNode", "InertialNodeConfig"]
+
+
+@dataclass(frozen=True)
+class InertialNodeConfig:
+    """All parameters of the node."""
+
+    pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
+    options: InertialNodeOptions = section(InertialNodeOptions, prefix="")
+
+
+class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
+    """Publishes what the inertial pipeline estimates."""
+
+    name = "inertial_ekf"
+    config_class = InertialNodeConfig
+    other_configs = (TiltPipelineConfig, TiltNodeOptions)
+    node_parameters = frozenset(field.name for field in fields(InertialNodeOptions))
+
+    def _robot_config(self, config: InertialNodeConfig) -> RobotConfig:
+        return config.pipeline.robot
+
+    def _build(self, config: InertialNodeConfig, urdf: str) -> InertialPipeline:
+        return InertialPipeline(config.pipeline, urdf)
+
+    def _rate(self, config: InertialNodeConfig) -> float:
+        return config.pipeline.rate
+
+    def _create_interfaces(self, pipeline: InertialPipeline) -> None:
+        self._inertias: dict[str, Publisher] = {}
+        self._payloads: dict[str, Publisher] = {}
+        self._inertia_msg = InertiaStamped()
+        self._residual_msg = JointState()
+        self._residual = self.create_publisher(JointState, "torque_residual", RELIABLE_OUTPUT)
+        for link in self.config.pipeline.links:
+            token = topic_token(link)
+            for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
+                publishers[link] = self.create_publisher(InertiaStamped, f"{topic}/{token}", RELIABLE_OUTPUT)
+        if self.config.pipeline.robot.floating_base:
+            self.add_input(Odometry, "base_state", base_state_from_msg, pipeline.push_base_state)
+        self.add_trigger("~/calibrate", self._calibrate)
+        self.add_trigger("~/reset", self._reset)
+        self.add_trigger("~/export_urdf", self._export_urdf)
+        self.add_switch("~/set_enabled", self._set_enabled)
+
+    def _publish(self, estimates: Sequence[InertialEstimate]) -> None:
+        msg = self._inertia_msg
+        for estimate in estimates:
+            for link in estimate.links:
+                name, stamp_ns = link.published.link, estimate.stamp_ns
+                self._inertias[name].publish(link_inertia_to_msg(link.published, stamp_ns, msg))
+                self._payloads[name].publish(link_inertia_to_msg(link.payload, stamp_ns, msg))
+            self._residual.publish(torque_residual_to_msg(estimate, self._residual_msg))
+
+    def _calibrate(self) -> str:
+        assert self.pipeline is not None
+        self.pipeline.calibrate()
+        return "calibrating the model: keep the load as it is"
+
+    def _reset(self) -> str:
+        assert self.pipeline is not None
+        self.pipeline.reset()
+        return "reset"
+
+    def _set_enabled(self, enabled: bool) -> str:
+        assert self.pipeline is not None
+        self.pipeline.set_enabled(enabled)
+        return "learning" if enabled else "learning is switched off"
+
+    def _export_urdf(self) -> str:
+        assert self.pipeline is not None
+        text = self.pipeline.export_urdf()
+        path = self.config.options.export_path
+        if not path:
+            return text
+        Path(path).expanduser().write_text(text, encoding="utf-8")
+        return path

@@ -1,0 +1,81 @@
+"""Runs one node as a process: arguments, signals, exit codes.
+
+Exit code 0 after SIGINT or SIGTERM, 1 with one line on stderr for an error in the configuration.
+"""
+
+import importlib
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from inertial_estimation.errors import InertialEstimationError
+
+__all__ = ["inertial_ekf", "run_node", "tilt_observer"]
+
+_NO_ROS = (
+    "rclpy and the ROS messages are not importable ({error}): source a ROS 2 installation, "
+    "or pip install 'inertial_estimation[standalone]'"
+)
+
+
+def tilt_observer() -> int:
+    """Entry point of the executable `tilt_observer`."""
+    return _run_class("inertial_estimation.ros.tilt_observer_node", "TiltObserverNode")
+
+
+def inertial_ekf() -> int:
+    """Entry point of the executable `inertial_ekf`."""
+    return _run_class("inertial_estimation.ros.inertial_ekf_node", "InertialEkfNode")
+
+
+def _run_class(module: str, name: str) -> int:
+    try:
+        node_class = getattr(importlib.import_module(module), name)
+        return run_node(node_class)
+    except KeyboardInterrupt:  # while still importing
+        return 0
+    except ModuleNotFoundError as error:
+        return _fail(_NO_ROS.format(error=error))
+
+
+def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
+    """Build a node and spin it until a signal.
+
+    Args:
+        build: Makes the node.
+        arguments: Command line; that of the process by default.
+
+    Returns:
+        Exit code of the process.
+    """
+    import rclpy
+    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+    from rclpy.signals import SignalHandlerOptions
+
+    try:
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
+    except Exception as error:  # whatever rcl finds wrong with the command line or a parameter file
+        return _fail(str(error))
+    try:
+        executor = SingleThreadedExecutor()
+        executor.add_node(build())
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except InertialEstimationError as error:
+        return _fail(str(error))
+    except Exception:
+        if rclpy.ok():
+            raise
+        # else a signal took the context away in the middle of a callback
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal must not break the way out
+            signal.signal(number, signal.SIG_IGN)
+        rclpy.try_shutdown()
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return 1

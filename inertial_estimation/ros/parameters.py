@@ -1,0 +1,138 @@
+"""Turns the parameters a config dataclass declares into ROS parameters of a node.
+
+rclpy ignores values for parameters that nobody declares, so a misspelt line of YAML goes unnoticed;
+here it stops the node. Whole numbers are accepted where a float is declared.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from inertial_estimation.errors import InertialEstimationError, listing
+from inertial_estimation.parameters import (
+    ParameterSpec,
+    build_config,
+    check_value,
+    iterate_parameters,
+    parameter_values,
+    replace_value,
+)
+
+__all__ = ["NodeParameters", "descriptor_from_spec", "from_ros_value", "to_ros_value"]
+
+ConfigT = TypeVar("ConfigT")
+_OF_RCLPY = ("use_sim_time", "start_type_description_service")
+_OF_RCLPY_PREFIXES = ("qos_overrides.",)
+_INTEGER_LIMIT = 2**63 - 1
+
+
+def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
+    """Describe a declared parameter to ROS.
+
+    Args:
+        spec: The declaration.
+
+    Returns:
+        Descriptor with range, read-only flag, and the unit and choices in the description.
+    """
+    unit = f" [{spec.unit}]" if spec.unit else ""
+    description = f"{spec.description}{unit}"
+    descriptor = ParameterDescriptor(
+        name=spec.name, description=description, read_only=not spec.runtime, dynamic_typing=False
+    )
+    if spec.choices:
+        descriptor.additional_constraints = f"one of: {listing(spec.choices)}"
+    if spec.lower is None and spec.upper is None:
+        return descriptor
+    if isinstance(spec.default, float):
+        low = -sys.float_info.max if spec.lower is None else float(spec.lower)
+        high = sys.float_info.max if spec.upper is None else float(spec.upper)
+        descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+    elif isinstance(spec.default, int) and not isinstance(spec.default, bool):
+        low_int = -_INTEGER_LIMIT if spec.lower is None else int(spec.lower)
+        high_int = _INTEGER_LIMIT if spec.upper is None else int(spec.upper)
+        descriptor.integer_range = [IntegerRange(from_value=low_int, to_value=high_int, step=1)]
+    else:
+        descriptor.additional_constraints = f"every entry in [{spec.lower}, {spec.upper}]"
+    return descriptor
+
+
+def to_ros_value(value: Any) -> Any:
+    """Turn a config value into one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
+    if isinstance(value, tuple):
+        return list(value) if value else [""]
+    return value
+
+
+def from_ros_value(value: Any) -> Any:
+    """Turn a ROS value into a plain one: numeric arrays become lists."""
+    if isinstance(value, (str, bytes, bool, int, float)) or value is None:
+        return value
+    return list(value)
+
+
+class NodeParameters(Generic[ConfigT]):
+    """All parameters of a node, declared from its config dataclass."""
+
+    def __init__(self, node: Node, config_class: type[ConfigT], elsewhere: Sequence[type] = ()) -> None:
+        """Declare every parameter with the value from the command line or YAML file.
+
+        Args:
+            node: Node that gets the parameters.
+            config_class: Dataclass declared with `parameter` and `section`.
+            elsewhere: Config dataclasses of other nodes: their parameters may stand in a section for
+                all nodes (``/**``) and are passed over.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
+                names the nearest one), of the wrong type or out of bounds; all of them are listed.
+        """
+        self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
+        self._listener: Callable[[str, Any], None] | None = None
+        others = {spec.name for other in elsewhere for spec in iterate_parameters(other)}
+        passed_over = others - self._specs.keys()
+        given = {name: value for name, value in _given_values(node).items() if name not in passed_over}
+        self._config = build_config(config_class, given, where=f"node '{node.get_name()}'")
+        values = parameter_values(self._config)
+        for name, spec in self._specs.items():
+            descriptor = descriptor_from_spec(spec)
+            node.declare_parameter(name, to_ros_value(values[name]), descriptor, ignore_override=True)
+        node.add_on_set_parameters_callback(self._on_set)
+
+    @property
+    def config(self) -> ConfigT:
+        """The values now."""
+        return self._config
+
+    def on_change(self, listener: Callable[[str, Any], None]) -> None:
+        """Call `listener(name, value)` for every change; what it raises refuses the change."""
+        self._listener = listener
+
+    def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
+        changes = [(p.name, from_ros_value(p.value)) for p in parameters if p.name in self._specs]
+        try:
+            config, checked = self._config, []
+            for name, value in changes:
+                value = check_value(self._specs[name], value)
+                config = replace_value(config, name, value)
+                checked.append((name, value))
+            if self._listener is not None:
+                for name, value in checked:
+                    self._listener(name, value)
+        except InertialEstimationError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        self._config = config
+        return SetParametersResult(successful=True)
+
+
+def _given_values(node: Node) -> Mapping[str, Any]:
+    overrides: Mapping[str, Parameter] = node._parameter_overrides  # rclpy has no public door to them
+    return {
+        name: from_ros_value(parameter.value)
+        for name, parameter in overrides.items()
+        if name not in _OF_RCLPY and not name.startswith(_OF_RCLPY_PREFIXES)
+    }

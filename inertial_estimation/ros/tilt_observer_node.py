@@ -1,0 +1,94 @@
+"""Node `tilt_observer`: orientation, velocity and position of the base at controller rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
+from nav_msgs.msg import Odometry
+
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.parameters import section
+from inertial_estimation.ros.estimator_node import EstimatorNode
+from inertial_estimation.ros.messages import (
+    base_orientation_to_msg,
+    base_state_to_transform,
+    odometry_to_msg,
+    orientation_from_msg,
+    tilt_to_msg,
+)
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.signals import BaseEstimate
+
+__all__ = ["TiltNodeConfig", "TiltObserverNode"]
+
+
+@dataclass(frozen=True)
+class TiltNodeConfig:
+    """All parameters of the node."""
+
+    pipeline: TiltPipelineConfig = section(TiltPipelineConfig, prefix="")
+    options: TiltNodeOptions = section(TiltNodeOptions, prefix="")
+
+
+class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
+    """Publishes what the tilt pipeline estimates."""
+
+    name = "tilt_observer"
+    config_class = TiltNodeConfig
+    other_configs = (InertialPipelineConfig, InertialNodeOptions)
+    node_parameters = frozenset(field.name for field in fields(TiltNodeOptions))
+
+    def _robot_config(self, config: TiltNodeConfig) -> RobotConfig:
+        return config.pipeline.robot
+
+    def _build(self, config: TiltNodeConfig, urdf: str) -> TiltPipeline:
+        return TiltPipeline(config.pipeline, urdf)
+
+    def _rate(self, config: TiltNodeConfig) -> float:
+        return config.pipeline.rate
+
+    def _create_interfaces(self, pipeline: TiltPipeline) -> None:
+        options = self.config.options
+        self._world = options.world_frame
+        self._base = options.base_frame or pipeline.robot.base_link
+        self._orientation = self.create_publisher(QuaternionStamped, "base_orientation", RELIABLE_OUTPUT)
+        self._state = self.create_publisher(Odometry, "base_state", RELIABLE_OUTPUT)
+        self._tilt = self.create_publisher(Vector3Stamped, "tilt", RELIABLE_OUTPUT)
+        self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
+        self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
+        push = pipeline.push_yaw_reference
+        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push, required=False)
+        self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
+        self.add_trigger("~/reset", self._reset)
+
+    def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
+        orientation, state, tilt = self._messages
+        for estimate in estimates:  # every step: the inertial filter interpolates between them
+            self._orientation.publish(base_orientation_to_msg(estimate, self._world, orientation))
+            self._state.publish(odometry_to_msg(estimate, self._world, self._base, state))
+            self._tilt.publish(tilt_to_msg(estimate, self._base, tilt))
+        if self._broadcaster is not None:
+            transform = base_state_to_transform(estimates[-1].state, self._world, self._base)
+            self._broadcaster.sendTransform(transform)
+
+    def _calibrate_gyro(self) -> str:
+        assert self.pipeline is not None
+        self.pipeline.calibrate_gyro()
+        return "calibrating the gyroscope: keep the robot still"
+
+    def _reset(self) -> str:
+        assert self.pipeline is not None
+        self.pipeline.reset()
+        return "reset"
+
+    def _transform_broadcaster(self) -> Any:
+        try:
+            from tf2_ros import TransformBroadcaster
+        except ImportError:
+            self.get_logger().warning("publish_tf is set, but tf2_ros is missing: no transform is sent")
+            return None
+        return TransformBroadcaster(self)
