@@ -278,13 +278,9 @@ def link_inertia_to_msg(
 def link_inertia_from_msg(msg: InertiaStamped) -> LinkInertia:
     """Inverse of `link_inertia_to_msg`, without the stamp."""
     body = msg.inertia
-    inertia_Lcm = [
-        [body.ixx, body.ixy, body.ixz],
-        [body.ixy, body.iyy, body.iyz],
-        [body.ixz, body.iyz, body.izz],
-    ]
+    rows = ((body.ixx, body.ixy, body.ixz), (body.ixy, body.iyy, body.iyz), (body.ixz, body.iyz, body.izz))
     com_L = np.array((body.com.x, body.com.y, body.com.z))
-    return LinkInertia(msg.header.frame_id, body.m, com_L, np.array(inertia_Lcm))
+    return LinkInertia(msg.header.frame_id, body.m, com_L, np.array(rows))
 
 
 def torque_residual_to_msg(estimate: InertialEstimate, msg: JointState | None = None) -> JointState:

@@ -1,0 +1,70 @@
+"""Publish a rosbag2 recording (mcap or sqlite3) on its topics, with /clock, at its own pace.
+
+Start the nodes with `use_sim_time:=true`, so that they take the time of the recording for now.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from inertial_estimation.errors import ConfigurationError
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", help="folder of the bag, or its .mcap or .db3 file")
+    parser.add_argument("--rate", type=float, default=1.0, help="speed, as a multiple of real time (1)")
+    parser.add_argument("--loop", action="store_true", help="begin again at the end")
+    parser.add_argument(
+        "--clock-rate", type=float, default=200.0, metavar="HZ", help="rate of /clock; 0: no clock (200)"
+    )
+    parser.add_argument(
+        "--wait", type=float, default=5.0, metavar="S", help="wait for a subscription at most so long (5)"
+    )
+    parser.add_argument(
+        "--remap", action="append", default=[], metavar="FROM:=TO", help="publish a topic under another name"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the recording; SIGINT and SIGTERM end it cleanly."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    from inertial_estimation.replay.recording import BagRecording
+    from inertial_estimation.ros.bag_player import BagPlayer, PlayOptions
+
+    options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, _remappings(args.remap))
+    with BagRecording(args.bag) as recording:
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        signal.signal(signal.SIGTERM, _interrupt)
+        try:
+            node = rclpy.create_node("bag_player", start_parameter_services=False)
+            player = BagPlayer(node, recording, options)
+            start = time.monotonic()
+            played = player.play()
+            print(f"played {played} messages in {time.monotonic() - start:.1f} s", file=sys.stderr)
+        except KeyboardInterrupt:
+            print("stopped", file=sys.stderr)
+        finally:
+            rclpy.try_shutdown()
+    return 0
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _remappings(texts: Sequence[str]) -> dict[str, str]:
+    remap: dict[str, str] = {}
+    for text in texts:
+        old, separator, new = text.partition(":=")
+        if not (old and separator and new):
+            raise ConfigurationError(f"'{text}' is no remapping, expected /old:=/new")
+        remap[old] = new
+    return remap

@@ -1,0 +1,153 @@
+"""Publishes a recording on its topics with /clock, at its own pace, for machines without rosbag2."""
+
+import importlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock
+
+from inertial_estimation.errors import ConfigurationError, RecordingError, listing
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
+
+__all__ = ["BagPlayer", "PlayOptions"]
+
+NANOSECONDS = 1_000_000_000
+SETTLING = 0.3  # discovery of the last subscriptions, once the first are there [s]
+LATCHED_TOPICS = ("/robot_description", "/tf_static")
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """How a recording is played.
+
+    Attributes:
+        rate: Speed, as a multiple of real time.
+        loop: Whether to begin again at the end.
+        clock_rate: How often /clock is published, per second of the wall clock [Hz]; 0: never.
+        wait: How long to wait for a first subscription at most [s].
+        remap: New topic names by recorded ones.
+    """
+
+    rate: float = 1.0
+    loop: bool = False
+    clock_rate: float = 200.0
+    wait: float = 5.0
+    remap: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate <= 1000.0:
+            raise ConfigurationError(f"rate is {self.rate}, expected a value in (0, 1000]")
+        if not 0.0 <= self.clock_rate <= 10000.0:
+            raise ConfigurationError(f"clock rate is {self.clock_rate} Hz, expected a value in [0, 10000]")
+
+
+class BagPlayer:
+    """Plays one recording through a node's publishers; messages stay serialised on the way."""
+
+    def __init__(self, node: Node, recording: BagRecording, options: PlayOptions) -> None:
+        """Create a publisher for every topic of the recording.
+
+        Args:
+            node: Node that publishes.
+            recording: The open recording.
+            options: How to play it.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
+            ~inertial_estimation.errors.RecordingError: If not one of its message types is installed.
+        """
+        for topic in options.remap:
+            if topic not in recording.topics:
+                raise ConfigurationError(f"no topic '{topic}' to remap; it has {listing(recording.topics)}")
+        self._node = node
+        self._recording = recording
+        self._options = options
+        self._publishers = self._create_publishers()
+        self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT) if options.clock_rate else None
+
+    def play(self) -> int:
+        """Play to the end, or for ever when looping.
+
+        Returns:
+            Number of messages published.
+        """
+        self._wait_for_subscriptions()
+        played = self._play_once()
+        while self._options.loop:
+            played += self._play_once()
+        for publisher in self._publishers.values():
+            publisher.wait_for_all_acked(Duration(seconds=1.0))
+        return played
+
+    def _create_publishers(self) -> dict[str, Publisher]:
+        publishers: dict[str, Publisher] = {}
+        unknown: list[str] = []
+        for topic, message_type in self._recording.topics.items():
+            message_class = _message_class(message_type)
+            if topic == "/clock" or message_class is None:
+                unknown += [f"{topic} [{message_type}]"] if topic != "/clock" else []
+                continue
+            qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
+            name = self._options.remap.get(topic, topic)
+            publishers[topic] = self._node.create_publisher(message_class, name, qos)
+        if unknown:
+            self._node.get_logger().warning(f"left out, message type not installed: {listing(unknown)}")
+        if not publishers:
+            raise RecordingError(f"no topic of '{self._recording.name}' can be played: {listing(unknown)}")
+        return publishers
+
+    def _wait_for_subscriptions(self) -> None:
+        deadline = time.monotonic() + self._options.wait
+        while time.monotonic() < deadline:
+            if any(publisher.get_subscription_count() for publisher in self._publishers.values()):
+                break
+            time.sleep(0.05)
+        time.sleep(SETTLING)
+
+    def _play_once(self) -> int:
+        played = 0
+        start_ns, rate = self._recording.start_ns, self._options.rate
+        start = time.monotonic()
+        for topic, log_ns, data in self._events():
+            pause = start + (log_ns - start_ns) * 1e-9 / rate - time.monotonic()
+            if pause > 0.0:
+                time.sleep(pause)
+            if topic is None:
+                self._publish_clock(log_ns)
+            else:
+                self._publishers[topic].publish(data)
+                played += 1
+        return played
+
+    def _events(self) -> Iterator[tuple[str | None, int, bytes]]:
+        """Yield the messages in order, with the ticks of the clock (topic None) between them."""
+        step_ns = 0
+        if self._clock is not None:
+            step_ns = max(1, int(NANOSECONDS * self._options.rate / self._options.clock_rate))
+        next_ns = self._recording.start_ns
+        for topic, _type, log_ns, data in self._recording.raw_messages(set(self._publishers)):
+            while step_ns and next_ns <= log_ns:
+                yield None, next_ns, b""
+                next_ns += step_ns
+            yield topic, log_ns, bytes(data)
+
+    def _publish_clock(self, now_ns: int) -> None:
+        msg = Clock()
+        msg.clock.sec, msg.clock.nanosec = divmod(now_ns, NANOSECONDS)
+        assert self._clock is not None
+        self._clock.publish(msg)
+
+
+def _message_class(message_type: str) -> Any:
+    """Return the Python class of ``package/msg/Name``, or None where it is not installed."""
+    package, _, name = message_type.partition("/msg/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError, ValueError):
+        return None
