@@ -1,10 +1,16 @@
-"""Build of the ROS 2 package; the same file serves pip and colcon."""
+"""Build of the ROS 2 package; the same file serves pip and colcon.
 
+`ros2 run` and launch files look for executables in PREFIX/lib/inertial_estimation. colcon puts the console
+scripts there (setup.cfg); pip puts them in PREFIX/bin, so a wheel carries forwarders in that folder.
+"""
+
+import sys
 from glob import glob
 
 from setuptools import find_packages, setup
 
 PACKAGE = "inertial_estimation"
+FOR_WHEEL = "bdist_wheel" in sys.argv
 
 ROS_WHEELS = [
     "ros-jazzy-rclpy[fastrtps]==7.1.6",
@@ -19,18 +25,35 @@ ROS_WHEELS = [
             "diagnostic-msgs",
         )
     ),
+    "ros-rosgraph-msgs==2.0.3",
 ]
 
 setup(
     name=PACKAGE,
     version="0.1.0",
+    description="Base orientation and link inertias of robots, online, as ROS 2 nodes",
+    long_description=open("README.md", encoding="utf-8").read(),
+    long_description_content_type="text/markdown",
+    author="The inertial_estimation authors",
+    maintainer="The inertial_estimation authors",
+    maintainer_email="maintainers@inertial-estimation.invalid",
+    license="Apache-2.0",
+    classifiers=[
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)),
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={PACKAGE: ["py.typed"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
-        (f"share/{PACKAGE}/launch", glob("launch/*.launch.py")),
-        (f"share/{PACKAGE}/config", glob("config/*.yaml")),
+        (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
+        (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
+        *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],
     python_requires=">=3.10",
     install_requires=["setuptools", "numpy", "scipy", "pyyaml"],
@@ -59,8 +82,8 @@ setup(
     entry_points={
         "console_scripts": [
             "inertial-estimation = inertial_estimation.commands.main:main",
-            "tilt_observer = inertial_estimation.ros.tilt_observer_node:main",
-            "inertial_ekf = inertial_estimation.ros.inertial_ekf_node:main",
+            "tilt_observer = inertial_estimation.ros.node_runner:tilt_observer",
+            "inertial_ekf = inertial_estimation.ros.node_runner:inertial_ekf",
         ],
     },
 )

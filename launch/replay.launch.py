@@ -1,0 +1,53 @@
+"""Both estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
+
+Ends by itself when the recording does.
+"""
+
+import sys
+from pathlib import Path
+
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    RegisterEventHandler,
+    TimerAction,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+
+HERE = Path(__file__).resolve().parent
+SETTLING = 1.0  # for the nodes to publish their last estimates [s]
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Declare the arguments, start the nodes and play the recording."""
+    arguments = [
+        DeclareLaunchArgument("bag", description="Folder of the rosbag2, or its .mcap or .db3 file."),
+        DeclareLaunchArgument("robot", description="Name of a file in config/, or path of a parameter file."),
+        DeclareLaunchArgument(
+            "urdf", default_value="", description="Robot description; empty: parameter file, or topic."
+        ),
+        DeclareLaunchArgument("rate", default_value="1.0", description="Speed, as a multiple of real time."),
+        DeclareLaunchArgument("params_file", default_value="", description="Parameter file read last."),
+    ]
+    names = ("robot", "urdf", "params_file")
+    nodes = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(HERE / "estimation.launch.py")),
+        launch_arguments=[*((name, LaunchConfiguration(name)) for name in names), ("use_sim_time", "true")],
+    )
+    return LaunchDescription([*arguments, nodes, OpaqueFunction(function=start_player)])
+
+
+def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Play the recording, and end the launch after it."""
+    bag, rate = (LaunchConfiguration(name).perform(context) for name in ("bag", "rate"))
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", bag, "--rate", rate]
+    player = ExecuteProcess(cmd=[*command, "--wait", "30"], output="screen", name="play")
+    end = TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
+    return [player, RegisterEventHandler(OnProcessExit(target_action=player, on_exit=[end]))]
