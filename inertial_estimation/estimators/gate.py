@@ -1,0 +1,72 @@
+"""Gate on the normalised innovation: rejects impacts, re-opens on a change that lasts."""
+
+from dataclasses import dataclass
+
+from scipy.stats import chi2
+
+from inertial_estimation.parameters import parameter
+
+__all__ = ["ACCEPTED", "REJECTED", "REOPENED", "GateConfig", "InnovationGate"]
+
+ACCEPTED, REJECTED, REOPENED = "accepted", "rejected", "reopened"
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """When a measurement is an outlier, and when outliers are a change."""
+
+    enabled: bool = parameter(True, "Whether measurements are gated.", runtime=True)
+    quantile: float = parameter(
+        0.999,
+        "Chi-square quantile of the row count that the normalised innovation squared must not exceed.",
+        lower=0.5,
+        upper=0.999999,
+    )
+    reopen_after: float = parameter(
+        0.1,
+        "Measurements rejected for this long are a change (a payload), not an impact.",
+        unit="s",
+        lower=0.001,
+        upper=10.0,
+        runtime=True,
+    )
+
+
+class InnovationGate:
+    """Decides on one measurement after the other.
+
+    y' S^-1 y is chi-square distributed with as many degrees of freedom as there are rows (Foster et al.
+    22 gates it with a hand-picked bound). Rejection that lasts longer than an impact means that the
+    parameters have changed; the gate then asks to re-open. Time rejected counts up, time accepted counts
+    it down, so a measurement that happens to fit does not start the count anew.
+    """
+
+    def __init__(self, config: GateConfig, rows: int) -> None:
+        self.config = config
+        self.bound = float(chi2.ppf(config.quantile, rows))
+        self._rejected_for = 0.0
+
+    def reset(self) -> None:
+        """Forget what was rejected."""
+        self._rejected_for = 0.0
+
+    def decide(self, nis: float, dt: float) -> str:
+        """Judge one measurement.
+
+        Args:
+            nis: Normalised innovation squared y' S^-1 y.
+            dt: Time since the measurement before [s].
+
+        Returns:
+            "accepted", "rejected", or "reopened": accept it with a covariance that admits a change.
+        """
+        if not self.config.enabled:
+            return ACCEPTED
+        if nis <= self.bound:
+            self._rejected_for = max(0.0, self._rejected_for - dt)
+            return ACCEPTED
+        self._rejected_for += dt
+        if self._rejected_for < self.config.reopen_after:
+            return REJECTED
+        self._rejected_for = 0.0
+        return REOPENED

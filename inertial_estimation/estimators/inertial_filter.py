@@ -1,0 +1,267 @@
+"""Base of the inertial filters: prediction with a pull to nominal, gate, iterated Joseph update.
+
+State x: coordinates of every body, then friction parameters. The measurement is linear in the
+parameters phi = [pi_1, ..., pi_n, friction] and phi(x) is what the kinds differ in:
+
+    z = A phi(x) + noise,   H = A dphi/dx
+
+Process: each coordinate returns to its nominal value with time constant T while noise keeps its
+stationary covariance at the prior's, x' = -(x - x_nom)/T + w. Without information P therefore stays at
+the prior, never grows, and x goes to nominal; for T to infinity the parameters are constant.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.gate import REJECTED, REOPENED, InnovationGate
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
+
+__all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
+
+MAX_ITERATIONS = 12  # of one update; the loop ends when a step is small
+SMALL_STEP = 0.02  # coordinates are logarithms or counted in gyration radii: 2 %
+LARGEST_STEP = 0.7  # of one iteration: exp(2 * 0.7) = 4 times the mass
+
+
+@dataclass(frozen=True)
+class PriorSigma:
+    """Standard deviations of the parameters about their nominal values, in physical terms.
+
+    Attributes:
+        mass: Relative, of the mass (of its logarithm, strictly).
+        com: Of each component of the centre of mass [m].
+        radii: Relative, of the three radii of gyration, and the shear between them.
+        friction: Of each friction parameter, in its unit, shape (n_friction,).
+    """
+
+    mass: float
+    com: float
+    radii: float
+    friction: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterUpdate:
+    """What one update did.
+
+    Attributes:
+        innovation: Measured minus predicted, before the update, shape (m,).
+        nis: y' S^-1 y.
+        accepted: Whether the state was corrected.
+        decision: "accepted", "rejected", "reopened" or "disabled".
+        iterations: Linearisations made.
+    """
+
+    innovation: Array
+    nis: float
+    accepted: bool
+    decision: str
+    iterations: int
+
+
+class InertialFilter(ABC):
+    """Estimates the inertial parameters of bodies, and friction, from linear equations.
+
+    Attributes:
+        x: State, shape (n,).
+        P: Its covariance, shape (n, n).
+        bodies: The bodies, in the order of the state.
+    """
+
+    linear = False
+
+    def __init__(
+        self, bodies: tuple[BodyReference, ...], prior: PriorSigma, gate: InnovationGate, memory: float
+    ) -> None:
+        """Start at the nominal parameters.
+
+        Args:
+            bodies: The bodies to estimate.
+            prior: Standard deviations about nominal, also of the pull to it.
+            gate: Judges measurements.
+            memory: Time constant T of the pull to nominal [s].
+        """
+        self.bodies = bodies
+        self.gate = gate
+        self._memory = memory
+        self._n_inertial = 10 * len(bodies)
+        self._x_nominal = np.concatenate(
+            [*(self._coordinates(body.nominal_C) for body in bodies), np.zeros(len(prior.friction))]
+        )
+        self._P_prior = self._prior_covariance(prior)
+        self._prior_factor: Array = np.linalg.cholesky(self._P_prior)
+        self._to_joint = np.array([body.to_joint for body in bodies])
+        self.reset()
+
+    @abstractmethod
+    def _coordinates(self, pi_C: Array) -> Array:
+        """Return the coordinates of one body from its parameters in C, shape (10,)."""
+
+    @abstractmethod
+    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
+        """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
+
+    @property
+    def n_friction(self) -> int:
+        """Number of friction states."""
+        return len(self.x) - self._n_inertial
+
+    @property
+    def friction(self) -> Array:
+        """Friction parameters, shape (n_friction,)."""
+        friction: Array = self.x[self._n_inertial :].copy()
+        return friction
+
+    @property
+    def prior_factor(self) -> Array:
+        """Lower Cholesky factor of the prior covariance, shape (n, n)."""
+        return self._prior_factor
+
+    def reset(self) -> None:
+        """Return to the nominal parameters and the prior covariance."""
+        self.x: Array = self._x_nominal.copy()
+        self.P: Array = self._P_prior.copy()
+        self.gate.reset()
+
+    def body_parameters(self) -> tuple[Array, Array]:
+        """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
+        pi_C, G = self._body_map(self._body_coordinates(self.x))
+        blocks = [self.P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
+        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+
+    def predict(self, equation: LinearEquation) -> Array:
+        """Return the predicted value A phi(x) of an equation, shape (m,)."""
+        phi, _jacobian = self._parameters(self.x)
+        prediction: Array = equation.regressor @ phi
+        return prediction
+
+    def propagate(self, dt: float) -> None:
+        """Let time pass.
+
+        Args:
+            dt: Time since the last call [s], >= 0.
+        """
+        decay = np.exp(-dt / self._memory)
+        self.x = self._x_nominal + decay * (self.x - self._x_nominal)
+        self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
+
+    def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
+        """Let time pass, then correct the state with one equation.
+
+        Args:
+            equation: Measured rows.
+            dt: Time since the last update [s].
+            learn: False leaves state and covariance as they are and only reports the innovation.
+
+        Returns:
+            Innovation, NIS and decision.
+
+        Raises:
+            MeasurementError: If the innovation covariance is not positive definite.
+        """
+        if learn:
+            self.propagate(dt)
+        phi, jacobian = self._parameters(self.x)
+        A, z = equation.regressor, equation.value
+        innovation = z - A @ phi
+        H = self._chain(A, jacobian)
+        HP = H @ self.P
+        S_factor = _cholesky(HP @ H.T + equation.noise)
+        nis = float(innovation @ _solve(S_factor, innovation))
+        if not learn:
+            return FilterUpdate(innovation, nis, False, "disabled", 0)
+        decision = self.gate.decide(nis, dt)
+        if decision == REJECTED:
+            return FilterUpdate(innovation, nis, False, decision, 0)
+        if decision == REOPENED:
+            self._admit_change()
+            HP = H @ self.P
+            S_factor = _cholesky(HP @ H.T + equation.noise)
+        iterations = self._correct(equation, innovation, H, HP, S_factor)
+        return FilterUpdate(innovation, nis, True, decision, iterations)
+
+    def _correct(
+        self, equation: LinearEquation, innovation: Array, H: Array, HP: Array, S_factor: Array
+    ) -> int:
+        """Gauss-Newton on the posterior, steps limited; with a small first step one plain EKF update."""
+        x_prior, x = self.x, self.x
+        iterations = 1
+        while True:
+            K = _solve(S_factor, HP).T
+            step = x_prior + K @ innovation - x
+            largest = 0.0 if self.linear else float(np.abs(step[: self._n_inertial]).max())
+            x = x + step * min(1.0, LARGEST_STEP / max(largest, 1e-12)) if not self.linear else x + step
+            if largest < SMALL_STEP or iterations == MAX_ITERATIONS:
+                break
+            iterations += 1
+            phi, jacobian = self._parameters(x)
+            H = self._chain(equation.regressor, jacobian)
+            HP = H @ self.P
+            S_factor = _cholesky(HP @ H.T + equation.noise)
+            innovation = equation.value - equation.regressor @ phi - H @ (x_prior - x)
+        self.x = x
+        self._joseph(K, H, HP, equation.noise)
+        return iterations
+
+    def _joseph(self, K: Array, H: Array, HP: Array, R: Array) -> None:
+        """P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K."""
+        half = self.P - K @ HP
+        P = half - (half @ H.T - K @ R) @ K.T
+        self.P = 0.5 * (P + P.T)
+
+    def _admit_change(self) -> None:
+        """Take the bodies' covariance back to the prior's; friction does not change with a payload."""
+        n = self._n_inertial
+        self.P[:n, n:] = 0.0
+        self.P[n:, :n] = 0.0
+        self.P[:n, :n] = self._P_prior[:n, :n]
+
+    def _body_coordinates(self, x: Array) -> Array:
+        coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
+        return coordinates
+
+    def _parameters(self, x: Array) -> tuple[Array, Array]:
+        """Return phi(x), about the joint frames, and the Jacobians of its bodies, (n, 10, 10)."""
+        pi_C, G = self._body_map(self._body_coordinates(x))
+        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
+        return np.concatenate((pi_J, x[self._n_inertial :])), self._to_joint @ G
+
+    def _chain(self, A: Array, jacobian: Array) -> Array:
+        H = A.copy()
+        for i, G in enumerate(jacobian):
+            H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
+        return H
+
+    def _prior_covariance(self, prior: PriorSigma) -> Array:
+        """Map the prior, stated in Rucker's coordinates about nominal, into this filter's coordinates."""
+        P = np.zeros((len(self._x_nominal),) * 2)
+        for i, body in enumerate(self.bodies):
+            sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
+            theta = log_cholesky_from_parameters(body.nominal_C)[None]
+            _pi, G_theta = parameters_and_jacobian(theta)
+            _pi, G = self._body_map(self._x_nominal[None, 10 * i : 10 * i + 10])
+            L = np.linalg.solve(G[0], G_theta[0] * sigma)
+            P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
+        P[self._n_inertial :, self._n_inertial :] = np.diag(prior.friction**2)
+        return P
+
+
+def _cholesky(S: Array) -> Array:
+    factor, info = dpotrf(S, lower=1, overwrite_a=1, clean=0)
+    if info != 0:
+        raise MeasurementError("the innovation covariance is not positive definite")
+    lower: Array = factor
+    return lower
+
+
+def _solve(S_factor: Array, rhs: Array) -> Array:
+    solution, _info = dpotrs(S_factor, rhs, lower=1)
+    x: Array = solution
+    return x

@@ -1,0 +1,74 @@
+"""Constant bias of the rows, averaged at rest on request (Foster et al. IV-B)."""
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+
+__all__ = ["ResidualBias"]
+
+
+class ResidualBias:
+    """Averages the residual over a window at rest and keeps it as a bias of the measurement.
+
+    Cables and a nominal model that is slightly wrong leave a constant residual. The bias is not
+    observable together with the inertial parameters (augmenting the state with it is rank deficient), so
+    it is measured once, with the parameters taken as right.
+
+    Attributes:
+        bias: Subtracted from the measured rows [Nm, N], shape (m,).
+        active: Whether a calibration is under way.
+    """
+
+    def __init__(self, rows: int, window: float, rest_speed: float) -> None:
+        """Start without bias.
+
+        Args:
+            rows: Number of rows.
+            window: Time to average over [s].
+            rest_speed: Largest joint speed that counts as rest [rad/s].
+        """
+        self.window = window
+        self.rest_speed = rest_speed
+        self.bias: Array = np.zeros(rows)
+        self.active = False
+        self._clear()
+
+    def start(self) -> None:
+        """Begin a calibration: what was gathered before, and the bias of the last one, are dropped."""
+        self.bias = np.zeros_like(self.bias)
+        self.active = True
+        self._clear()
+
+    def reset(self) -> None:
+        """Drop the bias and any calibration under way."""
+        self.start()
+        self.active = False
+
+    def feed(self, residual: Array, speed: float, dt: float) -> str:
+        """Take one residual while a calibration is active.
+
+        Args:
+            residual: Measured minus predicted, bias not subtracted, shape (m,).
+            speed: Largest joint speed now [rad/s].
+            dt: Time since the last residual [s].
+
+        Returns:
+            "waiting for rest", "calibrating", or "calibrated" once the window is full.
+        """
+        if speed > self.rest_speed:
+            self._clear()
+            return "waiting for rest"
+        self._sum += residual
+        self._count += 1
+        self._gathered += dt
+        if self._gathered < self.window:
+            return "calibrating"
+        self.bias = self._sum / self._count
+        self.active = False
+        self._clear()
+        return "calibrated"
+
+    def _clear(self) -> None:
+        self._sum = np.zeros_like(self.bias)
+        self._count = 0
+        self._gathered = 0.0

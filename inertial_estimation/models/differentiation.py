@@ -1,0 +1,73 @@
+"""Joint acceleration by a local polynomial, and means of other signals with the very same delay.
+
+The slope of a least-squares line through v(t_i) over a window is sum_i c_i v_i, and since
+v_{i+1} - v_i is the integral of the acceleration over a step, it is also a weighted mean of the
+acceleration, with a parabolic weight over the window. Torque, wrenches and specific force averaged with
+that same weight stay in step with it: the equation of motion, linear in all of them, then holds between
+the filtered signals, whatever the stamps' spacing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.signals import Array
+
+__all__ = ["WindowWeights", "window_weights"]
+
+FEWEST_SAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowWeights:
+    """How a window of samples becomes one value and one slope.
+
+    Attributes:
+        mean: Weights of the mean, sum one, shape (n,).
+        slope: Weights of the time derivative [1/s], sum zero, shape (n,).
+        centroid: Time the mean stands for, relative to the window's centre [s].
+    """
+
+    mean: Array
+    slope: Array
+    centroid: float
+
+    def moved_to(self, time: float) -> "WindowWeights":
+        """Return weights whose mean stands for another time nearby, exact for linear signals.
+
+        Args:
+            time: Wanted centroid, relative to the window's centre [s].
+        """
+        return WindowWeights(self.mean + (time - self.centroid) * self.slope, self.slope, time)
+
+
+def window_weights(times: Array) -> WindowWeights:
+    """Return the weights of the slope and of the matching mean over one window.
+
+    c_i = (t_i - t_mean) / sum (t_j - t_mean)^2. By partial summation the slope equals sum_j w_j a_j,
+    w_j = -(c_0 + ... + c_j) (t_{j+1} - t_j) >= 0 the weight of step j, whose acceleration is the mean
+    of its two ends.
+
+    Args:
+        times: Times relative to the window's centre, increasing [s], shape (n,), n >= 3.
+
+    Returns:
+        The weights.
+
+    Raises:
+        MeasurementError: If there are fewer than three samples.
+    """
+    if len(times) < FEWEST_SAMPLES:
+        raise MeasurementError(
+            f"{len(times)} samples in the differentiation window, expected at least {FEWEST_SAMPLES}"
+        )
+    centred = times - times.sum() / len(times)
+    slope = centred / (centred @ centred)
+    steps = -np.cumsum(slope)[:-1] * (times[1:] - times[:-1])
+    mean = np.empty(len(times))
+    mean[:-1] = steps
+    mean[-1] = 0.0
+    mean[1:] += steps
+    mean *= 0.5
+    return WindowWeights(mean, slope, float(mean @ times))

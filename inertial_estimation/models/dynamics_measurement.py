@@ -1,0 +1,281 @@
+"""One measurement equation for all robots: Y pi + friction = S' tau + sum J' lambda, by rows.
+
+The wanted bodies' columns come from body regressors, Y_est = J_j' A_j; everything else from one inverse
+dynamics of a model whose wanted inertias are zero. What is left is linear in the unknowns:
+
+    dtau = S' tau + sum J' lambda - tau_nom = [Y_est, F] [pi_est; friction] + noise
+
+(Foster et al. 13-15, Yamane 6-16, Tournois et al. 1-6). Gravity and the base's acceleration enter only
+through the proper acceleration f_B = R_WB' (p'' - g_W), what an accelerometer senses: gravity is zero
+here and f_B takes the place of the base's acceleration, so neither tilt nor velocity enters.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "DynamicsMeasurement",
+    "DynamicsState",
+    "LinearEquation",
+    "NoiseModel",
+    "imu_in_base",
+    "proper_acceleration_of_base",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicsState:
+    """Everything measured at one time; not copied, for it is made and used within one update.
+
+    Attributes:
+        q: Joint positions [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        a: Joint accelerations [rad/s^2], shape (n_joints,).
+        tau: Joint torques [Nm], shape (n_joints,), or None where not measured.
+        f_B: Proper acceleration of the base origin, base axes [m/s^2], shape (3,); None: fixed base.
+        w_B: Angular velocity of the base, base axes [rad/s], shape (3,).
+        wd_B: Angular acceleration of the base, base axes [rad/s^2], shape (3,).
+        wrenches: Measured wrench of each contact, about and along its frame, shape (n_contacts, 6).
+        sign: Smoothed sign of v averaged over the window, shape (n_joints,), or None.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array | None = None
+    f_B: Array | None = None
+    w_B: Array | None = None
+    wd_B: Array | None = None
+    wrenches: Array | None = None
+    sign: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearEquation:
+    """value = regressor @ [pi_1, ..., pi_n, friction] + noise.
+
+    Attributes:
+        regressor: About the joint frames, Pinocchio's order, shape (m, 10 n + n_friction).
+        value: dtau [Nm, N], shape (m,).
+        noise: Covariance of the noise, shape (m, m).
+        measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
+    """
+
+    regressor: Array
+    value: Array
+    noise: Array
+    measured: Array
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Standard deviations of the inputs of one update, all white.
+
+    Attributes:
+        torque: Joint torque [Nm].
+        base_force: Unmodelled force on the base rows [N].
+        base_moment: Unmodelled moment on the base rows [Nm].
+        contact_force: Force of a measured contact wrench [N].
+        contact_moment: Moment of a measured contact wrench [Nm].
+        proper_acceleration: Of the base [m/s^2].
+        angular_acceleration: Of the base [rad/s^2].
+        joint_acceleration: Of the joints [rad/s^2].
+    """
+
+    torque: float = 0.5
+    base_force: float = 1.0
+    base_moment: float = 0.5
+    contact_force: float = 2.0
+    contact_moment: float = 0.2
+    proper_acceleration: float = 0.05
+    angular_acceleration: float = 0.1
+    joint_acceleration: float = 0.2
+
+
+class DynamicsMeasurement:
+    """Makes the linear equation of selected rows out of a measured state.
+
+    Attributes:
+        row_names: Name of each row of the equations it makes.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        bodies: tuple[BodyReference, ...],
+        rows: RowSelection,
+        noise: NoiseModel,
+        contacts: tuple[ContactFrames, ...] = (),
+        friction: FrictionModel | None = None,
+    ) -> None:
+        """Prepare the models.
+
+        Args:
+            robot: The robot; its inertias are the nominal ones.
+            bodies: The bodies to estimate.
+            rows: Which rows are measured, and how contacts are treated.
+            noise: Standard deviations of the inputs.
+            contacts: Contacts that act on the robot.
+            friction: Friction to estimate, None for none.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
+        """
+        self._robot = robot
+        self._bodies = bodies
+        self._friction = friction
+        self._rows = rows.resolved(robot, contacts)
+        self.row_names = self._rows.names
+        self._nominal_model = robot.model.copy()
+        if robot.floating_base:
+            self._nominal_model.gravity.linear = np.zeros(3)
+        self._rest_model = self._nominal_model.copy()
+        for body in bodies:
+            self._rest_model.inertias[body.joint_id] = pin.Inertia.Zero()
+        self._data = self._rest_model.createData()
+        self._nominal_data = self._nominal_model.createData()
+        self._contact_maps = _contact_maps(robot, contacts)
+        self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
+        self._set_noise(noise)
+
+    def equation(self, state: DynamicsState) -> LinearEquation:
+        """Return the linear equation at a measured state.
+
+        Args:
+            state: The measurements, all of one time.
+
+        Returns:
+            The equation in the rows `row_names`.
+        """
+        q, v, a = self._generalized(state)
+        tau_nom = pin.rnea(self._rest_model, self._data, q, v, a)
+        M = pin.crba(self._nominal_model, self._nominal_data, q, pin.Convention.WORLD)  # fills J as well
+        A = self._regressor(state)
+        J_C = self._contact_jacobian()
+        applied = np.zeros(len(tau_nom))
+        if state.tau is not None:
+            applied[self._robot.n_base :] = state.tau
+        if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
+            applied += state.wrenches.ravel() @ J_C
+        picked = self._rows.picked
+        noise = self._noise(M[picked], J_C[:, picked])
+        value = (applied - tau_nom)[picked]
+        equation = LinearEquation(A[picked], value, noise, applied[picked])
+        return self._projected(equation, J_C) if self._rows.projects else equation
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return the nominal joint-space inertia, shape (nv, nv)."""
+        configuration = self._robot.configuration(q)
+        M: Array = pin.crba(
+            self._nominal_model, self._nominal_data, configuration, pin.Convention.WORLD
+        ).copy()
+        return M
+
+    def _generalized(self, state: DynamicsState) -> tuple[Array, Array, Array]:
+        q = self._robot.configuration(state.q)
+        if not self._robot.floating_base:
+            return q, state.v, state.a
+        assert state.f_B is not None
+        assert state.w_B is not None
+        assert state.wd_B is not None
+        # Linear velocity zero: Galilean invariance; then spatial and proper acceleration coincide.
+        v: Array = np.concatenate((np.zeros(3), state.w_B, state.v))
+        return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
+
+    def _regressor(self, state: DynamicsState) -> Array:
+        model, data = self._rest_model, self._data
+        A = np.zeros((model.nv, self._n_parameters))
+        for i, body in enumerate(self._bodies):
+            J = pin.getJointJacobian(model, self._nominal_data, body.joint_id, pin.LOCAL)
+            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, body.joint_id)
+        if self._friction:
+            F = self._friction.regressor(state.v, state.a, state.sign)
+            A[self._robot.n_base :, 10 * len(self._bodies) :] = F
+        return A
+
+    def _contact_jacobian(self) -> Array:
+        """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""
+        model, data = self._nominal_model, self._nominal_data
+        J_C = np.empty((6 * len(self._contact_maps), model.nv))
+        for i, (joint_id, X_CJ) in enumerate(self._contact_maps):
+            J_C[6 * i : 6 * i + 6] = X_CJ @ pin.getJointJacobian(model, data, joint_id, pin.LOCAL)
+        return J_C
+
+    def _set_noise(self, noise: NoiseModel) -> None:
+        joints = self._robot.n_joints
+        acceleration = [noise.joint_acceleration] * joints
+        direct = [noise.torque] * joints
+        if self._robot.floating_base:
+            base = 3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration]
+            acceleration = base + acceleration
+            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
+        self._sigma_a = np.array(acceleration)
+        self._variance = np.array(direct)[self._rows.picked] ** 2
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
+        self._sigma_wrench = np.array(wrench * len(self._contact_maps))
+
+    def _noise(self, M: Array, J_C: Array) -> Array:
+        """Return R = R_tau + M Sigma_a M' + J' Sigma_lambda J in the picked rows."""
+        W = M * self._sigma_a
+        R: Array = W @ W.T
+        if self._rows.contacts is ContactMode.MEASURED and len(J_C):
+            W = J_C.T * self._sigma_wrench
+            R += W @ W.T
+        R.flat[:: len(R) + 1] += self._variance
+        return R
+
+    def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
+        N = self._rows.projection(J_C)
+        return LinearEquation(
+            N.T @ equation.regressor, N.T @ equation.value, N.T @ equation.noise @ N, N.T @ equation.measured
+        )
+
+
+def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:
+    """Return of each contact its joint, and the action that takes velocities of J into its wrench frame."""
+    maps = []
+    for contact in contacts:
+        frame = robot.model.frames[robot.frame_id(contact.wrench_frame)]
+        maps.append((int(frame.parentJoint), frame.placement.toActionMatrixInverse()))
+    return maps
+
+
+def proper_acceleration_of_base(T_BI: pin.SE3, f_I: Array, w_I: Array, wd_I: Array) -> Array:
+    """Return the proper acceleration of the base origin from an IMU fixed to the base.
+
+    f_B = R_BI f_I - w' x r_BI - w x (w x r_BI), all in base axes.
+
+    Args:
+        T_BI: Pose of the IMU in the base.
+        f_I: Specific force at the IMU, its axes [m/s^2], shape (3,).
+        w_I: Angular rate, IMU axes [rad/s], shape (3,).
+        wd_I: Angular acceleration, IMU axes [rad/s^2], shape (3,).
+
+    Returns:
+        Proper acceleration, base axes [m/s^2], shape (3,).
+    """
+    R_BI, r_BI = T_BI.rotation, T_BI.translation
+    w, wd = R_BI @ w_I, R_BI @ wd_I
+    f_B: Array = R_BI @ f_I - np.cross(wd, r_BI) - np.cross(w, np.cross(w, r_BI))
+    return f_B
+
+
+def imu_in_base(robot: RobotModel, imu_frame: str) -> pin.SE3:
+    """Return the pose of the IMU in the base joint's frame.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If a joint lies between the two.
+    """
+    robot.fixed_transform(robot.base_link, imu_frame)
+    frame = robot.model.frames[robot.frame_id(imu_frame)]
+    assert frame.parentJoint == BASE_JOINT
+    return frame.placement.copy()

@@ -1,0 +1,225 @@
+"""Inertial parameters of a rigid body: one value, its orders, its pseudo-inertia, its consistency.
+
+The vector `pi` is Pinocchio's: [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz], rotational inertia
+about the origin of the frame. The pseudo-inertia J = [[Sigma, h], [h', m]], Sigma = tr(I)/2 1 - I, is
+linear in it; a distribution of positive mass exists if and only if J > 0 (Wensing, Kim and Slotine
+2018; Foster et al. II-B).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.signals import Array, frozen_array
+from inertial_estimation.spatial.rotations import skew
+
+__all__ = [
+    "FOSTER_ORDER",
+    "PARAMETER_NAMES",
+    "PSEUDO_INERTIA_BASIS",
+    "InertialParameters",
+    "parameters_from_pseudo_inertia",
+    "pseudo_inertia",
+    "transfer_matrix",
+]
+
+PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+# Position in Pinocchio's order of each entry of [m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] (F, T):
+# pi_foster = pi[FOSTER_ORDER]. The permutation is its own inverse.
+FOSTER_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
+_MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
+SMALLEST_RADIUS = 1e-3  # of the gyration radius: floor of the second moments of a made-up nominal
+
+
+def pseudo_inertia(pi: Array) -> Array:
+    """Return J = [[Sigma, h], [h', m]] of a parameter vector.
+
+    Args:
+        pi: Parameters in Pinocchio's order, shape (..., 10).
+
+    Returns:
+        Pseudo-inertia, symmetric, shape (..., 4, 4).
+    """
+    J: Array = np.tensordot(pi, _TO_PSEUDO_INERTIA, axes=(-1, 0))
+    return J
+
+
+def parameters_from_pseudo_inertia(J: Array) -> Array:
+    """Return the parameter vector of a pseudo-inertia, the inverse of `pseudo_inertia`.
+
+    Args:
+        J: Symmetric, shape (..., 4, 4).
+
+    Returns:
+        Parameters in Pinocchio's order, shape (..., 10).
+    """
+    pi: Array = np.tensordot(J, PSEUDO_INERTIA_BASIS, axes=([-2, -1], [1, 2]))
+    return pi
+
+
+def transfer_matrix(T_AB: pin.SE3) -> Array:
+    """Return X with pi_A = X pi_B: the same body's parameters about another frame's origin and axes.
+
+    The pseudo-inertia transforms by congruence, J_A = T J_B T', T the 4x4 pose of B in A.
+
+    Args:
+        T_AB: Pose of frame B in frame A.
+
+    Returns:
+        Matrix of the linear map, shape (10, 10).
+    """
+    T = T_AB.homogeneous
+    X: Array = parameters_from_pseudo_inertia(T @ _TO_PSEUDO_INERTIA @ T.T).T
+    return X
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InertialParameters:
+    """Mass distribution of a rigid body up to second order, in a frame F.
+
+    May be inconsistent (a difference of two bodies is): ask `violations`, or `checked`.
+
+    Attributes:
+        mass: Mass [kg].
+        com_F: Centre of mass [m], shape (3,).
+        inertia_Fcm: Rotational inertia about the centre of mass, axes of F [kg m^2], shape (3, 3).
+    """
+
+    mass: float
+    com_F: Array
+    inertia_Fcm: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", float(self.mass))
+        object.__setattr__(self, "com_F", frozen_array("com_F", self.com_F, (3,)))
+        object.__setattr__(self, "inertia_Fcm", frozen_array("inertia_Fcm", self.inertia_Fcm, (3, 3)))
+
+    @classmethod
+    def from_vector(cls, pi: Array) -> "InertialParameters":
+        """Build from a parameter vector in Pinocchio's order.
+
+        A mass of zero (a difference of two bodies of equal mass) leaves the centre of mass undefined;
+        it is then set to the origin.
+
+        Args:
+            pi: Parameters about the frame's origin, shape (10,).
+        """
+        m, h = float(pi[0]), pi[1:4]
+        com = h / m if m != 0.0 else np.zeros(3)
+        # Parallel axes: I_origin = I_cm - m S(c)^2, and S(c) S(c) = c c' - c'c 1.
+        inertia = _moment_matrix(pi) + m * (np.outer(com, com) - float(com @ com) * np.eye(3))
+        return cls(m, com, inertia)
+
+    @classmethod
+    def from_pinocchio(cls, inertia: pin.Inertia) -> "InertialParameters":
+        """Build from Pinocchio's spatial inertia."""
+        return cls(inertia.mass, inertia.lever, inertia.inertia)
+
+    @property
+    def vector(self) -> Array:
+        """Parameters about the frame's origin in Pinocchio's order, shape (10,)."""
+        c = self.com_F
+        inertia = self.inertia_Fcm - self.mass * skew(c) @ skew(c)
+        moments = [inertia[i, j] for i, j in _MOMENT_INDEX]
+        return np.array([self.mass, *(self.mass * c), *moments])
+
+    def to_pinocchio(self) -> pin.Inertia:
+        """Return Pinocchio's spatial inertia."""
+        return pin.Inertia(self.mass, self.com_F, self.inertia_Fcm)
+
+    def expressed_in(self, T_AF: pin.SE3) -> "InertialParameters":
+        """Return the same body in another frame.
+
+        Args:
+            T_AF: Pose of this value's frame in the wanted frame.
+        """
+        R = T_AF.rotation
+        return InertialParameters(self.mass, T_AF.act(self.com_F), R @ self.inertia_Fcm @ R.T)
+
+    def violations(self) -> list[str]:
+        """List every condition of full physical consistency that does not hold; empty if consistent."""
+        found = []
+        if not self.mass > 0.0:
+            found.append(f"mass {self.mass:.6g} kg is not positive")
+        moments = np.linalg.eigvalsh(self.inertia_Fcm)
+        if not np.abs(self.inertia_Fcm - self.inertia_Fcm.T).max() <= 1e-9 * np.abs(self.inertia_Fcm).max():
+            found.append("inertia is not symmetric")
+        if not moments[0] > 0.0:
+            found.append(f"smallest principal moment {moments[0]:.6g} kg m^2 is not positive")
+        if not moments[0] + moments[1] > moments[2]:
+            found.append(
+                f"principal moments {moments[0]:.6g}, {moments[1]:.6g}, {moments[2]:.6g} kg m^2 "
+                "break the triangle inequality"
+            )
+        return found
+
+    def checked(self, name: str) -> "InertialParameters":
+        """Return this value if it is fully physically consistent.
+
+        Args:
+            name: Of the body, for the message.
+
+        Raises:
+            InconsistentInertiaError: Otherwise; every violated condition is listed.
+        """
+        violations = self.violations()
+        if violations:
+            raise InconsistentInertiaError(f"inertia of '{name}': " + "; ".join(violations))
+        return self
+
+    def made_consistent(self, name: str) -> "InertialParameters":
+        """Return the nearest consistent value with the same mass and centre of mass.
+
+        Descriptions of robots often break the triangle inequality by round-off or by made-up numbers:
+        second moments below (10^-3 of the gyration radius)^2 are raised to it.
+
+        Args:
+            name: Of the body, for the message.
+
+        Raises:
+            InconsistentInertiaError: If the mass is not positive: nothing is near then.
+        """
+        if not self.mass > 0.0:
+            raise InconsistentInertiaError(f"inertia of '{name}': mass {self.mass:.6g} kg is not positive")
+        if not self.violations():
+            return self
+        inertia = 0.5 * (self.inertia_Fcm + self.inertia_Fcm.T)
+        sigma, V = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+        floor = max(SMALLEST_RADIUS**2 * float(np.abs(sigma).sum()), self.mass * SMALLEST_RADIUS**2)
+        Sigma = (V * np.maximum(sigma, floor)) @ V.T
+        return InertialParameters(self.mass, self.com_F, np.trace(Sigma) * np.eye(3) - Sigma)
+
+
+def _moment_matrix(pi: Array) -> Array:
+    xx, xy, yy, xz, yz, zz = pi[4:]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _to_pseudo_inertia() -> Array:
+    basis = np.zeros((10, 4, 4))
+    for k, pi in enumerate(np.eye(10)):
+        inertia = _moment_matrix(pi)
+        basis[k, :3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        basis[k, :3, 3] = basis[k, 3, :3] = pi[1:4]
+        basis[k, 3, 3] = pi[0]
+    return basis
+
+
+def _from_pseudo_inertia() -> Array:
+    """Return B, shape (10, 4, 4), symmetric in its last two, with pi_a = sum B_aij J_ij."""
+    basis = np.zeros((10, 4, 4))
+    basis[0, 3, 3] = 1.0
+    for i in range(3):
+        basis[1 + i, i, 3] = basis[1 + i, 3, i] = 0.5
+    for (i, j), row in _MOMENT_INDEX.items():  # I = tr(Sigma) 1 - Sigma
+        basis[row, i, j] -= 0.5
+        basis[row, j, i] -= 0.5
+        if i == j:
+            basis[row, [0, 1, 2], [0, 1, 2]] += 1.0
+    return basis
+
+
+_TO_PSEUDO_INERTIA = _to_pseudo_inertia()
+PSEUDO_INERTIA_BASIS = _from_pseudo_inertia()

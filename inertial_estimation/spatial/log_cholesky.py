@@ -1,0 +1,140 @@
+"""Log-Cholesky coordinates: ten numbers without constraints for every consistent rigid body.
+
+theta = [alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3] fills the upper triangular
+
+    U = e^alpha [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
+
+and a pseudo-inertia is made of it in one of two ways:
+
+    rucker: J = U U'   m = e^(2 alpha), t = centre of mass (Rucker and Wensing 2022; Pinocchio)
+    foster: J = U' U   m = e^(2 alpha) (1 + t't)           (Foster et al. 2024, eq. 17)
+
+Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
+"""
+
+import numpy as np
+
+from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS, pseudo_inertia
+
+__all__ = [
+    "CONVENTIONS",
+    "COORDINATE_NAMES",
+    "log_cholesky_from_parameters",
+    "parameters_and_jacobian",
+    "parameters_from_log_cholesky",
+    "triangular_factor",
+]
+
+CONVENTIONS = ("rucker", "foster")
+COORDINATE_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s13", "s23", "t1", "t2", "t3")
+# Entry of U that each coordinate but alpha fills.
+_ROWS = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2])
+_COLUMNS = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
+_BASIS_ROWS = np.ascontiguousarray(PSEUDO_INERTIA_BASIS.reshape(40, 4))
+
+
+def triangular_factor(theta: Array) -> Array:
+    """Return U of coordinates.
+
+    Args:
+        theta: Coordinates, shape (n, 10).
+
+    Returns:
+        Upper triangular factors, shape (n, 4, 4).
+    """
+    U = np.zeros((len(theta), 4, 4))
+    U[:, _ROWS, _COLUMNS] = theta[:, 1:]
+    U[:, [0, 1, 2], [0, 1, 2]] = np.exp(theta[:, 1:4])
+    U[:, 3, 3] = 1.0
+    U *= np.exp(theta[:, 0])[:, None, None]
+    return U
+
+
+def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Array:
+    """Return g(theta), the parameter vectors of coordinates.
+
+    Args:
+        theta: Coordinates, shape (10,) or (n, 10).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Parameters in Pinocchio's order, of theta's shape.
+    """
+    pi, _jacobian = parameters_and_jacobian(np.atleast_2d(theta), convention)
+    return pi.reshape(theta.shape)
+
+
+def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[Array, Array]:
+    """Return g(theta) and G = dg/dtheta, both in closed form.
+
+    With pi_a = sum_ij B_aij J_ij and J = U U': pi_a = sum_ik (B_a U)_ik U_ik, and since B_a is
+    symmetric, dpi_a = 2 sum_ik (B_a U)_ik dU_ik. For J = U'U the same holds with U' in place of U.
+
+    Args:
+        theta: Coordinates of n bodies, shape (n, 10).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
+    """
+    n = len(theta)
+    U = triangular_factor(theta)
+    rows, columns = _ROWS, _COLUMNS
+    if convention == "foster":
+        U, rows, columns = U.transpose(0, 2, 1), _COLUMNS, _ROWS
+    BU = (_BASIS_ROWS @ U).reshape(n, 10, 16)
+    pi = (BU @ U.reshape(n, 16, 1))[:, :, 0]
+    G = np.empty((n, 10, 10))
+    G[:, :, 0] = 2.0 * pi
+    G[:, :, 1:] = BU[:, :, 4 * rows + columns]
+    slope = np.repeat(2.0 * np.exp(theta[:, :1]), 9, axis=1)  # dU/dtheta: e^alpha, e^(alpha + d)
+    slope[:, :3] *= np.exp(theta[:, 1:4])
+    G[:, :, 1:] *= slope[:, None, :]
+    return pi, G
+
+
+def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array:
+    """Return the coordinates of a consistent body, the inverse of `parameters_from_log_cholesky`.
+
+    Uses the factorisation J = V D V' with V unit triangular, so roots appear only as halved logarithms
+    of the pivots, which are also the test: all positive if and only if J > 0.
+
+    Args:
+        pi: Parameters in Pinocchio's order, shape (10,).
+        convention: "rucker" or "foster".
+
+    Returns:
+        Coordinates, shape (10,).
+
+    Raises:
+        InconsistentInertiaError: If the pseudo-inertia is not positive definite.
+    """
+    J = pseudo_inertia(pi)
+    if convention == "foster":
+        V, pivots = _unit_lower_factor(J)
+        V = V.T
+    else:  # the upper factor of J is the lower one of J with rows and columns reversed
+        V, pivots = _unit_lower_factor(J[::-1, ::-1])
+        V, pivots = V[::-1, ::-1], pivots[::-1]
+    half_log = 0.5 * np.log(pivots)
+    scale = np.exp(half_log - half_log[3])
+    theta = np.empty(10)
+    theta[0] = half_log[3]
+    theta[1:4] = half_log[:3] - half_log[3]
+    scaled = V * scale if convention == "rucker" else V * scale[:, None]
+    theta[4:] = scaled[_ROWS[3:], _COLUMNS[3:]]
+    return theta
+
+
+def _unit_lower_factor(J: Array) -> tuple[Array, Array]:
+    """Return L and d with J = L diag(d) L', L unit lower triangular."""
+    L, d, rest = np.eye(4), np.empty(4), J.copy()
+    for k in range(4):
+        d[k] = rest[k, k]
+        if not d[k] > 0.0:
+            raise InconsistentInertiaError(f"the pseudo-inertia has pivot {d[k]:.3g}, expected all positive")
+        L[k + 1 :, k] = rest[k + 1 :, k] / d[k]
+        rest = rest - d[k] * np.outer(L[:, k], L[:, k]) * (np.arange(4) >= k)[:, None]
+    return L, d
