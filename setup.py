@@ -6,6 +6,7 @@ scripts there (setup.cfg); pip puts them in PREFIX/bin, so a wheel carries forwa
 
 import sys
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
@@ -32,7 +33,7 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     description="Base orientation and link inertias of robots, online, as ROS 2 nodes",
-    long_description=open("README.md", encoding="utf-8").read(),
+    long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="The inertial_estimation authors",
     maintainer="The inertial_estimation authors",

@@ -28,7 +28,7 @@ def generate_launch_description() -> LaunchDescription:
             "use_sim_time",
             default_value="false",
             choices=["true", "false"],
-            description="Take time from /clock.",
+            description="Time of /clock.",
         ),
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=start_nodes)])
