@@ -1,0 +1,145 @@
+"""Parameters declared in a dataclass become ROS parameters that refuse what they must."""
+
+from dataclasses import dataclass
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+
+from rclpy.parameter import Parameter
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.parameters import iterate_parameters, parameter, section
+from inertial_estimation.ros.parameters import NodeParameters, descriptor_from_spec
+
+
+@dataclass(frozen=True)
+class Gate:
+    quantile: float = parameter(0.99, "Quantile.", lower=0.5, upper=1.0, runtime=True)
+
+
+@dataclass(frozen=True)
+class Config:
+    rate: float = parameter(500.0, "Rate.", unit="Hz", lower=1.0)
+    count: int = parameter(3, "Count.", lower=1, upper=9)
+    links: tuple[str, ...] = parameter((), "Links.")
+    mode: str = parameter("a", "Mode.", choices=("a", "b"), runtime=True)
+    gains: tuple[float, ...] = parameter((1.0, 2.0), "Gains.", runtime=True, lower=0.0)
+    gate: Gate = section(Gate)
+
+
+@dataclass(frozen=True)
+class Other:
+    links: tuple[str, ...] = parameter((), "Links.")
+    window: float = parameter(1.0, "Window.")
+
+
+@pytest.fixture
+def make_node():
+    context = rclpy.Context()
+    rclpy.init(args=[], context=context)
+    nodes = []
+
+    def make(**overrides):
+        given = [Parameter(name, value=value) for name, value in overrides.items()]
+        node = rclpy.create_node(
+            "n", context=context, parameter_overrides=given, start_parameter_services=False
+        )
+        nodes.append(node)
+        return node
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def test_every_parameter_is_declared_with_its_default(make_node):
+    node = make_node()
+    declared = NodeParameters(node, Config)
+    assert declared.config == Config()
+    for spec in iterate_parameters(Config):
+        assert node.has_parameter(spec.name)
+    assert node.get_parameter("gate.quantile").value == 0.99
+    assert list(node.get_parameter("links").value) == [""]
+
+
+def test_given_values_reach_the_config(make_node):
+    node = make_node(**{"rate": 200, "links": ["arm"], "gate.quantile": 0.9, "use_sim_time": True})
+    config = NodeParameters(node, Config).config
+    assert (config.rate, config.links, config.gate.quantile) == (200.0, ("arm",), 0.9)
+    assert node.get_parameter("rate").value == 200.0
+
+
+def test_a_misspelt_parameter_names_the_nearest(make_node):
+    with pytest.raises(
+        ConfigurationError, match=r"no parameter 'gate.quantil', did you mean 'gate.quantile'"
+    ):
+        NodeParameters(make_node(**{"gate.quantil": 0.9}), Config)
+
+
+def test_a_value_out_of_bounds_or_of_the_wrong_type_is_refused(make_node):
+    with pytest.raises(ConfigurationError, match=r"'rate' is 0.5.*at least 1 Hz.*'count' is 'many'"):
+        NodeParameters(make_node(rate=0.5, count="many"), Config)
+
+
+def test_parameters_of_another_node_are_passed_over(make_node):
+    declared = NodeParameters(make_node(window=2.0, links=["leg"]), Config, (Other,))
+    assert declared.config.links == ("leg",)
+    with pytest.raises(ConfigurationError, match="no parameter 'window'"):
+        NodeParameters(make_node(window=2.0), Config)
+
+
+def test_a_runtime_parameter_reaches_the_listener(make_node):
+    node, changes = make_node(), []
+    declared = NodeParameters(node, Config)
+    declared.on_change(lambda name, value: changes.append((name, value)))
+    results = node.set_parameters(
+        [Parameter("gate.quantile", value=0.8), Parameter("gains", value=[3.0, 4.0])]
+    )
+    assert all(result.successful for result in results)
+    assert changes == [("gate.quantile", 0.8), ("gains", (3.0, 4.0))]
+    assert declared.config.gate.quantile == 0.8
+    assert declared.config.gains == (3.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("gate.quantile", 1.5, "gate.quantile"),
+        ("mode", "c", "one of: a, b"),
+        ("gains", [1.0, -1.0], "at least 0"),
+        ("gate.quantile", float("nan"), ""),
+        ("rate", 100.0, "read-only"),
+    ],
+)
+def test_a_bad_change_is_refused_with_the_reason(make_node, name, value, reason):
+    node = make_node()
+    declared = NodeParameters(node, Config)
+    (result,) = node.set_parameters([Parameter(name, value=value)])
+    assert not result.successful
+    assert reason in result.reason
+    assert declared.config == Config()
+
+
+def test_a_change_the_pipeline_refuses_is_refused(make_node):
+    def refuse(name, value):
+        raise ConfigurationError("not while calibrating")
+
+    node = make_node()
+    declared = NodeParameters(node, Config)
+    declared.on_change(refuse)
+    (result,) = node.set_parameters([Parameter("mode", value="b")])
+    assert (result.successful, result.reason) == (False, "not while calibrating")
+    assert node.get_parameter("mode").value == "a"
+    assert declared.config.mode == "a"
+
+
+def test_descriptors_carry_unit_range_choices_and_read_only():
+    found = {spec.name: descriptor_from_spec(spec) for spec in iterate_parameters(Config)}
+    assert "[Hz]" in found["rate"].description
+    assert found["rate"].read_only
+    assert found["rate"].floating_point_range[0].from_value == 1.0
+    assert (found["count"].integer_range[0].from_value, found["count"].integer_range[0].to_value) == (1, 9)
+    assert not found["mode"].read_only
+    assert "a, b" in found["mode"].additional_constraints
