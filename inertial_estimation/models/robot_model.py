@@ -122,6 +122,21 @@ class RobotModel:
         configuration[self._idx_q[self._continuous] + 1] = np.sin(angle)
         return configuration
 
+    def joint_positions(self, configuration: Array) -> Array:
+        """Return the joint positions of a configuration, the inverse of `configuration`.
+
+        Args:
+            configuration: Pinocchio's configuration, shape (nq,).
+
+        Returns:
+            Joint positions in the order of `joint_names` [rad or m], shape (n_joints,).
+        """
+        q: Array = configuration[self._idx_q].copy()
+        if self._any_continuous:
+            first = self._idx_q[self._continuous]
+            q[self._continuous] = np.arctan2(configuration[first + 1], configuration[first])
+        return q
+
     def joint_index(self, name: str) -> int:
         """Return the position of a joint in `joint_names`.
 

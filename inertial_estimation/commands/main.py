@@ -1,0 +1,83 @@
+"""`inertial-estimation <command>`: everything that is not a node."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "replay": "run a recording through the estimators, write results and figures",
+    "play": "publish a recording on its topics with /clock",
+    "synthesize": "write a synthetic recording with known truth",
+    "demo": "watch both nodes weigh a payload on a synthetic Talos",
+    "version": "print the version",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Command line without the program's name; None takes the process's own.
+
+    Returns:
+        Exit code: 0, or 1 for an error that was said in one line, or 130 when interrupted.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = given[0] if given and given[0] in COMMANDS else None
+    parser = _parser()
+    if chosen is None:
+        parser.parse_args(given)  # prints the help or an error that lists the commands
+        parser.print_help()
+        return 2
+    try:
+        module = _load(chosen)
+        command = argparse.ArgumentParser(
+            prog=f"inertial-estimation {chosen}",
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+        return int(module.run(command.parse_args(given[1:])))
+    except InertialEstimationError as error:
+        print(f"inertial-estimation {chosen}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="inertial-estimation",
+        description=f"commands:\n{lines}\n\n'inertial-estimation COMMAND --help' explains one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
+    return parser
+
+
+def _load(command: str) -> ModuleType:
+    """Import a command's module; what it needs is imported only when it is used."""
+    name = f"inertial_estimation.commands.{command}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing == name or missing.startswith("inertial_estimation"):
+            raise MissingDependencyError(f"this installation lacks {missing}") from error
+        raise MissingDependencyError(
+            f"the command '{command}' needs the Python package '{missing}'; "
+            "pip install 'inertial_estimation[standalone,tools]' has all of them"
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

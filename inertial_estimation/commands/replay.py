@@ -1,0 +1,171 @@
+"""Run a rosbag2 recording through the same estimators as the nodes, without ROS.
+
+Writes base_orientation.csv, link_inertias.csv, metrics.json and figures into the output folder.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.evaluation import Evaluation, evaluate
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import BagRecording, read_orientations
+from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.result_files import (
+    read_trusted,
+    write_base_orientation,
+    write_link_inertias,
+    write_metrics,
+)
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+    parser.add_argument("--config", required=True, help="ROS parameter file, or a robot's name (icub, panda)")
+    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag")
+    parser.add_argument(
+        "--hold-out",
+        type=float,
+        metavar="S",
+        help="stop learning S seconds after the start of the bag; the torque error is taken from there on",
+    )
+    parser.add_argument("--reference", metavar="TOPIC", help="PoseStamped or QuaternionStamped to compare to")
+    parser.add_argument("--trusted", type=Path, metavar="CSV", help="one 0/1 per reference sample")
+    parser.add_argument(
+        "--settle",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="leave the first S seconds of estimates out of the tilt error",
+    )
+    parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help="read topic B for A")
+    parser.add_argument("--param", action="append", default=[], metavar="NODE.NAME=VALUE")
+    parser.add_argument("--no-figures", action="store_true", help="write no figures")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay, evaluate, write."""
+    if args.trusted and not args.reference:
+        raise ConfigurationError("--trusted needs --reference")
+    config = load_config_file(find_config(args.config)).overridden(parse_overrides(args.param))
+    trusted = read_trusted(args.trusted) if args.trusted else None
+    with BagRecording(args.bag) as recording:
+        reference = read_orientations(recording, args.reference) if args.reference else None
+        if trusted is not None and reference is not None and len(trusted) != len(reference):
+            raise RecordingError(
+                f"'{args.trusted}' has {len(trusted)} flags, expected one for each of the "
+                f"{len(reference)} messages on '{args.reference}'"
+            )
+        pipelines = build_pipelines(config, urdf=args.urdf)
+        topics = replay_topics(pipelines.values, _remappings(args.remap))
+        length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
+        with _progress_bar(length_s) as progress:
+            result = replay(
+                recording,
+                topics,
+                tilt=pipelines.tilt,
+                inertial=pipelines.inertial,
+                start_s=args.start,
+                hold_out_s=args.hold_out,
+                progress=progress,
+            )
+        hold_out_ns = None if args.hold_out is None else _hold_out_stamp(recording, result, args)
+    evaluation = evaluate(
+        result,
+        nominal_mass=pipelines.nominal_mass,
+        reference=reference,
+        trusted=trusted,
+        hold_out_ns=hold_out_ns,
+        settle_s=args.settle,
+        joint_delay_s=float(pipelines.values.get("inputs.joint_delay", 0.0)),
+    )
+    _warn(result, evaluation)
+    _write(args.output, evaluation, figures=not args.no_figures)
+    _summarise(args.output, evaluation)
+    return 0
+
+
+def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.Namespace) -> int:
+    return recording.start_ns + result.clock_offset_ns + round(args.hold_out * 1e9)
+
+
+def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if len(evaluation.tilt.stamps_ns):
+            write_base_orientation(folder / "base_orientation.csv", evaluation.tilt)
+        if len(evaluation.inertial.stamps_ns):
+            write_link_inertias(folder / "link_inertias.csv", evaluation.inertial)
+        write_metrics(folder / "metrics.json", evaluation.metrics)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+    if figures:
+        try:
+            from inertial_estimation.plots.replay_figures import write_figures
+        except ImportError as error:
+            print(f"no figures: {error} (pip install matplotlib)", file=sys.stderr)
+            return
+        write_figures(folder, evaluation)
+
+
+def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
+    """Say on stderr what the pipelines have to say about their inputs."""
+    for health in result.health:
+        if health.level > 0 and "stale" not in health.message.lower():
+            print(f"{health.name}: {health.message}", file=sys.stderr)
+    if not len(evaluation.tilt.stamps_ns) and not len(evaluation.inertial.stamps_ns):
+        said = "; ".join(f"{h.name}: {h.message}" for h in result.health)
+        raise RecordingError(f"the estimators gave no estimate on this recording ({said})")
+
+
+def _summarise(folder: Path, evaluation: Evaluation) -> None:
+    metrics = evaluation.metrics
+    if "tilt_error_deg" in metrics:
+        values = "  ".join(f"{name} {value:.3f}" for name, value in metrics["tilt_error_deg"].items())
+        print(f"tilt error [deg]      {values}")
+    if "total_mass_kg" in metrics:
+        print(f"total mass [kg]       {metrics['total_mass_kg']:.3f}")
+    if "torque_error_relative" in metrics:
+        print(f"torque error          {100 * metrics['torque_error_relative']:.2f} %")
+    for name, times in metrics["tick_us"].items():
+        print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
+    print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
+    print(f"results               {folder}")
+
+
+def _remappings(texts: list[str]) -> dict[str, str]:
+    remappings: dict[str, str] = {}
+    for text in texts:
+        old, sign, new = text.partition(":=")
+        if not (sign and old and new):
+            raise ConfigurationError(f"'{text}' is no remapping, expected name:=other")
+        remappings[old] = new
+    return remappings
+
+
+@contextmanager
+def _progress_bar(total_s: float) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar on stderr when someone is looking."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield None
+        return
+    with tqdm(
+        total=round(total_s, 1), unit="s", desc="replay", file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as bar:
+
+        def show(done_s: float) -> None:
+            bar.update(max(min(round(done_s, 1), bar.total) - bar.n, 0.0))
+
+        yield show

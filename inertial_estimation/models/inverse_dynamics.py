@@ -1,0 +1,144 @@
+"""Forward and inverse dynamics of a known robot: what ideal sensors on it would read.
+
+The estimators never use this; it makes synthetic recordings with known truth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.spatial.rotations import quaternion_from_rotation
+
+__all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState"]
+
+TORQUE_ARM = 0.1  # lever at which contact torques weigh as much as forces in their distribution [m]
+
+
+@dataclass(frozen=True, eq=False)
+class MotionState:
+    """One instant of a robot's motion in Pinocchio's coordinates.
+
+    Attributes:
+        q: Configuration (base position, quaternion xyzw, joints), shape (nq,).
+        v: Velocity (base linear and angular in the base frame, joints), shape (nv,).
+        a: Its derivative, shape (nv,).
+    """
+
+    q: Array
+    v: Array
+    a: Array
+
+
+@dataclass(frozen=True, eq=False)
+class IdealReadings:
+    """What ideal sensors read at one instant.
+
+    Attributes:
+        tau: Joint torques [Nm], shape (n_joints,).
+        specific_force_I: Specific force at the IMU [m/s^2], shape (3,); zero without IMU.
+        angular_rate_I: Angular rate of the IMU [rad/s], shape (3,).
+        wrenches_C: Wrench of the ground on each contact, in its frame [N, Nm], shape (n_contacts, 6).
+    """
+
+    tau: Array
+    specific_force_I: Array
+    angular_rate_I: Array
+    wrenches_C: Array
+
+
+class IdealSensors:
+    """A robot whose inertia is known, with an IMU and contacts.
+
+    Attributes:
+        robot: Its model.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        *,
+        imu_frame: str = "",
+        contact_frames: Sequence[str] = (),
+        payload: LinkInertia | None = None,
+    ) -> None:
+        """Resolve the frames and attach the payload.
+
+        Args:
+            robot: The robot without payload.
+            imu_frame: Link of the IMU; empty: none.
+            contact_frames: Frames of the contacts that carry a floating base.
+            payload: Rigidly attached to its link; None: nothing.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a frame does not exist, or a floating base has no
+                contact.
+        """
+        if robot.floating_base and not contact_frames:
+            raise ModelError("a floating base needs at least one contact to stand on")
+        self.robot = robot
+        self._model = robot.model if payload is None else _with_payload(robot, payload)
+        self._data = self._model.createData()
+        self._imu = robot.frame_id(imu_frame) if imu_frame else None
+        self._contacts = [robot.frame_id(frame) for frame in contact_frames]
+
+    def read(self, state: MotionState) -> IdealReadings:
+        """Return what the sensors read.
+
+        The generalised force M a + c is carried by joints and contacts: its base rows fix the sum of
+        the contact wrenches, which is spread over the contacts with the least squared norm (torques
+        weighed at the lever `TORQUE_ARM`); the joint rows less the contacts' share are the torques.
+
+        Args:
+            state: Configuration, velocity and acceleration.
+        """
+        model, data = self._model, self._data
+        force = np.array(pin.rnea(model, data, state.q, state.v, state.a))
+        n_base = self.robot.n_base
+        wrenches = np.zeros((len(self._contacts), 6))
+        if self._contacts:
+            pin.computeJointJacobians(model, data, state.q)
+            pin.updateFramePlacements(model, data)
+            jacobians = [pin.getFrameJacobian(model, data, f, pin.LOCAL) for f in self._contacts]
+            wrenches = _least_norm_wrenches(jacobians, force[:n_base])
+            for J, wrench in zip(jacobians, wrenches, strict=True):
+                force -= J.T @ wrench
+        f_I, w_I = self._imu_reading(state)
+        return IdealReadings(force[n_base:], f_I, w_I, wrenches)
+
+    def frame_pose(self, state: MotionState, frame: str) -> tuple[Array, Array]:
+        """Return position [m] and orientation (x, y, z, w) of a frame in the world."""
+        pin.framesForwardKinematics(self._model, self._data, state.q)
+        placement = self._data.oMf[self.robot.frame_id(frame)]
+        return np.array(placement.translation), quaternion_from_rotation(placement.rotation)
+
+    def _imu_reading(self, state: MotionState) -> tuple[Array, Array]:
+        if self._imu is None:
+            return np.zeros(3), np.zeros(3)
+        model, data = self._model, self._data
+        pin.forwardKinematics(model, data, state.q, state.v, state.a)
+        R_WI = pin.updateFramePlacement(model, data, self._imu).rotation
+        a_WI_I = pin.getFrameClassicalAcceleration(model, data, self._imu, pin.LOCAL).linear
+        w_I = pin.getFrameVelocity(model, data, self._imu, pin.LOCAL).angular
+        return a_WI_I - R_WI.T @ model.gravity.linear, np.array(w_I)
+
+
+def _with_payload(robot: RobotModel, payload: LinkInertia) -> pin.Model:
+    body = robot.link_body(payload.link)
+    model = robot.model.copy()
+    inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
+    model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
+    return model
+
+
+def _least_norm_wrenches(jacobians: Sequence[Array], base_force: Array) -> Array:
+    """Solve sum_i J_i,base^T wrench_i = base_force with the least weighed norm."""
+    n = len(base_force)
+    scale = np.tile([1.0, 1.0, 1.0, TORQUE_ARM, TORQUE_ARM, TORQUE_ARM], len(jacobians))
+    A = np.hstack([J[:, :n].T for J in jacobians]) * scale
+    wrenches: Array = (scale * (np.linalg.pinv(A) @ base_force)).reshape(-1, 6)
+    return wrenches

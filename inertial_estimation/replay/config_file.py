@@ -1,0 +1,171 @@
+"""ROS 2 parameter files read without ROS: one flat mapping of dotted names per node."""
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inertial_estimation.errors import ConfigurationError, listing
+
+__all__ = ["ALL_NODES", "ROS_PARAMETERS", "ConfigFile", "load_config_file", "parse_overrides"]
+
+ALL_NODES = "/**"
+ROS_PARAMETERS = frozenset({"use_sim_time"})  # parameters of every ROS node, none of ours
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A ROS parameter file.
+
+    Attributes:
+        name: Where it came from, for messages.
+        shared: Values for every node (``/**``) by dotted name.
+        nodes: Values by node, then by dotted name.
+    """
+
+    name: str
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def has(self, node: str) -> bool:
+        """Say whether the file has a section for a node."""
+        return node in self.nodes
+
+    def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
+        """Return the values for one node, its own section over the shared one.
+
+        Args:
+            node: Name of the node.
+            known: Names of the parameters the node has; shared values of other nodes are left out.
+
+        Returns:
+            Values by dotted name; what the node's own section holds is never left out, so that a
+            misspelt name is found when the config is built.
+        """
+        shared = {name: value for name, value in self.shared.items() if name in known}
+        own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
+        return {**shared, **own}
+
+    def check_shared(self, known: Collection[str]) -> None:
+        """Check that some node knows each shared name.
+
+        Raises:
+            ConfigurationError: If no node knows it; names the closest that exists.
+        """
+        for name in self.shared:
+            if name not in known and name not in ROS_PARAMETERS:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f", did you mean '{close[0]}'?" if close else ""
+                raise ConfigurationError(
+                    f"no parameter '{name}'{hint} in section '{ALL_NODES}' of {self.name} "
+                    f"(parameters: {listing(sorted(known), limit=200)})"
+                )
+
+    def check_nodes(self, expected: Collection[str]) -> None:
+        """Check that at least one of some nodes has a section, and that none is misspelt.
+
+        Raises:
+            ConfigurationError: Lists the sections the file has.
+        """
+        for node in self.nodes:
+            close = difflib.get_close_matches(node, expected, n=1, cutoff=0.8)
+            if close and node not in expected:
+                raise ConfigurationError(f"no node '{node}' (in {self.name}), did you mean '{close[0]}'?")
+        if not any(self.has(node) for node in expected):
+            raise ConfigurationError(
+                f"{self.name} has no section for {' or '.join(expected)}; it has {listing(self.nodes)}"
+            )
+
+    def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
+        """Return a copy with single values replaced, given as (node, dotted name, value)."""
+        shared = dict(self.shared)
+        nodes = {node: dict(values) for node, values in self.nodes.items()}
+        for node, name, value in overrides:
+            target = shared if node == ALL_NODES else nodes.setdefault(node, {})
+            target[name] = value
+        return ConfigFile(self.name, shared, nodes)
+
+
+def load_config_file(path: str | Path) -> ConfigFile:
+    """Read a ROS 2 parameter file.
+
+    Args:
+        path: The YAML file. Dotted names may be nested.
+
+    Returns:
+        Its values, flat.
+
+    Raises:
+        ConfigurationError: If the file is missing, is not YAML, or has not the form of a ROS parameter
+            file (node name, ``ros__parameters``, values).
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the parameter file '{path}': {error.strerror}") from error
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not content:
+        raise ConfigurationError(
+            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {content!r:.80}"
+        )
+    shared: dict[str, Any] = {}
+    nodes: dict[str, dict[str, Any]] = {}
+    for section, body in content.items():
+        values = _parameters(str(path), str(section), body)
+        if section == ALL_NODES:
+            shared.update(values)
+        else:
+            nodes.setdefault(str(section).strip("/"), {}).update(values)
+    return ConfigFile(str(path), shared, nodes)
+
+
+def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
+    """Parse ``node.name=value`` as given on the command line, the value in YAML.
+
+    Returns:
+        Triples of node, dotted name and value.
+
+    Raises:
+        ConfigurationError: If a text has not that form.
+    """
+    overrides: list[tuple[str, str, Any]] = []
+    for text in texts:
+        target, equals, value = text.partition("=")
+        node, dot, name = target.strip().partition(".")
+        if not (equals and dot and node and name):
+            raise ConfigurationError(f"'{text}' is no parameter, expected node.name=value")
+        try:
+            overrides.append((node, name, yaml.safe_load(value)))
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"the value in '{text}' is not valid YAML") from error
+    return overrides
+
+
+def _parameters(path: str, section: str, body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict) or "ros__parameters" not in body:
+        got = listing(body) if isinstance(body, dict) else repr(body)
+        raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected 'ros__parameters'")
+    parameters = body["ros__parameters"]
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, dict):
+        raise ConfigurationError(
+            f"'ros__parameters' of section '{section}' of '{path}' is {parameters!r}, expected parameters"
+        )
+    return _flatten(parameters)
+
+
+def _flatten(values: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat.update(_flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,134 @@
+"""The metrics of one replay, put together for `metrics.json`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.replay.histories import InertialHistory, TiltHistory, inertial_history, tilt_history
+from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.signals import Array, JointReading, OrientationSample
+
+__all__ = ["Evaluation", "evaluate", "torque_error_relative"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Histories and metrics of a replay.
+
+    Attributes:
+        tilt: Base estimates over time.
+        inertial: Inertial estimates over time.
+        tilt_errors: Against the reference, None without one.
+        metrics: What `metrics.json` holds.
+    """
+
+    tilt: TiltHistory
+    inertial: InertialHistory
+    tilt_errors: TiltErrors | None
+    metrics: dict[str, Any]
+
+
+def evaluate(
+    run: ReplayRun,
+    *,
+    nominal_mass: float,
+    reference: list[OrientationSample] | None = None,
+    trusted: NDArray[np.bool_] | None = None,
+    hold_out_ns: int | None = None,
+    settle_s: float = 0.0,
+    joint_delay_s: float = 0.0,
+) -> Evaluation:
+    """Turn a replay into histories and metrics.
+
+    Args:
+        run: The replay.
+        nominal_mass: Sum of the URDF's masses [kg].
+        reference: Reference orientations.
+        trusted: Which of them to trust; None: all.
+        hold_out_ns: Stamp from which on the filter no longer learned [ns].
+        settle_s: How long after the first estimate the tilt is not compared [s].
+        joint_delay_s: Age of joint readings at their stamps, as the pipeline was told [s].
+
+    Returns:
+        The evaluation. A metric that needs what was not there is left out.
+
+    Raises:
+        ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
+    """
+    tilt, inertial = tilt_history(run.base), inertial_history(run.inertial)
+    errors = None
+    metrics: dict[str, Any] = {}
+    if reference is not None and run.base:
+        errors = tilt_errors(
+            tilt.stamps_ns, tilt.tilts_B, reference, trusted, settle_ns=round(settle_s * 1e9)
+        )
+        metrics["tilt_error_deg"] = {
+            name: float(np.degrees(value)) for name, value in vars(errors.summary).items()
+        }
+    if run.inertial:
+        metrics["total_mass_kg"] = nominal_mass + sum(
+            float(link.payload_masses[-1]) for link in inertial.links
+        )
+        error = torque_error_relative(inertial, run.efforts, hold_out_ns, joint_delay_s)
+        if error is not None:
+            metrics["torque_error_relative"] = error
+        metrics["accepted_fraction"] = float(inertial.accepted.mean())
+    ticks = {"tilt_observer": run.tilt_tick_ns, "inertial_ekf": run.inertial_tick_ns}
+    metrics["tick_us"] = {name: percentiles_us(times) for name, times in ticks.items() if times}
+    metrics["realtime_factor"] = run.realtime_factor
+    metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
+    return Evaluation(tilt, inertial, errors, metrics)
+
+
+def torque_error_relative(
+    history: InertialHistory,
+    efforts: list[JointReading],
+    hold_out_ns: int | None,
+    joint_delay_s: float = 0.0,
+) -> float | None:
+    """Return the norm of measured minus predicted torques over the norm of measured ones.
+
+    Both are filtered by one 10 Hz zero-phase filter, over the samples after the hold-out only.
+
+    Args:
+        history: Inertial estimates; rows named after joints carry the torque innovations.
+        efforts: Joint readings as recorded.
+        hold_out_ns: Stamp from which on the filter no longer learned [ns].
+        joint_delay_s: Age of joint readings at their stamps [s].
+
+    Returns:
+        The error, or None without a hold-out or measured torques.
+    """
+    with_effort = [reading for reading in efforts if reading.effort is not None]
+    if hold_out_ns is None or not with_effort:
+        return None
+    names = with_effort[0].names
+    rows = [i for i, name in enumerate(history.row_names) if name in names]
+    later = history.stamps_ns >= hold_out_ns
+    if not rows or not later.any():
+        return None
+    stamps = history.stamps_ns[later]
+    chosen = [history.row_names[i] for i in rows]
+    measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * 1e9))
+    try:
+        return relative_error(stamps, measured, history.innovations[later][:, rows])
+    except MeasurementError:
+        return None
+
+
+def _efforts_at(
+    stamps_ns: NDArray[np.int64], readings: list[JointReading], joints: list[str], delay_ns: int
+) -> Array:
+    """Efforts interpolated at the stamps, shape (n, joints)."""
+    first = readings[0].names
+    order = [first.index(name) for name in joints]
+    same = [reading for reading in readings if reading.names == first]
+    t0 = int(stamps_ns[0])
+    t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
+    table = np.array([reading.effort for reading in same])[:, order]
+    at = (stamps_ns - t0).astype(np.float64)
+    return np.stack([np.interp(at, t, column) for column in table.T], axis=1)

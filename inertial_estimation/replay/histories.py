@@ -1,0 +1,143 @@
+"""What the estimators said over a replay, as arrays over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.signals import Array, BaseEstimate, InertialEstimate
+
+__all__ = ["InertialHistory", "LinkHistory", "TiltHistory", "inertial_history", "tilt_history"]
+
+Stamps = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class TiltHistory:
+    """Base estimates over time; n of them.
+
+    Attributes:
+        stamps_ns: Stamps [ns], shape (n,).
+        quaternions_xyzw: Orientation of the base in the world, shape (n, 4).
+        tilts_B: The vertical in the base frame, shape (n, 3).
+        gyro_biases_I: Gyroscope bias [rad/s], shape (n, 3).
+        contacts: Names of the contacts in use, per sample.
+        tilt_sigmas: Standard deviation of the tilt, root of the covariance's trace [rad], shape (n,).
+        velocity_aided: Whether a contact velocity corrected the step, shape (n,).
+    """
+
+    stamps_ns: Stamps
+    quaternions_xyzw: Array
+    tilts_B: Array
+    gyro_biases_I: Array
+    contacts: tuple[tuple[str, ...], ...]
+    tilt_sigmas: Array
+    velocity_aided: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class LinkHistory:
+    """Estimates of one body over time.
+
+    Attributes:
+        link: Name of the link.
+        masses: Mass the filter estimates [kg], shape (n,).
+        mass_sigmas: Its standard deviation [kg], shape (n,).
+        published_masses: Mass after the rate-limited hand-over [kg], shape (n,).
+        published_coms_L: Centre of mass after the hand-over [m], shape (n, 3).
+        published_inertias_Lcm: Inertia about it after the hand-over [kg m^2], shape (n, 3, 3).
+        payload_masses: Estimate minus nominal [kg], shape (n,).
+    """
+
+    link: str
+    masses: Array
+    mass_sigmas: Array
+    published_masses: Array
+    published_coms_L: Array
+    published_inertias_Lcm: Array
+    payload_masses: Array
+
+
+@dataclass(frozen=True, eq=False)
+class InertialHistory:
+    """Inertial estimates over time; n of them, m measurement rows.
+
+    Attributes:
+        stamps_ns: Stamps [ns], shape (n,).
+        links: One history per estimated link.
+        nis: Normalised innovation squared, shape (n,).
+        nis_bounds: Bound of the gate on it, shape (n,).
+        accepted: Whether the measurement corrected the state, shape (n,).
+        decisions: Why, per sample.
+        row_names: Names of the rows.
+        innovations: Measured minus predicted [Nm, N], shape (n, m).
+    """
+
+    stamps_ns: Stamps
+    links: tuple[LinkHistory, ...]
+    nis: Array
+    nis_bounds: Array
+    accepted: Flags
+    decisions: tuple[str, ...]
+    row_names: tuple[str, ...]
+    innovations: Array
+
+
+def tilt_history(estimates: Sequence[BaseEstimate]) -> TiltHistory:
+    """Stack base estimates into arrays."""
+    return TiltHistory(
+        stamps_ns=np.array([e.state.stamp_ns for e in estimates], dtype=np.int64),
+        quaternions_xyzw=_stack([e.state.quaternion_xyzw for e in estimates], (4,)),
+        tilts_B=_stack([e.tilt_B for e in estimates], (3,)),
+        gyro_biases_I=_stack([e.gyro_bias_I for e in estimates], (3,)),
+        contacts=tuple(e.contacts for e in estimates),
+        tilt_sigmas=np.sqrt(np.array([float(np.trace(e.tilt_covariance_B)) for e in estimates])),
+        velocity_aided=np.array([e.velocity_aided for e in estimates], dtype=bool),
+    )
+
+
+def inertial_history(estimates: Sequence[InertialEstimate]) -> InertialHistory:
+    """Stack inertial estimates into arrays.
+
+    Rows are those of the first estimate; a row that is missing later (an input not measured for a
+    while) holds NaN there.
+    """
+    links = estimates[0].links if estimates else ()
+    rows = max((e.row_names for e in estimates), key=len, default=())
+    return InertialHistory(
+        stamps_ns=np.array([e.stamp_ns for e in estimates], dtype=np.int64),
+        links=tuple(_link_history(link.estimate.link, i, estimates) for i, link in enumerate(links)),
+        nis=np.array([e.nis for e in estimates], dtype=np.float64),
+        nis_bounds=np.array([e.nis_bound for e in estimates], dtype=np.float64),
+        accepted=np.array([e.accepted for e in estimates], dtype=bool),
+        decisions=tuple(e.decision for e in estimates),
+        row_names=rows,
+        innovations=_stack([_by_row(e, rows) for e in estimates], (len(rows),)),
+    )
+
+
+def _link_history(link: str, index: int, estimates: Sequence[InertialEstimate]) -> LinkHistory:
+    entries = [e.links[index] for e in estimates]
+    return LinkHistory(
+        link=link,
+        masses=np.array([e.estimate.mass for e in entries]),
+        mass_sigmas=np.sqrt(np.array([max(float(e.covariance[0, 0]), 0.0) for e in entries])),
+        published_masses=np.array([e.published.mass for e in entries]),
+        published_coms_L=_stack([e.published.com_L for e in entries], (3,)),
+        published_inertias_Lcm=_stack([e.published.inertia_Lcm for e in entries], (3, 3)),
+        payload_masses=np.array([e.payload.mass for e in entries]),
+    )
+
+
+def _by_row(estimate: InertialEstimate, rows: tuple[str, ...]) -> Array:
+    if estimate.row_names == rows:
+        return estimate.innovation
+    values = dict(zip(estimate.row_names, estimate.innovation.tolist(), strict=True))
+    return np.array([values.get(row, np.nan) for row in rows])
+
+
+def _stack(arrays: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    return np.array(arrays, dtype=np.float64).reshape(len(arrays), *shape)

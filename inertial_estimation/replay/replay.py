@@ -1,0 +1,291 @@
+"""A recording driven through the pipelines, as a live node would be, only faster."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.replay.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    Recording,
+    RecordingEntry,
+    Sample,
+    check_topic,
+)
+from inertial_estimation.signals import (
+    BaseEstimate,
+    BaseState,
+    Health,
+    ImuSample,
+    InertialEstimate,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+
+__all__ = ["InertialLike", "ReplayRun", "ReplayTopics", "TiltLike", "replay", "required_topics"]
+
+TICK_NS = 2_000_000  # ticks of a node at 500 Hz
+CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
+EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate)
+
+
+class _Readings(Protocol):
+    def push_imu(self, sample: ImuSample) -> None: ...
+    def push_joints(self, reading: JointReading) -> None: ...
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None: ...
+    def health(self, now_ns: int) -> list[Health]: ...
+
+
+class TiltLike(_Readings, Protocol):
+    """What a replay needs of a tilt pipeline."""
+
+    def push_yaw_reference(self, sample: OrientationSample) -> None: ...  # noqa: D102
+    def tick(self, now_ns: int) -> list[BaseEstimate]: ...  # noqa: D102
+
+
+class InertialLike(_Readings, Protocol):
+    """What a replay needs of an inertial pipeline."""
+
+    def push_base_state(self, state: BaseState) -> None: ...  # noqa: D102
+    def tick(self, now_ns: int) -> list[InertialEstimate]: ...  # noqa: D102
+    def set_enabled(self, enabled: bool) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class ReplayTopics:
+    """Topics of the inputs.
+
+    Attributes:
+        imu: Of the IMU; empty: none.
+        joints: Of the joint states.
+        wrenches: By contact.
+        yaw_reference: Of a yaw reference, used when the recording has it.
+        base_state: Of a base state, used when the recording has it and no tilt pipeline runs.
+    """
+
+    imu: str = "/imu/data"
+    joints: str = "/joint_states"
+    wrenches: Mapping[str, str] = field(default_factory=dict)
+    yaw_reference: str = "/yaw_reference"
+    base_state: str = "/base_state"
+
+
+@dataclass
+class ReplayRun:
+    """What came out of a replay.
+
+    Attributes:
+        base: Base estimates in order.
+        inertial: Inertial estimates in order.
+        efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
+        tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
+        inertial_tick_ns: Likewise of the inertial pipeline [ns].
+        data_s: Length of what was replayed [s].
+        wall_s: How long it took, reading the recording included [s].
+        health: The pipelines' last word on their inputs.
+        clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
+    """
+
+    base: list[BaseEstimate] = field(default_factory=list)
+    inertial: list[InertialEstimate] = field(default_factory=list)
+    efforts: list[JointReading] = field(default_factory=list)
+    tilt_tick_ns: list[float] = field(default_factory=list)
+    inertial_tick_ns: list[float] = field(default_factory=list)
+    data_s: float = 0.0
+    wall_s: float = 0.0
+    health: list[Health] = field(default_factory=list)
+    clock_offset_ns: int = 0
+
+    @property
+    def realtime_factor(self) -> float:
+        """Seconds of recording per second of wall clock."""
+        return self.data_s / self.wall_s if self.wall_s > 0.0 else 0.0
+
+
+def required_topics(recording: Recording, topics: ReplayTopics, *, use_base_state: bool) -> list[str]:
+    """Check the topics against a recording and list those to read.
+
+    Args:
+        recording: The recording.
+        topics: Topics of the inputs.
+        use_base_state: Whether a recorded base state is wanted when there.
+
+    Returns:
+        The topics to read.
+
+    Raises:
+        RecordingError: If a required topic is missing or any is of the wrong type.
+    """
+    required = {topics.joints: JOINT_STATE_TYPE}
+    if topics.imu:
+        required[topics.imu] = IMU_TYPE
+    required.update(dict.fromkeys(topics.wrenches.values(), WRENCH_TYPE))
+    for topic, expected in required.items():
+        check_topic(recording, topic, [expected])
+    optional = {topics.yaw_reference: QUATERNION_TYPE}
+    if use_base_state:
+        optional[topics.base_state] = ODOMETRY_TYPE
+    present = [topic for topic in optional if topic in recording.topics]
+    for topic in present:
+        check_topic(recording, topic, [optional[topic]])
+    return [*required, *present]
+
+
+def replay(
+    recording: Recording,
+    topics: ReplayTopics,
+    *,
+    tilt: TiltLike | None = None,
+    inertial: InertialLike | None = None,
+    start_s: float = 0.0,
+    hold_out_s: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> ReplayRun:
+    """Push a recording's messages in the order they were logged, and tick as a node would.
+
+    Steps are driven by the stamps of the data; the ticks only decide when an input is stale. The base
+    estimate of the tilt pipeline is the base state of the inertial one, as over DDS.
+
+    Args:
+        recording: The recording.
+        topics: Topics of the inputs.
+        tilt: Tilt pipeline, or None.
+        inertial: Inertial pipeline, or None.
+        start_s: Where to begin, after the start of the recording [s].
+        hold_out_s: From when on, after the start of the recording, the inertial filter no longer learns
+            [s]; None: never.
+        progress: Called now and then with the seconds of data done.
+
+    Returns:
+        The estimates and how long they took.
+
+    Raises:
+        RecordingError: If a topic is missing or of the wrong type, or nothing lies after the start.
+    """
+    wanted = required_topics(recording, topics, use_base_state=tilt is None and inertial is not None)
+    begin_ns = recording.start_ns + round(start_s * 1e9)
+    if begin_ns > recording.end_ns:
+        length = (recording.end_ns - recording.start_ns) * 1e-9
+        raise RecordingError(f"--start {start_s:g} s is past the end of '{recording.name}' ({length:.1f} s)")
+    driver = _Driver(topics, tilt, inertial)
+    if hold_out_s is not None:
+        driver.hold_out_ns = recording.start_ns + round(hold_out_s * 1e9)
+    started = time.perf_counter()
+    for now_ns in driver.run(recording.entries(wanted, begin_ns)):
+        if progress is not None:
+            progress((now_ns - begin_ns) * 1e-9)
+    run = driver.run_record
+    run.wall_s = time.perf_counter() - started
+    run.data_s = (recording.end_ns - begin_ns) * 1e-9
+    if driver.counts.keys() < set(wanted):
+        silent = [topic for topic in wanted if topic not in driver.counts]
+        raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
+    return run
+
+
+class _Driver:
+    """Pushes entries and ticks the pipelines."""
+
+    def __init__(self, topics: ReplayTopics, tilt: TiltLike | None, inertial: InertialLike | None) -> None:
+        self.run_record = ReplayRun()
+        self.hold_out_ns: int | None = None
+        self.counts: dict[str, int] = {}
+        self._tilt = tilt
+        self._inertial = inertial
+        self._clock_offset_ns: int | None = None
+        self._handlers = self._subscriptions(topics)
+
+    def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
+        """Push and tick; yields the log time now and then."""
+        next_tick = next_report = 0
+        log_ns = 0
+        for entry in entries:
+            log_ns = entry.log_ns
+            if log_ns >= next_tick:
+                self._tick(log_ns)
+                next_tick = log_ns + TICK_NS
+                if log_ns >= next_report:
+                    yield log_ns
+                    next_report = log_ns + 100 * TICK_NS
+            self._push(entry)
+        for late_ns in (0, 10_000_000, 20_000_000, 40_000_000, 60_000_000):  # no input follows: let them wait
+            self._tick(log_ns + late_ns)
+        now_ns = self._now(log_ns)
+        for pipeline in (self._tilt, self._inertial):
+            if pipeline is not None:
+                self.run_record.health.extend(pipeline.health(now_ns))
+        yield log_ns
+
+    def _subscriptions(self, topics: ReplayTopics) -> dict[str, list[Callable[..., None]]]:
+        handlers: dict[str, list[Callable[..., None]]] = {}
+        for pipeline in (self._tilt, self._inertial):
+            if pipeline is None:
+                continue
+            if topics.imu:
+                handlers.setdefault(topics.imu, []).append(pipeline.push_imu)
+            handlers.setdefault(topics.joints, []).append(pipeline.push_joints)
+            for contact, topic in topics.wrenches.items():
+                handlers.setdefault(topic, []).append(_wrench_handler(pipeline, contact))
+        if self._tilt is not None:
+            handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
+        elif self._inertial is not None:
+            handlers.setdefault(topics.base_state, []).append(self._inertial.push_base_state)
+        if self._inertial is not None:
+            handlers[topics.joints].append(self.run_record.efforts.append)
+        return handlers
+
+    def _push(self, entry: RecordingEntry) -> None:
+        sample = entry.sample
+        self.counts[entry.topic] = self.counts.get(entry.topic, 0) + 1
+        if self._clock_offset_ns is None:
+            offset = sample.stamp_ns - entry.log_ns
+            self._clock_offset_ns = offset if abs(offset) > CLOCK_OFFSET_NS else 0
+            self.run_record.clock_offset_ns = self._clock_offset_ns
+        if self.hold_out_ns is not None and self._in_hold_out(entry):
+            self.hold_out_ns = None
+            if self._inertial is not None:
+                self._tick(entry.log_ns)
+                self._inertial.set_enabled(False)
+        for handle in self._handlers[entry.topic]:
+            handle(sample)
+
+    def _in_hold_out(self, entry: RecordingEntry) -> bool:
+        assert self.hold_out_ns is not None
+        assert self._clock_offset_ns is not None
+        return entry.sample.stamp_ns >= self.hold_out_ns + self._clock_offset_ns
+
+    def _now(self, log_ns: int) -> int:
+        return log_ns + (self._clock_offset_ns or 0)
+
+    def _tick(self, log_ns: int) -> None:
+        now_ns, run = self._now(log_ns), self.run_record
+        if self._tilt is not None:
+            steps = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
+            run.base.extend(steps)
+            if self._inertial is not None:
+                for step in steps:
+                    self._inertial.push_base_state(step.state)
+        if self._inertial is not None:
+            run.inertial.extend(_timed(self._inertial.tick, now_ns, run.inertial_tick_ns))
+
+
+def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[float]) -> list[EstimateT]:
+    begin = time.perf_counter_ns()
+    estimates = tick(now_ns)
+    if estimates:
+        durations.append((time.perf_counter_ns() - begin) / len(estimates))
+    return estimates
+
+
+def _wrench_handler(pipeline: _Readings, contact: str) -> Callable[[Sample], None]:
+    def push(sample: Sample) -> None:
+        assert isinstance(sample, WrenchSample)
+        pipeline.push_wrench(contact, sample)
+
+    return push

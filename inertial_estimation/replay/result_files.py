@@ -1,0 +1,116 @@
+"""Results of a replay as files: two tables and the metrics."""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.replay.histories import InertialHistory, TiltHistory
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "BASE_COLUMNS",
+    "LINK_COLUMNS",
+    "read_trusted",
+    "write_base_orientation",
+    "write_link_inertias",
+    "write_metrics",
+]
+
+BASE_COLUMNS = (
+    *("stamp_ns", "qx", "qy", "qz", "qw", "tilt_x", "tilt_y", "tilt_z"),
+    *("gyro_bias_x", "gyro_bias_y", "gyro_bias_z", "contacts"),
+)
+LINK_COLUMNS = (
+    *("stamp_ns", "link", "mass", "com_x", "com_y", "com_z"),
+    *("ixx", "ixy", "ixz", "iyy", "iyz", "izz", "nis", "accepted"),
+)
+
+
+def write_base_orientation(path: Path, history: TiltHistory) -> None:
+    """Write the base estimates, one row each; contacts in use are separated by spaces.
+
+    Args:
+        path: File to write, CSV with the columns `BASE_COLUMNS`.
+        history: Base estimates.
+    """
+    numbers = np.hstack([history.quaternions_xyzw, history.tilts_B, history.gyro_biases_I]).tolist()
+    rows = zip(history.stamps_ns.tolist(), numbers, history.contacts, strict=True)
+    _write(path, BASE_COLUMNS, ([t, *map(_number, row), " ".join(c)] for t, row, c in rows))
+
+
+def write_link_inertias(path: Path, history: InertialHistory) -> None:
+    """Write the published inertias (about the centre of mass, link axes), one row per link and stamp.
+
+    Args:
+        path: File to write, CSV with the columns `LINK_COLUMNS`.
+        history: Inertial estimates.
+    """
+    _write(path, LINK_COLUMNS, _link_rows(history))
+
+
+def write_metrics(path: Path, metrics: Mapping[str, Any]) -> None:
+    """Write the metrics as JSON; numbers that are not finite become null."""
+    path.write_text(json.dumps(_finite(metrics), indent=2) + "\n", encoding="utf-8")
+
+
+def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    """Read which reference samples are trusted: one 0 or 1 a line, comments after ``#``.
+
+    Raises:
+        RecordingError: If the file is missing or holds anything else; names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f"cannot read the trusted flags '{path}': {error}") from error
+    flags: list[bool] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip()
+        if text in ("0", "1"):
+            flags.append(text == "1")
+        elif text:
+            raise RecordingError(f"line {number} of '{path}' is '{text}', expected 0 or 1")
+    if not flags:
+        raise RecordingError(f"'{path}' has no flags, expected one 0 or 1 per reference sample")
+    return np.array(flags, dtype=bool)
+
+
+def _link_rows(history: InertialHistory) -> Iterable[list[Any]]:
+    tables = [
+        np.column_stack([link.published_masses, link.published_coms_L, _six(link.published_inertias_Lcm)])
+        for link in history.links
+    ]
+    values = [table.tolist() for table in tables]
+    nis, accepted = history.nis.tolist(), history.accepted.tolist()
+    for k, stamp_ns in enumerate(history.stamps_ns.tolist()):
+        for link, table in zip(history.links, values, strict=True):
+            yield [stamp_ns, link.link, *map(_number, table[k]), _number(nis[k]), int(accepted[k])]
+
+
+def _six(inertias: Array) -> Array:
+    six: Array = inertias[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return six
+
+
+def _number(value: float) -> str:
+    return f"{value:.9g}"
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value

@@ -1,0 +1,155 @@
+"""From truth to a recording: noise, bias, delay and dropped samples from one seeded generator."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.replay.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    POSE_TYPE,
+    WRENCH_TYPE,
+    MemoryRecording,
+    PoseSample,
+    RecordingEntry,
+    Sample,
+)
+from inertial_estimation.replay.synthetic import Truth
+from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+
+__all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]
+
+GROUND_TRUTH_TOPIC = "/ground_truth/pose"
+
+
+@dataclass(frozen=True)
+class SensorNoise:
+    """Imperfections of the sensors; all sigmas are of white noise per sample.
+
+    Attributes:
+        specific_force: Sigma [m/s^2].
+        angular_rate: Sigma [rad/s].
+        specific_force_bias: Constant, IMU frame [m/s^2].
+        angular_rate_bias: Constant, IMU frame [rad/s].
+        position: Sigma of joint positions [rad].
+        velocity: Sigma of joint velocities [rad/s].
+        effort: Sigma of joint torques [Nm].
+        force: Sigma of contact forces [N].
+        torque: Sigma of contact torques [Nm].
+        imu_delay_s: A reading of the IMU is stamped this much later than it was true [s].
+        joint_delay_s: Likewise of the joints [s].
+        wrench_delay_s: Likewise of the wrenches [s].
+        dropped: Share of messages lost, of each topic but the ground truth.
+    """
+
+    specific_force: float = 0.0
+    angular_rate: float = 0.0
+    specific_force_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    angular_rate_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    position: float = 0.0
+    velocity: float = 0.0
+    effort: float = 0.0
+    force: float = 0.0
+    torque: float = 0.0
+    imu_delay_s: float = 0.0
+    joint_delay_s: float = 0.0
+    wrench_delay_s: float = 0.0
+    dropped: float = 0.0
+
+
+NOISE_FREE = SensorNoise()
+REALISTIC = SensorNoise(
+    specific_force=0.05,
+    angular_rate=0.003,
+    angular_rate_bias=(0.004, -0.003, 0.002),
+    position=5e-5,
+    velocity=2e-3,
+    effort=0.3,
+    force=2.0,
+    torque=0.2,
+)
+
+
+def measure(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> MemoryRecording:
+    """Record a truth with imperfect sensors.
+
+    The topics are the nodes' own: /imu/data, /joint_states, /<contact>/wrench, and /ground_truth/pose
+    with the true pose of the base.
+
+    Args:
+        truth: Motion and ideal readings.
+        noise: Imperfections of the sensors.
+        rng: Source of the noise.
+
+    Returns:
+        The recording, in the order of arrival.
+    """
+    topics = {"/joint_states": JOINT_STATE_TYPE}
+    entries = _kept("/joint_states", _joints(truth, noise, rng), noise.dropped, rng)
+    if truth.imu_frame:
+        topics["/imu/data"] = IMU_TYPE
+        entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
+    for index, contact in enumerate(truth.contacts):
+        topic = f"/{contact}/wrench"
+        topics[topic] = WRENCH_TYPE
+        entries += _kept(topic, _wrenches(truth, index, noise, rng), noise.dropped, rng)
+    if truth.robot.floating_base:
+        topics[GROUND_TRUTH_TOPIC] = POSE_TYPE
+        entries += _kept(GROUND_TRUTH_TOPIC, _poses(truth), 0.0, rng)
+    entries.sort(key=lambda entry: entry.log_ns)  # stable: same-stamp order is that of the topics above
+    return MemoryRecording(tuple(entries), topics, "synthetic recording")
+
+
+def _kept(
+    topic: str, samples: Sequence[Sample], dropped: float, rng: np.random.Generator
+) -> list[RecordingEntry]:
+    kept = (rng.uniform(size=len(samples)) >= dropped).tolist()
+    return [
+        RecordingEntry(topic, sample.stamp_ns, sample)
+        for sample, keep in zip(samples, kept, strict=True)
+        if keep
+    ]
+
+
+def _stamps(truth: Truth, delay_s: float) -> list[int]:
+    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * 1e9)]
+
+
+def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
+    f = np.array([reading.specific_force_I for reading in truth.readings])
+    w = np.array([reading.angular_rate_I for reading in truth.readings])
+    f = f + np.array(noise.specific_force_bias) + _white(f, noise.specific_force, rng)
+    w = w + np.array(noise.angular_rate_bias) + _white(w, noise.angular_rate, rng)
+    stamps = _stamps(truth, noise.imu_delay_s)
+    return [ImuSample(*reading) for reading in zip(stamps, f, w, strict=True)]
+
+
+def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
+    n = truth.robot.n_base
+    q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
+    v = np.array([state.v[n:] for state in truth.states])
+    tau = np.array([reading.tau for reading in truth.readings])
+    q = q + _white(q, noise.position, rng)
+    v = v + _white(v, noise.velocity, rng)
+    tau = tau + _white(tau, noise.effort, rng)
+    names, stamps = truth.robot.joint_names, _stamps(truth, noise.joint_delay_s)
+    return [JointReading(t, names, *values) for t, *values in zip(stamps, q, v, tau, strict=True)]
+
+
+def _wrenches(truth: Truth, index: int, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
+    wrench = np.array([reading.wrenches_C[index] for reading in truth.readings])
+    wrench[:, :3] += _white(wrench[:, :3], noise.force, rng)
+    wrench[:, 3:] += _white(wrench[:, 3:], noise.torque, rng)
+    return [WrenchSample(*w) for w in zip(_stamps(truth, noise.wrench_delay_s), wrench, strict=True)]
+
+
+def _poses(truth: Truth) -> list[Sample]:
+    stamps = truth.stamps_ns.tolist()
+    return [PoseSample(t, s.q[3:7], s.q[:3]) for t, s in zip(stamps, truth.states, strict=True)]
+
+
+def _white(like: Array, sigma: float, rng: np.random.Generator) -> Array:
+    """White noise; the generator advances by the same amount whatever the sigma."""
+    noise: Array = sigma * rng.standard_normal(like.shape)
+    return noise

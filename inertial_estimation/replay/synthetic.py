@@ -1,0 +1,206 @@
+"""Synthetic truth: what a robot of known inertia did and what ideal sensors on it would read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.closed_stance import ClosedStance
+from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.synthetic_motion import (
+    base_motion,
+    joint_limits_motion,
+    random_sines,
+)
+from inertial_estimation.signals import Array, LinkInertia
+
+__all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "stance_truth"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When things happen.
+
+    Attributes:
+        duration_s: Length [s].
+        rate_hz: Samples per second.
+        rest_s: Rest at the start [s].
+        fade_s: Time in which the motion fades in [s].
+        start_ns: Stamp of the first sample [ns].
+    """
+
+    duration_s: float = 12.0
+    rate_hz: float = 250.0
+    rest_s: float = 1.0
+    fade_s: float = 1.0
+    start_ns: int = 1_700_000_000_000_000_000
+
+    def __post_init__(self) -> None:
+        if self.duration_s * self.rate_hz < 2.0:
+            raise ConfigurationError(f"{self.duration_s} s at {self.rate_hz} Hz is less than two samples")
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A weight attached rigidly to a link at a given time.
+
+    Attributes:
+        inertia: Mass, centre of mass and inertia about it, in the link frame.
+        time_s: When it is attached [s].
+    """
+
+    inertia: LinkInertia
+    time_s: float
+
+
+@dataclass(frozen=True)
+class StanceMotion:
+    """How a standing robot moves.
+
+    Attributes:
+        posture: Joint positions at rest by name [rad]; the others are zero.
+        reach: Largest distance from it by joint name [rad]; joints not named stay still.
+        base_reach: Of the base: x, y, z [m], roll, pitch, yaw [rad].
+    """
+
+    posture: Mapping[str, float] = field(default_factory=dict)
+    reach: Mapping[str, float] = field(default_factory=dict)
+    base_reach: tuple[float, ...] = (0.01, 0.03, 0.015, 0.03, 0.03, 0.05)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """A motion with its ideal readings; n samples.
+
+    Attributes:
+        robot: The model without payload.
+        base_frame: Link whose pose is the ground truth.
+        imu_frame: Link of the IMU, empty for none.
+        contacts: Names of the contacts.
+        times_s: Time since the start [s], shape (n,).
+        stamps_ns: Stamps [ns], shape (n,).
+        states: Configurations, velocities and accelerations.
+        readings: Ideal readings.
+        payload: What is attached, None for nothing.
+    """
+
+    robot: RobotModel
+    base_frame: str
+    imu_frame: str
+    contacts: tuple[str, ...]
+    times_s: Array
+    stamps_ns: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    states: tuple[MotionState, ...]
+    readings: tuple[IdealReadings, ...]
+    payload: Payload | None = None
+
+
+def arm_truth(
+    robot: RobotModel,
+    timing: Timing,
+    rng: np.random.Generator,
+    *,
+    payload: Payload | None = None,
+) -> Truth:
+    """Move a fixed-base arm through an exciting motion within its limits.
+
+    Args:
+        robot: Model with a fixed base.
+        timing: When things happen.
+        rng: Source of the motion.
+        payload: Attached at its time.
+
+    Returns:
+        The truth.
+
+    Raises:
+        ConfigurationError: If the base floats.
+    """
+    if robot.floating_base:
+        raise ConfigurationError("an arm motion needs a fixed base (floating_base: false)")
+    motion = joint_limits_motion(robot, rng, rest_s=timing.rest_s, fade_s=timing.fade_s)
+
+    def state(t: float) -> MotionState:
+        q, v, a = motion.at(t)
+        return MotionState(robot.configuration(q), v, a)
+
+    return _truth(robot, timing, state, imu_frame="", contacts={}, payload=payload)
+
+
+def stance_truth(
+    robot: RobotModel,
+    timing: Timing,
+    rng: np.random.Generator,
+    *,
+    contacts: Mapping[str, str],
+    imu_frame: str = "",
+    motion: StanceMotion | None = None,
+    payload: Payload | None = None,
+) -> Truth:
+    """Move base and arms of a standing robot, its feet exactly fixed to the ground.
+
+    Args:
+        robot: Model with a floating base.
+        timing: When things happen.
+        rng: Source of the motion.
+        contacts: Frame of each contact by the contact's name.
+        imu_frame: Link of the IMU; empty: none.
+        motion: How it moves.
+        payload: Attached at its time.
+
+    Returns:
+        The truth.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If a name does not exist or the feet cannot reach.
+    """
+    motion = StanceMotion() if motion is None else motion
+    stance = ClosedStance(robot, list(contacts.values()), motion.posture)
+    reach = np.zeros(robot.n_joints)
+    for name, distance in motion.reach.items():
+        reach[robot.joint_index(name)] = distance
+    base = random_sines(
+        np.zeros(6), np.array(motion.base_reach), rng, rest_s=timing.rest_s, fade_s=timing.fade_s
+    )
+    joints = random_sines(stance.posture, reach, rng, rest_s=timing.rest_s, fade_s=timing.fade_s)
+
+    def state(t: float) -> MotionState:
+        pose, twist = base_motion(base, t)
+        return stance.close(pose, twist, joints.at(t))
+
+    return _truth(robot, timing, state, imu_frame=imu_frame, contacts=contacts, payload=payload)
+
+
+def _truth(
+    robot: RobotModel,
+    timing: Timing,
+    state: Callable[[float], MotionState],
+    *,
+    imu_frame: str,
+    contacts: Mapping[str, str],
+    payload: Payload | None,
+) -> Truth:
+    frames = list(contacts.values())
+    bare = IdealSensors(robot, imu_frame=imu_frame, contact_frames=frames)
+    loaded = bare
+    if payload is not None:
+        loaded = IdealSensors(robot, imu_frame=imu_frame, contact_frames=frames, payload=payload.inertia)
+    times = np.arange(round(timing.duration_s * timing.rate_hz)) / timing.rate_hz
+    states = tuple(state(t) for t in times.tolist())
+    readings = tuple(
+        (loaded if payload is not None and t >= payload.time_s else bare).read(moment)
+        for t, moment in zip(times.tolist(), states, strict=True)
+    )
+    return Truth(
+        robot=robot,
+        base_frame=robot.base_link,
+        imu_frame=imu_frame,
+        contacts=tuple(contacts),
+        times_s=times,
+        stamps_ns=timing.start_ns + np.round(times * 1e9).astype(np.int64),
+        states=states,
+        readings=readings,
+        payload=payload,
+    )

@@ -1,0 +1,97 @@
+"""Where a robot description comes from: a file, its text, a ROS package, or example-robot-data."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from inertial_estimation.errors import ModelError, listing
+
+__all__ = ["EXAMPLE_PREFIX", "read_urdf"]
+
+EXAMPLE_PREFIX = "example-robot-data:"
+PACKAGE_PREFIX = "package://"
+
+
+def read_urdf(source: str, *, folder: Path | None = None) -> str:
+    """Return the text of a URDF.
+
+    Args:
+        source: XML text; a path; ``package://PACKAGE/path``; or ``example-robot-data:NAME`` with NAME a
+            file of that package without its ending (``talos_full_v2``) or a path below its folder of
+            robots.
+        folder: Where relative paths are looked for when not in the working directory (that of the
+            parameter file that names them).
+
+    Returns:
+        XML text.
+
+    Raises:
+        ModelError: If nothing is there; says where it looked.
+    """
+    if source.lstrip().startswith("<"):
+        return source
+    if not source:
+        raise ModelError("no robot description: set the parameter 'urdf' or pass --urdf")
+    path = _locate(source, folder)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot read the robot description '{path}': {error}") from error
+
+
+def _locate(source: str, folder: Path | None) -> Path:
+    if source.startswith(EXAMPLE_PREFIX):
+        return _example(source[len(EXAMPLE_PREFIX) :])
+    if source.startswith(PACKAGE_PREFIX):
+        return _in_package(source[len(PACKAGE_PREFIX) :])
+    path = Path(os.path.expandvars(source)).expanduser()
+    candidates = [path] if folder is None or path.is_absolute() else [path, folder / path]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise ModelError(f"no robot description '{source}'; looked for {listing(map(str, candidates))}")
+
+
+def _share_folders() -> list[Path]:
+    """Share folders in which packages are installed, nearest first."""
+    folders = [Path(p) / "share" for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    spec = importlib.util.find_spec("example_robot_data")
+    if spec is not None and spec.origin:  # .../PREFIX/lib/python3.x/site-packages/example_robot_data
+        folders.append(Path(spec.origin).parents[4] / "share")
+    site = Path(importlib.util.find_spec("numpy").origin or "").parents[1]  # type: ignore[union-attr]
+    folders += [site / "cmeel.prefix" / "share", Path(sys.prefix) / "share"]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _in_package(rest: str) -> Path:
+    package, _, inside = rest.partition("/")
+    roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+    candidates = [root / package / inside for root in [*_share_folders(), *roots]]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise ModelError(
+        f"no file 'package://{rest}'; looked for {listing(map(str, candidates))} "
+        "(is the package in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH?)"
+    )
+
+
+def _example(name: str) -> Path:
+    folders = [f / "example-robot-data" / "robots" for f in _share_folders()]
+    robots = next((folder for folder in folders if folder.is_dir()), None)
+    if robots is None:
+        raise ModelError(
+            f"'{EXAMPLE_PREFIX}{name}' needs the package example-robot-data: pip install example-robot-data"
+        )
+    if (robots / name).is_file():
+        return robots / name
+    files = sorted(robots.rglob("*.urdf"))
+    found = [path for path in files if path.stem == name]
+    if not found:
+        stems = sorted({path.stem for path in files})
+        raise ModelError(f"no robot '{name}' in example-robot-data; it has {listing(stems, limit=200)}")
+    if len(found) > 1:
+        options = [str(path.relative_to(robots)) for path in found]
+        raise ModelError(f"robot '{name}' of example-robot-data is ambiguous, name one of {listing(options)}")
+    return found[0]
