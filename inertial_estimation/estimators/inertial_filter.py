@@ -96,7 +96,7 @@ class InertialFilter(ABC):
             [*(self._coordinates(body.nominal_C) for body in bodies), np.zeros(len(prior.friction))]
         )
         self._P_prior = self._prior_covariance(prior)
-        self._prior_factor: Array = np.linalg.cholesky(self._P_prior)
+        self._prior_factor: Array = np.asarray(np.linalg.cholesky(self._P_prior), dtype=np.float64)
         self._to_joint = np.array([body.to_joint for body in bodies])
         self.reset()
 
@@ -231,10 +231,11 @@ class InertialFilter(ABC):
         """Return phi(x), about the joint frames, and the Jacobians of its bodies, (n, 10, 10)."""
         pi_C, G = self._body_map(self._body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
-        return np.concatenate((pi_J, x[self._n_inertial :])), self._to_joint @ G
+        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
+        return phi, self._to_joint @ G
 
     def _chain(self, A: Array, jacobian: Array) -> Array:
-        H = A.copy()
+        H: Array = A.copy()
         for i, G in enumerate(jacobian):
             H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
         return H

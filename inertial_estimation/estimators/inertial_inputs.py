@@ -1,0 +1,179 @@
+"""Raw readings to the state the measurement equation needs: aligned, windowed, differentiated."""
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
+from inertial_estimation.models.dynamics_measurement import (
+    DynamicsState,
+    imu_in_base,
+    proper_acceleration_of_base,
+)
+from inertial_estimation.models.friction import smooth_sign
+from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+__all__ = ["BASE_STATE", "IMU", "JOINTS", "InertialInputs", "wrench_stream"]
+
+JOINTS, IMU, BASE_STATE = "joint_states", "imu/data", "base_state"
+STANDARD_GRAVITY = 9.80665
+
+
+def wrench_stream(contact: str) -> str:
+    """Return the name of a contact's wrench input."""
+    return f"{contact}/wrench"
+
+
+class InertialInputs:
+    """The inputs of the inertial pipeline.
+
+    Joint states set the steps. Every stream is reduced over one window around a step with weights that
+    belong together, so acceleration, torque, wrench and specific force carry the same delay.
+
+    Attributes:
+        aligner: The buffers.
+        short_windows: Steps dropped because a window held too few samples.
+    """
+
+    def __init__(self, config: InertialPipelineConfig, robot: RobotModel) -> None:
+        """Decide which inputs are needed.
+
+        Raises:
+            ConfigurationError: If the base's acceleration needs an IMU and there is none.
+        """
+        self._robot = robot
+        self._need_effort = bool(config.torque_rows)
+        self._map = JointMap(robot, need_effort=self._need_effort)
+        self._smoothing_speed = config.friction.smoothing_speed
+        self._with_sign = "coulomb" in config.friction.terms and bool(config.friction.joints)
+        floating, source = robot.floating_base, config.base_acceleration
+        self._with_imu = floating and source == "accelerometer"
+        self._with_base_state = floating and not self._with_imu
+        if self._with_imu:
+            if not config.robot.imu_frame:
+                raise ConfigurationError(
+                    "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
+                    "IMU, or take 'finite_difference' of the base state"
+                )
+            self._T_BI = imu_in_base(robot, config.robot.imu_frame)
+        measured = config.contact_wrenches == "measured"
+        self._contacts = config.robot.contacts if measured else ()
+        self.aligner = self._make_aligner(config)
+        self.short_windows = 0
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state; one that does not fit the model is dropped and counted."""
+        try:
+            sample = self._map.sample(reading)
+        except MeasurementError as error:
+            self.aligner.count_drop(JOINTS, str(error))
+            return
+        parts = [sample.q, sample.v] if sample.tau is None else [sample.q, sample.v, sample.tau]
+        self.aligner.push(JOINTS, sample.stamp_ns, np.concatenate(parts))
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading, ignored where not needed."""
+        if self._with_imu:
+            row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
+            self.aligner.push(IMU, sample.stamp_ns, row)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take a contact wrench, ignored where not needed."""
+        if contact in self._contacts:
+            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_C)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take a base state, ignored where not needed."""
+        if not self._with_base_state:
+            return
+        row = np.full(9, np.nan)
+        norm = float(np.linalg.norm(state.quaternion_xyzw))
+        if np.isfinite(norm) and norm > 0.0:
+            tilt_B = rotation_from_quaternion(state.quaternion_xyzw)[2]
+            row = np.concatenate((state.v_WB_B, state.w_WB_B, tilt_B))
+        self.aligner.push(BASE_STATE, state.stamp_ns, row)
+
+    def state_at(self, sample: AlignedSample) -> DynamicsState | None:
+        """Reduce all streams over the window around a step.
+
+        Args:
+            sample: The step.
+
+        Returns:
+            The state, or None where an input is missing or its window too short.
+        """
+        if not sample.complete:
+            return None
+        reduced = self._reduce(JOINTS, sample.time_ns, None)
+        if reduced is None:
+            return None
+        weights, rows = reduced
+        n = self._robot.n_joints
+        mean = weights.mean @ rows
+        v = rows[:, n : 2 * n]
+        sign = weights.mean @ smooth_sign(v, self._smoothing_speed) if self._with_sign else None
+        base = self._base_motion(sample.time_ns, weights.centroid)
+        wrenches = self._wrenches(sample.time_ns, weights.centroid)
+        if base is None or wrenches is None:
+            return None
+        tau = mean[2 * n :] if self._need_effort else None
+        return DynamicsState(mean[:n], mean[n : 2 * n], weights.slope @ v, tau, *base, wrenches, sign)
+
+    def _make_aligner(self, config: InertialPipelineConfig) -> SignalAligner:
+        inputs = config.robot.inputs
+        width = (3 if self._need_effort else 2) * self._robot.n_joints
+        others = [StreamSpec(wrench_stream(c), 6, inputs.wrench_delay) for c in self._contacts]
+        if self._with_imu:
+            others.append(StreamSpec(IMU, 6, inputs.imu_delay))
+        if self._with_base_state:
+            others.append(StreamSpec(BASE_STATE, 9))
+        driver = StreamSpec(JOINTS, width, inputs.joint_delay)
+        return SignalAligner(driver, tuple(others), inputs, rate=config.rate, half_window=0.5 * config.window)
+
+    def _reduce(
+        self, stream: str, time_ns: int, centroid: float | None
+    ) -> tuple[WindowWeights, Array] | None:
+        stamps, rows = self.aligner.window(stream, time_ns)
+        if len(stamps) < FEWEST_SAMPLES:
+            self.short_windows += 1
+            return None
+        times: Array = stamps * 1e-9
+        weights = window_weights(times)
+        return (weights if centroid is None else weights.moved_to(centroid)), rows
+
+    def _base_motion(
+        self, time_ns: int, centroid: float
+    ) -> tuple[Array | None, Array | None, Array | None] | None:
+        """Return proper acceleration, rate and angular acceleration of the base; Nones if it is fixed."""
+        if self._with_imu:
+            reduced = self._reduce(IMU, time_ns, centroid)
+            if reduced is None:
+                return None
+            weights, rows = reduced
+            mean, wd_I = weights.mean @ rows, weights.slope @ rows[:, 3:]
+            R_BI = self._T_BI.rotation
+            f_B = proper_acceleration_of_base(self._T_BI, mean[:3], mean[3:], wd_I)
+            return f_B, R_BI @ mean[3:], R_BI @ wd_I
+        if self._with_base_state:
+            reduced = self._reduce(BASE_STATE, time_ns, centroid)
+            if reduced is None:
+                return None
+            weights, rows = reduced
+            mean, change = weights.mean @ rows, weights.slope @ rows[:, :6]
+            # d/dt of v in the turning base axes lacks w x v; gravity is felt as upward acceleration.
+            f_B = change[:3] + np.cross(mean[3:6], mean[:3]) + STANDARD_GRAVITY * mean[6:]
+            return f_B, mean[3:6], change[3:]
+        return None, None, None
+
+    def _wrenches(self, time_ns: int, centroid: float) -> Array | None:
+        wrenches = np.zeros((len(self._contacts), 6))
+        for i, contact in enumerate(self._contacts):
+            reduced = self._reduce(wrench_stream(contact), time_ns, centroid)
+            if reduced is None:
+                return None
+            weights, rows = reduced
+            wrenches[i] = weights.mean @ rows
+        return wrenches

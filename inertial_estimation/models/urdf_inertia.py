@@ -1,0 +1,93 @@
+"""Writes inertial parameters into a URDF."""
+
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["urdf_with_bodies"]
+
+_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+
+
+def urdf_with_bodies(
+    urdf: str, robot: RobotModel, bodies: Sequence[BodyReference], parameters_L: Sequence[Array]
+) -> str:
+    """Return a URDF in which bodies have other inertial parameters.
+
+    A body is a link with all that is fixed to it. The named link takes the difference: its own inertia
+    plus the body's estimate less the body's nominal. Where that is no possible body by itself, the link
+    takes the whole body and the links fixed to it lose their inertia. Either way the sum is the estimate.
+
+    Args:
+        urdf: XML text.
+        robot: The model of it.
+        bodies: The bodies.
+        parameters_L: Parameters of each body in its link frame, Pinocchio's order, shape (10,) each.
+
+    Returns:
+        XML text; all else is as it was.
+
+    Raises:
+        ModelError: If a link is not in the URDF.
+    """
+    root = ElementTree.fromstring(urdf)
+    links = {element.get("name", ""): element for element in root.iter("link")}
+    for body, whole in zip(bodies, parameters_L, strict=True):
+        if body.link not in links:
+            raise ModelError(f"no link '{body.link}' in the URDF; it has {listing(links)}")
+        nominal = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector
+        own = InertialParameters.from_vector(_read(links[body.link]) + whole - nominal)
+        if own.violations():
+            own = InertialParameters.from_vector(whole)
+            _clear_others(links, robot, body)
+        _write(links[body.link], own)
+    text: str = ElementTree.tostring(root, encoding="unicode")
+    return text
+
+
+def _clear_others(links: Mapping[str, ElementTree.Element], robot: RobotModel, body: BodyReference) -> None:
+    for frame in robot.model.frames:
+        same = frame.parentJoint == body.joint_id and frame.type == pin.FrameType.BODY
+        if same and frame.name != body.link and frame.name in links:
+            for inertial in links[frame.name].findall("inertial"):
+                links[frame.name].remove(inertial)
+
+
+def _read(link: ElementTree.Element) -> Array:
+    inertial = link.find("inertial")
+    if inertial is None:
+        return np.zeros(10)
+    mass, inertia, origin = inertial.find("mass"), inertial.find("inertia"), inertial.find("origin")
+    if mass is None or inertia is None:
+        return np.zeros(10)
+    moments = np.zeros((3, 3))
+    for name, (i, j) in _MOMENTS.items():
+        moments[i, j] = moments[j, i] = float(inertia.get(name, "0"))
+    xyz, rpy = (np.array(_numbers(origin, name)) for name in ("xyz", "rpy"))
+    R = pin.rpy.rpyToMatrix(rpy)
+    return InertialParameters(float(mass.get("value", "0")), xyz, R @ moments @ R.T).vector
+
+
+def _numbers(origin: ElementTree.Element | None, name: str) -> list[float]:
+    text = origin.get(name, "") if origin is not None else ""
+    return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]
+
+
+def _write(link: ElementTree.Element, value: InertialParameters) -> None:
+    for old in link.findall("inertial"):
+        link.remove(old)
+    inertial = ElementTree.Element("inertial")
+    com = " ".join(f"{c:.12g}" for c in value.com_F)
+    ElementTree.SubElement(inertial, "origin", {"xyz": com, "rpy": "0 0 0"})
+    ElementTree.SubElement(inertial, "mass", {"value": f"{value.mass:.12g}"})
+    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in _MOMENTS.items()}
+    ElementTree.SubElement(inertial, "inertia", moments)
+    link.insert(0, inertial)

@@ -1,0 +1,267 @@
+"""The measurement equation against inverse dynamics with gravity and a moving base, for every row set."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from example_robot_data import load
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.dynamics_measurement import (
+    DynamicsMeasurement,
+    DynamicsState,
+    NoiseModel,
+    proper_acceleration_of_base,
+)
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.rotations import skew
+
+FEET = (
+    ContactFrames("left", "left_sole_link", "left_sole_link"),
+    ContactFrames("right", "right_sole_link", "right_sole_link"),
+)
+LINKS = ("torso_2_link", "arm_left_5_link", "leg_left_4_link")
+
+
+@pytest.fixture(scope="module")
+def talos():
+    return RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+
+
+@pytest.fixture(scope="module")
+def hyq():
+    return RobotModel(load("hyq").model, floating_base=True, base_link="trunk")
+
+
+@pytest.fixture(scope="module")
+def panda():
+    model = load("panda").model
+    fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
+    model = pin.buildReducedModel(model, fingers, pin.neutral(model))
+    return RobotModel(model, floating_base=False, base_link="panda_link0")
+
+
+def simulated(robot, contacts, rng, *, point=False):
+    """Random motion of a robot whose links differ from nominal; torques from RNEA with real gravity."""
+    model = robot.model.copy()
+    links = {}
+    for j in range(1, model.njoints):
+        model.inertias[j] = pin.Inertia(
+            model.inertias[j].mass * rng.uniform(0.5, 2.0) + 0.1,
+            model.inertias[j].lever + rng.normal(0, 0.02, 3),
+            model.inertias[j].inertia * rng.uniform(0.5, 2.0) + 1e-3 * np.eye(3),
+        )
+        links[j] = InertialParameters.from_pinocchio(model.inertias[j])
+    q_joints, v, a = (
+        rng.uniform(-0.5, 0.5, robot.n_joints),
+        rng.normal(size=model.nv),
+        rng.normal(size=model.nv),
+    )
+    q = robot.configuration(q_joints)
+    if robot.floating_base:
+        q[:3], q[3:7] = rng.normal(size=3), pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
+    tau = pin.rnea(model, model.createData(), q, v, a)
+    data = model.createData()
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
+    used = 3 if point else 6
+    wrenches = np.zeros((len(contacts), 6))
+    if contacts:  # the base is not actuated: contacts carry its rows; the null space is random
+        J = np.vstack([pin.getFrameJacobian(model, data, f, pin.LOCAL)[:used] for f in frames])
+        guess = 10.0 * rng.normal(size=len(J))
+        guess += np.linalg.lstsq(J[:, :6].T, tau[:6] - J[:, :6].T @ guess, rcond=None)[0]
+        wrenches[:, :used] = guess.reshape(len(contacts), used)
+        tau = tau - J.T @ guess
+        assert np.abs(tau[:6]).max() < 1e-9
+    state = DynamicsState(
+        q_joints, v[robot.n_base :], a[robot.n_base :], tau[robot.n_base :], wrenches=wrenches
+    )
+    if robot.floating_base:
+        R_WB = pin.Quaternion(q[3:7]).matrix()
+        f_B = a[:3] + np.cross(v[3:6], v[:3]) + R_WB.T @ [0, 0, 9.81]
+        state = DynamicsState(state.q, state.v, state.a, state.tau, f_B, v[3:6], a[3:6], wrenches)
+    return state, links, tau
+
+
+def true_vector(robot, bodies, links):
+    return np.concatenate([links[body.joint_id].vector for body in bodies])
+
+
+def all_links(robot):
+    names = []
+    for j in range(1, robot.model.njoints):
+        names.append(next(f.name for f in robot.model.frames if f.parentJoint == j and f.type == pin.BODY))
+    return tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("base", "joints", "mode"),
+    [
+        (True, ("*",), ContactMode.MEASURED),
+        (True, (), ContactMode.MEASURED),
+        (False, ("arm_left_*", "torso_*"), ContactMode.MEASURED),
+        (True, ("*",), ContactMode.PROJECTED),
+        (True, ("leg_*",), ContactMode.PROJECTED),
+        (True, ("leg_*",), ContactMode.ESTIMATED),
+        (True, ("*",), ContactMode.ESTIMATED),
+    ],
+)
+def test_true_parameters_leave_no_residual_in_any_row_set(talos, base, joints, mode):
+    rng = np.random.default_rng(1)
+    bodies = estimated_bodies(talos, all_links(talos))
+    measurement = DynamicsMeasurement(talos, bodies, RowSelection(base, joints, mode), NoiseModel(), FEET)
+    for _ in range(5):
+        state, links, _tau = simulated(talos, FEET, rng)
+        equation = measurement.equation(state)
+        residual = equation.value - equation.regressor @ true_vector(talos, bodies, links)
+        assert len(equation.value) == len(measurement.row_names) > 0
+        assert np.abs(residual).max() < 1e-8
+        assert np.abs(equation.regressor).max() > 0.1
+
+
+@pytest.mark.parametrize("mode", [ContactMode.MEASURED, ContactMode.PROJECTED, ContactMode.ESTIMATED])
+def test_point_feet_of_a_quadruped_leave_no_residual(hyq, mode):
+    rng = np.random.default_rng(2)
+    feet = tuple(ContactFrames(name, f"{name}_foot", f"{name}_foot") for name in ("lf", "rf", "lh", "rh"))
+    bodies = estimated_bodies(hyq, all_links(hyq))
+    rows = RowSelection(True, ("*",), mode, point_contacts=True)
+    measurement = DynamicsMeasurement(hyq, bodies, rows, NoiseModel(), feet)
+    state, links, _tau = simulated(hyq, feet, rng, point=True)
+    equation = measurement.equation(state)
+    residual = equation.value - equation.regressor @ true_vector(hyq, bodies, links)
+    assert np.abs(residual).max() < 1e-8
+
+
+def test_a_fixed_arm_uses_the_same_code(panda):
+    rng = np.random.default_rng(3)
+    bodies = estimated_bodies(panda, all_links(panda))
+    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), NoiseModel())
+    state, links, tau = simulated(panda, (), rng)
+    equation = measurement.equation(state)
+    assert np.allclose(equation.regressor @ true_vector(panda, bodies, links), tau, atol=1e-10)
+    assert measurement.row_names == panda.joint_names
+
+
+def test_bodies_not_estimated_enter_with_their_nominal_inertia(talos):
+    rng = np.random.default_rng(4)
+    few = estimated_bodies(talos, LINKS)
+    rows = RowSelection(True, ("*",), ContactMode.MEASURED)
+    state, _links, _tau = simulated(talos, FEET, rng)
+    every = estimated_bodies(talos, all_links(talos))
+    nominal = lambda bodies: np.concatenate([b.nominal_J.vector for b in bodies])  # noqa: E731
+    equations = [
+        DynamicsMeasurement(talos, b, rows, NoiseModel(), FEET).equation(state) for b in (few, every)
+    ]
+    residuals = [e.value - e.regressor @ nominal(b) for e, b in zip(equations, (few, every))]
+    assert np.allclose(residuals[0], residuals[1], atol=1e-8)
+
+
+def test_a_column_is_the_torque_of_a_unit_parameter(talos):
+    """Yamane (24-28): inverse dynamics of a massless robot with one parameter set to one."""
+    rng = np.random.default_rng(5)
+    body = BodyReference.of_link(talos, "arm_left_5_link")
+    rows = RowSelection(True, ("*",), ContactMode.NONE)
+    state, _links, _tau = simulated(talos, FEET, rng)
+    Y = DynamicsMeasurement(talos, (body,), rows, NoiseModel()).equation(state).regressor
+    model = talos.model.copy()
+    for j in range(model.njoints):
+        model.inertias[j] = pin.Inertia.Zero()
+    model.armature = np.zeros(model.nv)
+    model.gravity.linear = np.zeros(3)
+    q = talos.configuration(state.q)
+    v = np.concatenate((np.zeros(3), state.w_B, state.v))
+    a = np.concatenate((state.f_B, state.wd_B, state.a))
+
+    def torque(m, c, inertia):
+        model.inertias[body.joint_id] = pin.Inertia(m, np.array(c, float), np.array(inertia, float))
+        return pin.rnea(model, model.createData(), q, v, a).copy()
+
+    point = torque(1.0, [0, 0, 0], np.zeros((3, 3)))
+    assert np.allclose(Y[:, 0], point, atol=1e-11)
+    for k, (i, j) in enumerate([(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]):
+        unit = np.eye(3)
+        unit[i, j] = unit[j, i] = unit[i, j] + 0.5
+        change = torque(1.0, [0, 0, 0], unit) - torque(1.0, [0, 0, 0], np.eye(3))
+        assert np.allclose(Y[:, 4 + k], 2.0 * change, atol=1e-10)
+    for axis in range(3):  # moved by c, about the origin: first moment c, rotational inertia S(c)'S(c)
+        c = np.eye(3)[axis]
+        spread = torque(1.0, [0, 0, 0], np.eye(3) - skew(c) @ skew(c))
+        assert np.allclose(Y[:, 1 + axis], torque(1.0, c, np.eye(3)) - spread, atol=1e-10)
+
+
+def test_noise_is_that_of_perturbed_inputs(panda):
+    """R equals the sample covariance of the residual under noise on torque and acceleration."""
+    rng = np.random.default_rng(6)
+    bodies = estimated_bodies(panda, ("panda_link7",))
+    noise = NoiseModel(torque=0.3, joint_acceleration=0.5)
+    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), noise)
+    state, _links, _tau = simulated(panda, (), rng)
+    R = measurement.equation(state).noise
+    pi = bodies[0].nominal_J.vector
+    residuals = []
+    for _ in range(4000):
+        noisy = DynamicsState(
+            state.q, state.v, state.a + rng.normal(0, 0.5, 7), state.tau + rng.normal(0, 0.3, 7)
+        )
+        equation = measurement.equation(noisy)
+        residuals.append(equation.value - equation.regressor @ pi)
+    sample = np.cov(np.array(residuals).T)
+    scale = np.sqrt(np.outer(np.diag(R), np.diag(R)))
+    assert np.abs((sample - R) / scale).max() < 0.1
+
+
+def test_proper_acceleration_follows_a_rotating_rigid_body():
+    """The IMU's point moves on r(t) = R(t) r_BI: second differences give its acceleration."""
+    rng = np.random.default_rng(7)
+    w, wd, p_dd = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)
+    r_BI, R_BI, g = rng.normal(size=3), pin.exp3(rng.normal(size=3)), np.array([0, 0, -9.81])
+
+    def rotation(t):  # R(0) = 1 with body rate w and its derivative wd at t = 0, to second order
+        return pin.exp3(w * t + 0.5 * wd * t * t)
+
+    h = 1e-4
+    r_dd = (rotation(h) - 2 * rotation(0) + rotation(-h)) @ r_BI / h**2
+    f_I = R_BI.T @ (p_dd + r_dd - g)
+    f_B = proper_acceleration_of_base(pin.SE3(R_BI, r_BI), f_I, R_BI.T @ w, R_BI.T @ wd)
+    assert np.allclose(f_B, p_dd - g, atol=1e-6)
+
+
+def test_friction_is_added_to_the_joint_rows(panda):
+    rng = np.random.default_rng(8)
+    terms = ("coulomb", "viscous", "offset", "armature")
+    friction = FrictionModel(tuple(range(7)), panda.joint_names, terms, 7, smoothing_speed=1e-6)
+    bodies = estimated_bodies(panda, ("panda_link7",))
+    state, links, tau = simulated(panda, (), rng)
+    coefficient = rng.uniform(0.1, 1.0, size=(4, 7))
+    extra = (
+        coefficient[0] * np.sign(state.v)
+        + coefficient[1] * state.v
+        + coefficient[2]
+        + coefficient[3] * state.a
+    )
+    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), NoiseModel(), (), friction)
+    plain = measurement.equation(state)
+    rubbed = measurement.equation(DynamicsState(state.q, state.v, state.a, state.tau + extra))
+    phi = np.concatenate((np.zeros(10), coefficient.ravel()))
+    assert np.allclose(rubbed.value - plain.value, plain.regressor @ phi, atol=1e-10)
+    assert len(friction.names) == friction.size == 28
+
+
+def test_mistakes_are_named(talos):
+    with pytest.raises(ConfigurationError, match="no joint matches 'elbow'.*arm_left_1_joint"):
+        RowSelection(True, ("elbow",)).resolved(talos, ())
+    with pytest.raises(ConfigurationError, match="neither base rows nor joint torques"):
+        RowSelection(False, ()).resolved(talos, ())
+    with pytest.raises(ConfigurationError, match="cannot be freed of 2"):
+        RowSelection(True, ("head_*",), ContactMode.PROJECTED).resolved(talos, FEET)
+    with pytest.raises(ConfigurationError, match="'left' has 0 measured"):
+        RowSelection(True, ("head_*",), ContactMode.ESTIMATED).resolved(talos, FEET)
+    with pytest.raises(ConfigurationError, match="belong to one rigid body"):
+        estimated_bodies(talos, ("left_sole_link", "leg_left_6_link"))
+    with pytest.raises(ConfigurationError, match="no link to estimate"):
+        estimated_bodies(talos, ())
