@@ -18,7 +18,7 @@ from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 __all__ = ["BagPlayer", "PlayOptions"]
 
 NANOSECONDS = 1_000_000_000
-SETTLING = 0.3  # discovery of the last subscriptions, once the first are there [s]
+SETTLING = 1.0  # no further subscription for so long: all are there [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
@@ -103,12 +103,16 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
+        """Wait until there are subscriptions and no new ones come, but not longer than asked."""
         deadline = time.monotonic() + self._options.wait
+        found, since = 0, time.monotonic()
         while time.monotonic() < deadline:
-            if any(publisher.get_subscription_count() for publisher in self._publishers.values()):
-                break
+            count = sum(publisher.get_subscription_count() for publisher in self._publishers.values())
+            if count != found:
+                found, since = count, time.monotonic()
+            elif found and time.monotonic() - since > SETTLING:
+                return
             time.sleep(0.05)
-        time.sleep(SETTLING)
 
     def _play_once(self) -> int:
         played = 0

@@ -1,0 +1,169 @@
+"""A small robot that talks to a node under test, each test in a ROS domain of its own."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+URDF = """<robot name="hopper">
+  <link name="trunk"><inertial><mass value="8"/><origin xyz="0 0 0.1"/>
+    <inertia ixx="0.2" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="imu"/>
+  <joint name="imu_joint" type="fixed"><parent link="trunk"/><child link="imu"/></joint>
+  <link name="leg"><inertial><mass value="2"/><origin xyz="0 0 -0.2"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="50" velocity="5"/></joint>
+  <link name="sole"/>
+  <joint name="sole_joint" type="fixed"><parent link="leg"/><child link="sole"/>
+    <origin xyz="0 0 -0.4"/></joint>
+</robot>"""
+ROBOT = {"imu_frame": "imu", "contacts": "[foot]", "contact_frames": "[sole]"}
+MASS, GRAVITY = 10.0, 9.80665
+RATE = 200.0
+_counter = itertools.count()
+
+
+class Node:
+    """A node as a process."""
+
+    def __init__(self, name, domain, arguments):
+        code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
+        environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        command = [sys.executable, "-c", code, "--ros-args", *arguments]
+        self.process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.output = ""
+
+    def stop(self, number=signal.SIGINT):
+        """Send a signal; return the exit code."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self, timeout=20.0):
+        """Wait for the end; return the exit code."""
+        try:
+            self.output += self.process.communicate(timeout=timeout)[0]
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+        return self.process.returncode
+
+    def kill(self):
+        """End it in any case."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.output += self.process.communicate()[0]
+
+
+def arguments_from(parameters):
+    return [text for name, value in parameters.items() for text in ("-p", f"{name}:={value}")]
+
+
+class World:
+    """The other end: publishes the sensors of a standing robot, and listens."""
+
+    def __init__(self, folder):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+
+        self.domain = 1 + (os.getpid() * 13 + next(_counter)) % 100
+        self.urdf = folder / "hopper.urdf"
+        self.urdf.write_text(URDF)
+        self.context = rclpy.Context()
+        os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        rclpy.init(args=[], context=self.context, domain_id=self.domain)
+        self.node = rclpy.create_node("world", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.processes = []
+        self.received = {}
+        self.stamps = []
+        self._publishers = {}
+        self._next = time.monotonic()
+
+    def start(self, name, *extra, urdf=True, **parameters):
+        """Start a node on the standing robot."""
+        description = {"urdf": str(self.urdf)} if urdf else {}
+        arguments = arguments_from({**ROBOT, **description, **parameters})
+        process = Node(name, self.domain, [*arguments, *extra])
+        self.processes.append(process)
+        return process
+
+    def listen(self, message_type, topic, qos=50):
+        """Keep what arrives on a topic."""
+        messages = self.received.setdefault(topic, [])
+        self.node.create_subscription(message_type, topic, messages.append, qos)
+        return messages
+
+    def publish(self, topic, msg, qos=50):
+        """Publish one message."""
+        if topic not in self._publishers:
+            self._publishers[topic] = self.node.create_publisher(type(msg), topic, qos)
+        self._publishers[topic].publish(msg)
+
+    def sense(self, stamp_ns, leave_out=(), **spoiled):
+        """Publish one reading of every sensor."""
+        from inertial_estimation.ros import messages
+        from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
+
+        force = spoiled.get("force", [0.0, 0.0, GRAVITY])
+        standing = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.4], [0, 0, 0], [0, 0, 0])
+        wrench = [0, 0, MASS * GRAVITY, 0, 0, 0]
+        outgoing = {
+            "imu/data": lambda: messages.imu_to_msg(ImuSample(stamp_ns, force, [0, 0, 0]), "imu"),
+            "joint_states": lambda: messages.joints_to_msg(
+                JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0])
+            ),
+            "foot/wrench": lambda: messages.wrench_to_msg(WrenchSample(stamp_ns, wrench), "sole"),
+            "base_state": lambda: messages.base_state_to_msg(standing, "odom", "trunk"),
+        }
+        for topic, make in outgoing.items():
+            if topic not in leave_out:
+                self.publish(topic, make())
+
+    def run(self, until, *, timeout=15.0, sensors=True, leave_out=(), **spoiled):
+        """Publish the sensors until something holds; False when time is up."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if until():
+                return True
+            if sensors and time.monotonic() >= self._next:
+                self._next = max(self._next + 1.0 / RATE, time.monotonic() - 0.05)
+                self.stamps.append(time.time_ns())
+                self.sense(self.stamps[-1], leave_out, **spoiled)
+            self.executor.spin_once(timeout_sec=0.001 if sensors else 0.02)
+        return bool(until())
+
+    def call(self, service_type, name, request=None, sensors=True):
+        """Call a service while the sensors go on."""
+        client = self.node.create_client(service_type, name)
+        assert self.run(client.service_is_ready, sensors=sensors), f"no service {name}"
+        future = client.call_async(request or service_type.Request())
+        assert self.run(future.done, sensors=sensors), f"no answer from {name}"
+        return future.result()
+
+    def close(self):
+        """End everything this test started."""
+        import rclpy
+
+        for process in self.processes:
+            process.kill()
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+@pytest.fixture
+def world(tmp_path):
+    """The other end of a node under test."""
+    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    end = World(tmp_path)
+    yield end
+    end.close()

@@ -1,0 +1,160 @@
+"""Nodes as processes over DDS: start, publish, answer, report bad input, end cleanly."""
+
+import signal
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from inertial_estimation.ros.messages import stamp_from_msg
+
+
+def statuses(array):
+    return {status.name.split(": ", 1)[1]: status for status in array.status}
+
+
+def counts(status):
+    return {item.key: item.value for item in status.values}
+
+
+def test_tilt_observer_publishes_answers_and_ends(world):
+    node = world.start("tilt_observer")
+    orientations = world.listen(QuaternionStamped, "base_orientation")
+    states = world.listen(Odometry, "base_state")
+    tilts = world.listen(Vector3Stamped, "tilt")
+    assert world.run(lambda: len(orientations) > 50 and states and tilts, leave_out=["base_state"])
+    assert {stamp_from_msg(msg.header.stamp) for msg in orientations} <= set(world.stamps)
+    assert (states[-1].header.frame_id, states[-1].child_frame_id) == ("odom", "trunk")
+    assert abs(tilts[-1].vector.z - 1.0) < 1e-3
+    for service in ("calibrate_gyro", "reset"):
+        assert world.call(Trigger, f"tilt_observer/{service}").success
+    assert node.stop(signal.SIGINT) == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
+    exported = tmp_path / "estimated.urdf"
+    node = world.start("inertial_ekf", links="[leg]", export_path=str(exported))
+    inertias = world.listen(InertiaStamped, "link_inertias/leg")
+    payloads = world.listen(InertiaStamped, "payloads/leg")
+    residuals = world.listen(JointState, "torque_residual")
+    assert world.run(lambda: len(inertias) > 20 and payloads and residuals)
+    assert {stamp_from_msg(msg.header.stamp) for msg in inertias} <= set(world.stamps)
+    assert inertias[-1].header.frame_id == "leg"
+    assert inertias[-1].inertia.m > 0.0
+    assert len(residuals[-1].name) == len(residuals[-1].effort) > 0
+    for service in ("calibrate", "reset", "export_urdf"):
+        assert world.call(Trigger, f"inertial_ekf/{service}").success
+    assert "<robot" in exported.read_text()
+    assert world.call(SetBool, "inertial_ekf/set_enabled", SetBool.Request(data=False)).success
+    assert node.stop(signal.SIGTERM) == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def test_inputs_that_are_bad_lost_and_back(world):
+    world.start("tilt_observer")
+    orientations = world.listen(QuaternionStamped, "base_orientation")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert world.run(lambda: len(orientations) > 20)
+
+    malformed = JointState(name=["hip"], position=[0.0, 0.0])
+    world.publish("joint_states", malformed)
+    assert world.run(lambda: diagnostics and _malformed(diagnostics[-1]) == "1")
+
+    before = len(diagnostics)
+    nan = [float("nan"), 0.0, 9.8]
+    assert world.run(lambda: len(diagnostics) > before + 2, force=nan)
+    status = statuses(diagnostics[-1])["imu/data"]
+    assert any(int(value) > 50 for value in counts(status).values() if value.isdigit()), status
+
+    world.run(lambda: False, timeout=0.3, leave_out=["joint_states"])
+    silent_from = len(orientations)
+    before = len(diagnostics)
+    assert world.run(lambda: len(diagnostics) > before + 1, leave_out=["joint_states"])
+    assert len(orientations) == silent_from, "published without joints"
+    assert statuses(diagnostics[-1])["joint_states"].level != DiagnosticStatus.OK
+
+    assert world.run(lambda: len(orientations) > silent_from + 20)
+    assert all(_finite(msg.quaternion) for msg in orientations)
+    before = len(diagnostics)
+    assert world.run(lambda: len(diagnostics) > before + 1)
+    assert statuses(diagnostics[-1])["joint_states"].level == DiagnosticStatus.OK
+
+
+def _malformed(array):
+    return counts(statuses(array)["topic joint_states"])["malformed"]
+
+
+def _finite(quaternion):
+    return abs(quaternion.x**2 + quaternion.y**2 + quaternion.z**2 + quaternion.w**2 - 1.0) < 1e-6
+
+
+def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
+    node = world.start("tilt_observer", urdf=False)
+    start = time.monotonic()
+    orientations = world.listen(QuaternionStamped, "base_orientation")
+    latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    world.run(lambda: time.monotonic() > start + 7.0, sensors=False)
+    world.publish("robot_description", String(data=world.urdf.read_text()), latched)
+    world.run(lambda: time.monotonic() > start + 12.0, leave_out=["imu/data"])
+    assert not orientations
+    assert world.run(lambda: len(orientations) > 10)
+    assert node.stop() == 0
+    assert "waiting for: /robot_description" in node.output
+    assert "waiting for: /imu/data\n" in node.output.replace("\x1b[0m", "")
+
+
+def test_topics_can_be_remapped(world):
+    world.start("tilt_observer", "-r", "base_orientation:=pelvis/orientation", "-r", "__ns:=/left")
+    orientations = world.listen(QuaternionStamped, "left/pelvis/orientation")
+    for topic in ("imu/data", "joint_states", "foot/wrench"):
+        assert world.run(lambda name=f"/left/{topic}": world.node.count_subscribers(name) == 1)
+    assert orientations == []
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "expected"),
+    [
+        ("tilt_observer", {"imu_frame": "imo"}, "no frame 'imo'; the model has"),
+        ("tilt_observer", {"contact_frames": "[soul]"}, "no frame 'soul'; the model has"),
+        ("inertial_ekf", {"links": "[arm]"}, "no link 'arm'; the model has"),
+        ("inertial_ekf", {"locked_joints": "[elbow]"}, "no joint to lock matches 'elbow'"),
+        ("inertial_ekf", {"urdf": "nowhere.urdf"}, "no robot description 'nowhere.urdf'"),
+        ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),
+    ],
+)
+def test_a_wrong_configuration_ends_with_one_line(world, name, parameters, expected):
+    node = world.start(name, **parameters)
+    assert node.wait() == 1
+    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, node.output
+    assert expected in errors[0]
+    assert "Traceback" not in node.output
+
+
+def test_a_misspelt_parameter_in_a_file_is_named(world, tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text("tilt_observer:\n  ros__parameters:\n    inputs: {timeuot: 0.2}\n")
+    node = world.start("tilt_observer", "--params-file", str(path))
+    assert node.wait() == 1
+    assert "no parameter 'inputs.timeuot', did you mean 'inputs.timeout'" in node.output
+    assert "Traceback" not in node.output
+
+
+def test_a_file_that_is_no_yaml_is_named(world, tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text("tilt_observer: [")
+    node = world.start("tilt_observer", "--params-file", str(path))
+    assert node.wait() == 1
+    assert any("robot.yaml" in line for line in node.output.splitlines() if line.startswith("error: "))
+    assert "Traceback" not in node.output
