@@ -23,13 +23,13 @@ class InputCounter:
 
     Attributes:
         topic: Name of the topic.
-        required: Whether the node has nothing to say without it.
+        required: Whether the pipeline has nothing to say without it.
         received: Messages received.
         malformed: Messages whose fields do not fit together, by reason.
     """
 
     topic: str
-    required: bool
+    required: bool = False
     received: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
     _reported: int = 0
@@ -107,10 +107,16 @@ class Diagnostics:
             self._levels[part.name] = part.level
             if part.level == before:
                 continue
-            text = f"{part.name}: {part.message}"
+            text = f"{part.name}: {part.message}{_reasons(part)}"
             if part.level == HealthLevel.OK:
                 logger.info(f"recovered: {text}")
             elif part.level == HealthLevel.ERROR:
                 logger.error(text)
             else:
                 logger.warning(text)
+
+
+def _reasons(part: Health) -> str:
+    """Say why readings were dropped, if any were."""
+    dropped = [f"{name} ({count})" for name, count in part.values.items() if name.startswith("dropped: ")]
+    return f" [{'; '.join(dropped)}]" if dropped else ""

@@ -31,7 +31,7 @@ class Pipeline(Protocol):
         ...
 
     def health(self, now_ns: int) -> list[Health]:
-        """Return the state of inputs and estimator."""
+        """Return the state of inputs, by topic, and estimator; STALE is an input that must still arrive."""
         ...
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -123,6 +123,9 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
         pipeline = self.pipeline
         self._create_interfaces(pipeline)
         self._create_inputs(robot, pipeline)
+        awaited = {part.name for part in pipeline.health(0) if part.level == HealthLevel.STALE}
+        for counter in self._inputs:
+            counter.required = counter.topic in awaited
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(1.0 / self._rate(self.config), self._on_timer, clock=steady)
         self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in self._inputs)}")
@@ -141,8 +144,6 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
         topic: str,
         convert: Callable[[Any], Any],
         push: Callable[[Any], None],
-        *,
-        required: bool = True,
     ) -> None:
         """Subscribe to an input; what cannot be converted is dropped and counted.
 
@@ -151,9 +152,8 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
             topic: Relative name of the topic.
             convert: From message to value; raises MeasurementError for a malformed message.
             push: Takes the value.
-            required: Whether the node waits for it.
         """
-        counter = InputCounter(topic, required)
+        counter = InputCounter(topic)
         self._inputs.append(counter)
 
         def on_message(msg: Any) -> None:
@@ -187,7 +187,7 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
 
     def _waits_for(self) -> list[str]:
         if self.pipeline is None:
-            return ["robot_description (or set the parameter 'urdf')"]
+            return [f"{self.resolve_topic_name('robot_description')} (or set the parameter 'urdf')"]
         missing = [counter.topic for counter in self._inputs if counter.required and not counter.received]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append("/clock")

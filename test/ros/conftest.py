@@ -88,9 +88,9 @@ class World:
         self._publishers = {}
         self._next = time.monotonic()
 
-    def start(self, name, *extra, urdf=True, **parameters):
+    def start(self, name, *extra, described=True, **parameters):
         """Start a node on the standing robot."""
-        description = {"urdf": str(self.urdf)} if urdf else {}
+        description = {"urdf": str(self.urdf)} if described else {}
         arguments = arguments_from({**ROBOT, **description, **parameters})
         process = Node(name, self.domain, [*arguments, *extra])
         self.processes.append(process)

@@ -100,7 +100,7 @@ def _finite(quaternion):
 
 
 def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
-    node = world.start("tilt_observer", urdf=False)
+    node = world.start("tilt_observer", described=False)
     start = time.monotonic()
     orientations = world.listen(QuaternionStamped, "base_orientation")
     latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
