@@ -16,7 +16,7 @@ __all__ = ["FrictionConfig", "InertialPipelineConfig", "NoiseConfig", "PriorConf
 
 @dataclass(frozen=True)
 class NoiseConfig:
-    """Standard deviations of what is measured, unmodelled effects included."""
+    """Standard deviations of means over one window, unmodelled effects included."""
 
     torque: float = parameter(0.5, "Of joint torques.", unit="Nm", lower=1e-9, upper=1e4)
     base_force: float = parameter(
@@ -56,7 +56,7 @@ class PriorConfig:
         0.5, "Standard deviation of the logarithm of the radii of gyration.", lower=1e-6, upper=10.0
     )
     memory: float = parameter(
-        1000.0,
+        1e5,
         "Time constant with which parameters that are not informed return to nominal.",
         unit="s",
         lower=0.1,

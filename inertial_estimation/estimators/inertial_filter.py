@@ -8,6 +8,10 @@ parameters phi = [pi_1, ..., pi_n, friction] and phi(x) is what the kinds differ
 Process: each coordinate returns to its nominal value with time constant T while noise keeps its
 stationary covariance at the prior's, x' = -(x - x_nom)/T + w. Without information P therefore stays at
 the prior, never grows, and x goes to nominal; for T to infinity the parameters are constant.
+
+Measurements averaged over a window longer than the step between updates share their noise. The gate
+judges one innovation by its own covariance S = H P H' + R; the gain counts the same noise only once per
+window, R times the overlap, so P does not shrink faster than the data inform.
 """
 
 from abc import ABC, abstractmethod
@@ -78,7 +82,12 @@ class InertialFilter(ABC):
     linear = False
 
     def __init__(
-        self, bodies: tuple[BodyReference, ...], prior: PriorSigma, gate: InnovationGate, memory: float
+        self,
+        bodies: tuple[BodyReference, ...],
+        prior: PriorSigma,
+        gate: InnovationGate,
+        memory: float,
+        overlap: float = 1.0,
     ) -> None:
         """Start at the nominal parameters.
 
@@ -87,8 +96,10 @@ class InertialFilter(ABC):
             prior: Standard deviations about nominal, also of the pull to it.
             gate: Judges measurements.
             memory: Time constant T of the pull to nominal [s].
+            overlap: Updates per independent measurement, >= 1.
         """
         self.bodies = bodies
+        self._overlap = max(1.0, overlap)
         self.gate = gate
         self._memory = memory
         self._n_inertial = 10 * len(bodies)
@@ -183,12 +194,14 @@ class InertialFilter(ABC):
         if decision == REOPENED:
             self._admit_change()
             HP = H @ self.P
-            S_factor = _cholesky(HP @ H.T + equation.noise)
-        iterations = self._correct(equation, innovation, H, HP, S_factor)
+        R = self._overlap * equation.noise
+        if decision == REOPENED or self._overlap > 1.0:
+            S_factor = _cholesky(HP @ H.T + R)
+        iterations = self._correct(equation, innovation, R, H, HP, S_factor)
         return FilterUpdate(innovation, nis, True, decision, iterations)
 
     def _correct(
-        self, equation: LinearEquation, innovation: Array, H: Array, HP: Array, S_factor: Array
+        self, equation: LinearEquation, innovation: Array, R: Array, H: Array, HP: Array, S_factor: Array
     ) -> int:
         """Gauss-Newton on the posterior, steps limited; with a small first step one plain EKF update."""
         x_prior, x = self.x, self.x
@@ -204,10 +217,10 @@ class InertialFilter(ABC):
             phi, jacobian = self._parameters(x)
             H = self._chain(equation.regressor, jacobian)
             HP = H @ self.P
-            S_factor = _cholesky(HP @ H.T + equation.noise)
+            S_factor = _cholesky(HP @ H.T + R)
             innovation = equation.value - equation.regressor @ phi - H @ (x_prior - x)
         self.x = x
-        self._joseph(K, H, HP, equation.noise)
+        self._joseph(K, H, HP, R)
         return iterations
 
     def _joseph(self, K: Array, H: Array, HP: Array, R: Array) -> None:

@@ -39,6 +39,8 @@ from inertial_estimation.signals import (
 
 __all__ = ["InertialPipeline", "InertialPipelineConfig"]
 
+PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
+
 
 class InertialPipeline:
     """Inertial parameters of chosen links, from joint states, IMU and contact wrenches.
@@ -280,6 +282,7 @@ def _make_filter(
     prior = config.prior
     sigma = config.friction.sigma(len(friction.joints)) if friction else np.zeros(0)
     priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma)
+    overlap = config.rate * config.window / PARABOLIC_WINDOW
     if config.filter == "linear":
-        return LinearKalman(bodies, priors, gate, prior.memory)
-    return LogCholeskyEkf(bodies, priors, gate, prior.memory, config.convention)
+        return LinearKalman(bodies, priors, gate, prior.memory, overlap)
+    return LogCholeskyEkf(bodies, priors, gate, prior.memory, overlap, config.convention)

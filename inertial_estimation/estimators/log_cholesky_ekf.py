@@ -27,6 +27,7 @@ class LogCholeskyEkf(InertialFilter):
         prior: PriorSigma,
         gate: InnovationGate,
         memory: float,
+        overlap: float = 1.0,
         convention: str = "rucker",
     ) -> None:
         """Start at the nominal parameters; arguments as for `InertialFilter`.
@@ -39,7 +40,7 @@ class LogCholeskyEkf(InertialFilter):
                 f"no log-Cholesky convention '{convention}'; there are {listing(CONVENTIONS)}"
             )
         self.convention = convention
-        super().__init__(bodies, prior, gate, memory)
+        super().__init__(bodies, prior, gate, memory, overlap)
 
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)
