@@ -1,0 +1,221 @@
+"""Gyroscope bias: averaged at rest, and online from what the tilt observer has to correct.
+
+The bias b is a random walk with variance P_h across the vertical and P_v along it. Two measurements:
+at rest the mean rate over a window is b itself; in motion the angular velocity by which the observer
+turns the vertical beyond the gyroscope is, in the mean, the horizontal part of b (the vertical part does
+not move the vertical and is learnt at rest only). Errors of the latter while walking are not white: they
+come from feet that roll and legs that bend, so below a floor of uncertainty it is no longer used.
+"""
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+from inertial_estimation.parameters import parameter
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, norm
+
+__all__ = ["GyroBiasConfig", "GyroBiasEstimator"]
+
+
+@dataclass(frozen=True)
+class GyroBiasConfig:
+    """How the gyroscope bias is found."""
+
+    at_rest: bool = parameter(True, "Average the gyroscope while the robot is at rest.", runtime=True)
+    online: bool = parameter(
+        True, "Learn the horizontal bias from the tilt correction while the robot moves.", runtime=True
+    )
+    initial_sigma: float = parameter(
+        0.01, "Standard deviation of the bias at start.", unit="rad/s", lower=1e-6, upper=1.0
+    )
+    drift: float = parameter(
+        6e-5,
+        "Random walk of the bias, per square root of a second (0.0005 rad/s in a minute).",
+        unit="rad/s",
+        lower=0.0,
+        upper=0.1,
+        runtime=True,
+    )
+    rest_sigma: float = parameter(
+        0.002,
+        "Error of the mean rate over one second at rest: the body sways and settles.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=0.1,
+        runtime=True,
+    )
+    rest_window: float = parameter(
+        0.5, "How long the readings must be quiet to count as rest.", unit="s", lower=0.05, upper=10.0
+    )
+    rest_rate_deviation: float = parameter(
+        0.02,
+        "Largest standard deviation of each axis of the gyroscope over the window at rest.",
+        unit="rad/s",
+        lower=1e-5,
+        upper=1.0,
+        runtime=True,
+    )
+    rest_force_deviation: float = parameter(
+        0.4,
+        "Largest standard deviation of each axis of the accelerometer over the window at rest.",
+        unit="m/s^2",
+        lower=1e-3,
+        upper=10.0,
+        runtime=True,
+    )
+    rest_rate: float = parameter(
+        0.05,
+        "Largest mean rate of each axis at rest, the estimated bias included.",
+        unit="rad/s",
+        lower=1e-4,
+        upper=1.0,
+        runtime=True,
+    )
+    rest_joint_speed: float = parameter(
+        0.1,
+        "Largest speed of a leg joint at rest.",
+        unit="rad/s",
+        lower=1e-4,
+        upper=10.0,
+        runtime=True,
+    )
+    online_sigma: float = parameter(
+        0.01,
+        "Error of the tilt correction's mean over one second of motion.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=1.0,
+        runtime=True,
+    )
+    online_floor: float = parameter(
+        0.003,
+        "Uncertainty of the bias below which motion no longer teaches it.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+
+
+class GyroBiasEstimator:
+    """Bias of the gyroscope with its variance across and along the vertical.
+
+    Attributes:
+        bias: Estimate [rad/s].
+        variance_horizontal: Variance across the vertical [rad^2/s^2].
+        variance_vertical: Variance along the vertical [rad^2/s^2].
+        resting: Whether the last window was quiet.
+    """
+
+    def __init__(self, config: GyroBiasConfig) -> None:
+        self.config = config
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget bias and window."""
+        self.bias: Vector = ZERO
+        self._window: deque[tuple[float, Vector, Vector]] = deque()
+        self._sums = [0.0] * 12
+        self._duration = 0.0
+        self.resting = False
+        self.calibrate()
+
+    def calibrate(self) -> None:
+        """Doubt the bias as at start, so that the next rest sets it anew."""
+        self.variance_horizontal = self.variance_vertical = self.config.initial_sigma**2
+
+    def update(
+        self,
+        h: float,
+        rate_I: Vector,
+        force_I: Vector,
+        x2: Vector,
+        correction: Vector | None,
+        joint_speed: float,
+        fastest: float,
+    ) -> None:
+        """Take one step's readings.
+
+        Args:
+            h: Duration of the step [s].
+            rate_I: Gyroscope reading, bias in [rad/s].
+            force_I: Accelerometer reading [m/s^2].
+            x2: The vertical in the IMU frame.
+            correction: `TiltObserver.correction` of this step [rad/s]; None while it tells nothing.
+            joint_speed: Largest speed of the joints between IMU and contacts [rad/s].
+            fastest: Upper limit of the online learning rate [1/s], for the loop with the observer.
+        """
+        config = self.config
+        drift = config.drift * config.drift * h
+        self.variance_horizontal += drift
+        self.variance_vertical += drift
+        self._slide(h, rate_I, force_I)
+        self.resting = joint_speed <= config.rest_joint_speed and self._quiet()
+        if self.resting and config.at_rest:
+            self._learn_at_rest(h, x2)
+        elif correction is not None and config.online:
+            self._learn_online(h, correction, x2, fastest)
+
+    def _learn_at_rest(self, h: float, x2: Vector) -> None:
+        n = len(self._window)
+        b, s = self.bias, self._sums
+        y = (s[0] / n - b[0], s[1] / n - b[1], s[2] / n - b[2])
+        R = self.config.rest_sigma**2 / h
+        k_h = self.variance_horizontal / (self.variance_horizontal + R)
+        k_v = self.variance_vertical / (self.variance_vertical + R)
+        self.bias = combine(combine(b, k_h, y), (k_v - k_h) * dot(y, x2), x2)
+        self.variance_horizontal *= 1.0 - k_h
+        self.variance_vertical *= 1.0 - k_v
+
+    def _learn_online(self, h: float, correction: Vector, x2: Vector, fastest: float) -> None:
+        excess = self.variance_horizontal - self.config.online_floor**2
+        if excess <= 0.0:
+            return
+        gain = min(excess / (excess + self.config.online_sigma**2 / h), fastest * h)
+        y = combine(correction, -dot(correction, x2), x2)
+        self.bias = combine(self.bias, gain, y)
+        self.variance_horizontal -= gain * excess
+
+    def _slide(self, h: float, rate: Vector, force: Vector) -> None:
+        """Move the window on; sums of readings and of their squares are kept up to date."""
+        self._window.append((h, rate, force))
+        self._accumulate(1.0, rate, force)
+        self._duration += h
+        while len(self._window) > 2 and self._duration - self._window[0][0] >= self.config.rest_window:
+            gone, rate, force = self._window.popleft()
+            self._accumulate(-1.0, rate, force)
+            self._duration -= gone
+
+    def _accumulate(self, sign: float, rate: Vector, force: Vector) -> None:
+        s = self._sums
+        for i in range(3):
+            r, f = rate[i], force[i]
+            s[i] += sign * r
+            s[3 + i] += sign * r * r
+            s[6 + i] += sign * f
+            s[9 + i] += sign * f * f
+
+    def _quiet(self) -> bool:
+        n = len(self._window)
+        config = self.config
+        if n < 3 or self._duration < 0.99 * config.rest_window:
+            return False
+        s = self._sums
+        rate_limit, force_limit = config.rest_rate_deviation**2, config.rest_force_deviation**2
+        for i in range(3):
+            mean, mean_force = s[i] / n, s[6 + i] / n
+            if abs(mean) > config.rest_rate or s[3 + i] / n - mean * mean > rate_limit:
+                return False
+            if s[9 + i] / n - mean_force * mean_force > force_limit:
+                return False
+        return True
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the horizontal bias [rad/s]."""
+        return math.sqrt(self.variance_horizontal)
+
+    @property
+    def magnitude(self) -> float:
+        """Norm of the bias [rad/s]."""
+        return norm(self.bias)

@@ -1,0 +1,131 @@
+"""The interface of tilt observers: velocity and vertical in the IMU frame from IMU and contact velocity.
+
+All observers estimate x1 = v_WI in I (velocity of the IMU) and x2 = R_WI^T e_z (the vertical), whose
+dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific force f and rate w.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from inertial_estimation.parameters import parameter
+from inertial_estimation.spatial.sphere import turn_towards
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, normalised, rotate
+
+__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver"]
+
+STANDARD_GRAVITY = 9.80665
+
+
+@dataclass(frozen=True)
+class GravityFallbackConfig:
+    """What corrects the tilt while no contact gives a velocity."""
+
+    gain: float = parameter(
+        0.5,
+        "Rate at which the tilt turns towards the accelerometer while no foot is in contact; 0: never.",
+        unit="1/s",
+        lower=0.0,
+        upper=100.0,
+        runtime=True,
+    )
+    tolerance: float = parameter(
+        0.5,
+        "Largest difference between specific force and gravity at which the accelerometer is believed.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=9.0,
+        runtime=True,
+    )
+
+
+class TiltObserver(ABC):
+    """Velocity and vertical of an IMU, corrected by a velocity measured from contacts.
+
+    Attributes:
+        x1: Velocity of the IMU in its own frame [m/s].
+        x2: The vertical in the IMU frame, unit norm.
+        innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.
+        correction: Mean angular velocity by which the last step turned x2 beyond the gyroscope [rad/s]:
+            x2' = -S(w - correction) x2. Its steady value is the horizontal gyro bias.
+        velocity_aided: Whether the last step had a contact velocity.
+        gravity_aided: Whether the last step used the accelerometer alone.
+    """
+
+    def __init__(self, fallback: GravityFallbackConfig) -> None:
+        self.fallback = fallback
+        self.initialise(ZERO, (0.0, 0.0, 1.0))
+
+    def initialise(self, x1: Vector, x2: Vector) -> None:
+        """Begin from a state.
+
+        Args:
+            x1: Velocity of the IMU in its frame [m/s].
+            x2: The vertical in the IMU frame; normalised here.
+        """
+        self.x1 = x1
+        self.x2 = normalised(x2)
+        self.innovation = ZERO
+        self.correction = ZERO
+        self.velocity_aided = True
+        self.gravity_aided = False
+
+    def step(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None) -> None:
+        """Advance by one step.
+
+        Args:
+            h: Duration of the step [s].
+            w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
+            f_I: Specific force, mean over the step [m/s^2].
+            y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact.
+        """
+        if y_v is None:
+            self._step_without_contact(h, w_I, f_I)
+            return
+        if not self.velocity_aided:  # what x1 integrated in flight is worth less than a measurement
+            self.x1 = y_v
+        self.velocity_aided, self.gravity_aided = True, False
+        self._step_with_contact(h, w_I, f_I, y_v)
+
+    @property
+    @abstractmethod
+    def bias_sensitivity(self) -> float:
+        """Steady tilt error per constant horizontal gyro bias [s]."""
+
+    @property
+    @abstractmethod
+    def convergence_rate(self) -> float:
+        """Slowest rate at which a small tilt error decays in contact [1/s]."""
+
+    @abstractmethod
+    def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
+        """Advance by one step with the measured velocity; set `innovation` and `correction`."""
+
+    def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
+        """Propagate (B 16); where |f| is near g0, turn x2 to f and let x1 forget at the same rate."""
+        gain = self.fallback.gain
+        force = norm(f_I)
+        near = abs(force - STANDARD_GRAVITY) <= self.fallback.tolerance
+        self.gravity_aided = near and gain > 0.0 and force > 0.0
+        self.velocity_aided = False
+        self.innovation = ZERO
+        half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
+        x2_middle = rotate(half, self.x2)
+        x1 = rotate(half, self.x1)
+        x1 = combine(combine(x1, h, f_I), -h * STANDARD_GRAVITY, x2_middle)
+        self.x1 = rotate(half, x1)
+        x2 = rotate(half, x2_middle)
+        self.correction = ZERO
+        if self.gravity_aided:
+            target = (f_I[0] / force, f_I[1] / force, f_I[2] / force)
+            x2, turned = turn_towards(x2, target, gain * h)
+            self.correction = (turned[0] / h, turned[1] / h, turned[2] / h)
+            keep = 1.0 / (1.0 + gain * h)
+            self.x1 = (keep * self.x1[0], keep * self.x1[1], keep * self.x1[2])
+        self.x2 = normalised(x2)
+
+    @staticmethod
+    def _velocity_correction(x2: Vector, e: Vector, gain: float) -> Vector:
+        """Angular velocity that moves x2 by the tangent part of -(gain/g0) e: -(gain/g0) x2 x e."""
+        scale = -gain / STANDARD_GRAVITY
+        a = cross(x2, e)
+        return scale * a[0], scale * a[1], scale * a[2]

@@ -1,0 +1,95 @@
+"""A simple, honest covariance of the orientation estimate, for the odometry message.
+
+The observer has fixed gains, so its error is modelled, not filtered: in contact the tilt variance relaxes,
+at twice the observer's slowest rate, to sigma^2 + (T sigma_b)^2, where sigma is the error of a velocity
+from contacts (feet that roll, legs that bend, seen through the observer), T the steady tilt error per
+gyro bias (THEORY 4) and sigma_b the uncertainty of the bias. Without contact it grows with the bias and
+the gyroscope's noise. The yaw variance is the reference's, or grows likewise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import Vector
+
+__all__ = ["TiltUncertainty", "UncertaintyConfig"]
+
+
+@dataclass(frozen=True)
+class UncertaintyConfig:
+    """Errors the covariance is made of."""
+
+    initial_tilt: float = parameter(
+        0.05, "Error of the first tilt, from the accelerometer.", unit="rad", lower=1e-6, upper=3.2
+    )
+    contact_tilt: float = parameter(
+        0.006, "Steady error of the tilt in contact, bias apart.", unit="rad", lower=1e-6, upper=1.0
+    )
+    gyro_noise: float = parameter(
+        0.003,
+        "Angle random walk while moving, per square root of a second.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
+    )
+    yaw_reference: float = parameter(0.02, "Error of the yaw reference.", unit="rad", lower=1e-6, upper=3.2)
+
+
+class TiltUncertainty:
+    """Variances of the tilt (either axis) and of the yaw [rad^2]."""
+
+    def __init__(self, config: UncertaintyConfig) -> None:
+        self._config = config
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin from the accelerometer's tilt and an arbitrary yaw called zero."""
+        self.tilt = self._config.initial_tilt**2
+        self.yaw = 0.0
+
+    def step(
+        self,
+        h: float,
+        *,
+        aided_rate: float,
+        bias_sensitivity: float,
+        bias_variances: tuple[float, float],
+        yaw_referenced: bool,
+    ) -> None:
+        """Advance by one step.
+
+        Args:
+            h: Duration [s].
+            aided_rate: Rate at which the correction in use forgets a tilt error [1/s]; 0: none.
+            bias_sensitivity: Steady tilt error per gyro bias with that correction [s].
+            bias_variances: Of the gyro bias, across and along the vertical [rad^2/s^2].
+            yaw_referenced: Whether the yaw is a reference's.
+        """
+        across, along = bias_variances
+        walk = self._config.gyro_noise**2 * h
+        if aided_rate > 0.0:
+            steady = self._config.contact_tilt**2 + bias_sensitivity * bias_sensitivity * across
+            self.tilt = steady + (self.tilt - steady) / (1.0 + 2.0 * aided_rate * h)
+        else:  # sigma' = sigma_b: the error of a constant bias grows with time, not with its root
+            self.tilt += walk + h * (2.0 * (self.tilt * across) ** 0.5 + h * across)
+        if yaw_referenced:
+            self.yaw = self._config.yaw_reference**2
+        else:
+            self.yaw += walk + h * (2.0 * (self.yaw * along) ** 0.5 + h * along)
+
+    def covariance(self, x2_B: Vector) -> Array:
+        """Return the covariance of small rotations of the base.
+
+        Args:
+            x2_B: The vertical in the base frame.
+
+        Returns:
+            tilt (1 - x2 x2^T) + yaw x2 x2^T [rad^2], base frame, shape (3, 3).
+        """
+        x, y, z = x2_B
+        t, d = self.tilt, self.yaw - self.tilt
+        xy, xz, yz = d * x * y, d * x * z, d * y * z
+        return np.array([[t + d * x * x, xy, xz], [xy, t + d * y * y, yz], [xz, yz, t + d * z * z]])

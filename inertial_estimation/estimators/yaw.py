@@ -1,0 +1,67 @@
+"""Full orientation from an exact tilt: yaw from a reference (TRIAD) or by integrating the rate."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.parameters import parameter
+from inertial_estimation.spatial.vectors import Matrix, Vector, align_rows, cross, rotate
+
+__all__ = ["YawConfig", "YawTracker"]
+
+
+@dataclass(frozen=True)
+class YawConfig:
+    """Where the yaw comes from; tilt is never taken from the reference."""
+
+    use_reference: bool = parameter(True, "Take the yaw from the reference while it arrives.", runtime=True)
+    timeout: float = parameter(
+        0.1,
+        "Age of the reference beyond which the yaw is integrated from the gyroscope instead.",
+        unit="s",
+        lower=1e-3,
+        upper=10.0,
+        runtime=True,
+    )
+
+
+class YawTracker:
+    """Orientation of the base whose tilt is given at every step.
+
+    Attributes:
+        R_WB: Orientation of the base in the world.
+        referenced: Whether the last step took the yaw from a reference.
+    """
+
+    def __init__(self) -> None:
+        self.reset((0.0, 0.0, 1.0))
+
+    def reset(self, x2_B: Vector) -> None:
+        """Begin with a tilt, at yaw zero.
+
+        Args:
+            x2_B: The vertical in the base frame.
+        """
+        identity = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        self.R_WB: Matrix = align_rows(identity, x2_B)
+        self.referenced = False
+
+    def step(self, h: float, w_WB_B: Vector, x2_B: Vector, R_reference: Matrix | None = None) -> None:
+        """Advance by one step.
+
+        Without a reference R_WB turns with the measured rate; with one its yaw is that of the reference.
+        Then the smallest rotation makes the tilt exact (`align_rows`). So the yaw is continuous where a
+        reference goes missing.
+
+        Args:
+            h: Duration of the step [s].
+            w_WB_B: Angular velocity of the base, mean over the step, base frame [rad/s].
+            x2_B: The vertical in the base frame at the end of the step.
+            R_reference: Orientation of the base from elsewhere; None: integrate.
+        """
+        self.referenced = R_reference is not None
+        if R_reference is not None:
+            self.R_WB = align_rows(R_reference, x2_B)
+            return
+        back = (-h * w_WB_B[0], -h * w_WB_B[1], -h * w_WB_B[2])
+        # Rows of R_WB are the world's axes in the base: they turn against the base.
+        first, third = rotate(back, self.R_WB[0]), rotate(back, self.R_WB[2])
+        self.R_WB = align_rows((first, cross(third, first), third), x2_B)

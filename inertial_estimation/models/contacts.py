@@ -1,0 +1,310 @@
+"""Contacts: their kinematics relative to the IMU, their weights by force, the velocity they give.
+
+A contact point fixed in the world, at r_i in the IMU frame and moving at r_i' there, says how the IMU
+moves: y_v,i = -(r_i' + w x r_i). The moving anchor of (B 12), p_a = sum s_i p_i with weights s_i >= 0 of
+sum 1, gives y_v = sum s_i y_v,i: the derivatives of the weights cancel.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import (
+    ZERO,
+    Matrix,
+    Vector,
+    add,
+    combine,
+    cross,
+    matrix,
+    times,
+    transpose,
+    vector,
+)
+
+__all__ = [
+    "ContactConfig",
+    "ContactKinematics",
+    "ContactMotion",
+    "ContactTrigger",
+    "KinematicState",
+    "anchor_velocity",
+    "centre_of_pressure",
+    "normalised_weights",
+]
+
+
+@dataclass(frozen=True)
+class ContactConfig:
+    """When a contact is used, and which point of it is at rest."""
+
+    force_on: float = parameter(
+        50.0, "Vertical force above which a contact comes into use.", unit="N", lower=0.1, runtime=True
+    )
+    force_off: float = parameter(
+        30.0,
+        "Vertical force below which a contact is no longer used; its weight is zero there.",
+        unit="N",
+        lower=0.0,
+        runtime=True,
+    )
+    point: str = parameter(
+        "origin",
+        "Point of a contact taken to be at rest: the frame's origin, or the centre of pressure.",
+        choices=("origin", "centre_of_pressure"),
+        runtime=True,
+    )
+    extent: float = parameter(
+        0.1,
+        "Farthest the centre of pressure may lie from the origin, along each axis.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    velocity: str = parameter(
+        "joint_velocity",
+        "Where the contacts' velocity comes from: measured joint velocities, or differences of positions.",
+        choices=("joint_velocity", "position_difference"),
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ContactMotion:
+    """One contact relative to the IMU, in the IMU frame.
+
+    Attributes:
+        R_IC: Orientation of the contact frame.
+        r_I: Position of its origin [m].
+        v_I: Velocity of its origin relative to the IMU [m/s].
+        w_I: Angular velocity relative to the IMU [rad/s].
+        R_CF: Orientation of the wrench frame in the contact frame.
+        p_CF: Position of the wrench frame in the contact frame [m].
+    """
+
+    R_IC: Matrix
+    r_I: Vector
+    v_I: Vector
+    w_I: Vector
+    R_CF: Matrix
+    p_CF: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class KinematicState:
+    """Contacts and base relative to the IMU at one instant.
+
+    Attributes:
+        contacts: One entry per contact, in the configured order.
+        R_BI: Orientation of the IMU in the base.
+        p_BI: Position of the IMU in the base [m].
+        v_BI_B: Velocity of the IMU relative to the base, base frame [m/s].
+        w_BI_B: Angular velocity of the IMU relative to the base, base frame [rad/s].
+    """
+
+    contacts: tuple[ContactMotion, ...]
+    R_BI: Matrix
+    p_BI: Vector
+    v_BI_B: Vector
+    w_BI_B: Vector
+
+
+class ContactKinematics:
+    """Forward kinematics of all contacts in one pass, over the joints between base, IMU and contacts.
+
+    Attributes:
+        joints: Indices, in the robot's joint order, of the joints that matter.
+    """
+
+    def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu_frame: str) -> None:
+        """Look up all frames and lock the joints that move none of them.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a frame does not exist.
+        """
+        names = [contact.frame for contact in contacts]
+        for name in (imu_frame, *names):
+            robot.frame_id(name)
+        chain = _supporting_joints(robot, (imu_frame, *names))
+        locked = [name for name in robot.joint_names if name not in chain]
+        self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
+        self._robot = _locked(robot, locked)
+        model = self._robot.model
+        self._data = model.createData()
+        self._v = np.zeros(model.nv)
+        self._n_base = self._robot.n_base
+        self._imu_id = self._robot.frame_id(imu_frame)
+        self._contact_ids = [self._robot.frame_id(name) for name in names]
+        wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
+        self._wrench_frames = [(matrix(T.rotation), vector(T.translation)) for T in wrench_poses]
+        self._imu_fixed = not _supporting_joints(robot, (imu_frame,))
+        pin.framesForwardKinematics(model, self._data, pin.neutral(model))
+        T_BI = self._data.oMf[self._imu_id]
+        self._R_BI, self._p_BI = matrix(T_BI.rotation), vector(T_BI.translation)
+
+    def update(self, q: Array, v: Array) -> KinematicState:
+        """Compute poses and velocities of all contacts relative to the IMU.
+
+        Args:
+            q: Joint positions in the robot's order [rad or m], shape (n_joints,).
+            v: Joint velocities [rad/s or m/s], shape (n_joints,).
+
+        Returns:
+            The kinematic state.
+        """
+        model, data = self._robot.model, self._data
+        self._v[self._n_base :] = v[self.joints]
+        pin.forwardKinematics(model, data, self._robot.configuration(q[self.joints]), self._v)
+        if self._imu_fixed:
+            R_BI, p_BI, v_BI, w_BI = self._R_BI, self._p_BI, ZERO, ZERO
+        else:
+            R_BI, p_BI, v_BI, w_BI = self._frame_motion(self._imu_id)
+        R_IB = transpose(R_BI)
+        contacts = tuple(
+            _relative_motion(R_IB, p_BI, v_BI, w_BI, self._frame_motion(frame_id), wrench_frame)
+            for frame_id, wrench_frame in zip(self._contact_ids, self._wrench_frames, strict=True)
+        )
+        return KinematicState(contacts, R_BI, p_BI, v_BI, w_BI)
+
+    def _frame_motion(self, frame_id: int) -> tuple[Matrix, Vector, Vector, Vector]:
+        """Pose and velocity of a frame in the base: R_BF, p_BF, v_BF_B, w_BF_B."""
+        T = pin.updateFramePlacement(self._robot.model, self._data, frame_id)
+        motion = pin.getFrameVelocity(
+            self._robot.model, self._data, frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        vx, vy, vz, wx, wy, wz = motion.vector.tolist()
+        return matrix(T.rotation), tuple(T.translation.tolist()), (vx, vy, vz), (wx, wy, wz)
+
+
+class ContactTrigger:
+    """Schmitt trigger whose weight is a continuous function of force.
+
+    Below `force_off` a contact is out; above `force_on` it comes in. Its weight is max(0, f - theta): on
+    coming in theta is `force_on`, and it slides down to `force_off` as the force rises as far above
+    `force_on`. So the weight rises from zero, returns to zero at the latest at `force_off`, and never jumps
+    unless the force does.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Take the contact out."""
+        self.closed = False
+        self._threshold = 0.0
+
+    def weight(self, force: float, force_on: float, force_off: float) -> float:
+        """Return the weight at a vertical force.
+
+        Args:
+            force: Vertical force, the ground pushing up positive [N].
+            force_on: Threshold for coming in [N].
+            force_off: Threshold for going out [N]; at most `force_on`.
+
+        Returns:
+            Weight [N], zero or positive.
+        """
+        force_off = min(force_off, force_on)
+        if self.closed and force <= force_off:
+            self.closed = False
+        elif not self.closed and force > force_on:
+            self.closed = True
+            self._threshold = force_on
+        if not self.closed:
+            return 0.0
+        self._threshold = max(force_off, min(self._threshold, 2.0 * force_on - force))
+        return max(0.0, force - self._threshold)
+
+
+def normalised_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """Scale weights to sum 1; all zero where no contact is in use."""
+    total = sum(weights)
+    return tuple(w / total for w in weights) if total > 0.0 else (0.0,) * len(weights)
+
+
+def centre_of_pressure(wrench_C: Sequence[float], extent: float) -> Vector:
+    """Return the point of the sole about which the contact's horizontal torque vanishes.
+
+    With force f and torque n about the origin: x = -n_y / f_z, y = n_x / f_z, in the contact frame.
+
+    Args:
+        wrench_C: Force and torque in the contact frame [N, Nm].
+        extent: Farthest it may lie from the origin along each axis [m].
+
+    Returns:
+        Position in the contact frame [m]; the origin where f_z is not positive.
+    """
+    f_z = wrench_C[2]
+    if f_z <= 0.0:
+        return ZERO
+    x, y = -wrench_C[4] / f_z, wrench_C[3] / f_z
+    return max(-extent, min(extent, x)), max(-extent, min(extent, y)), 0.0
+
+
+def anchor_velocity(
+    points: Sequence[Vector], velocities: Sequence[Vector], weights: Sequence[float], w_I: Vector
+) -> Vector:
+    """Return the velocity of the IMU from contact points at rest (B 12).
+
+    y_v = -sum_i s_i (r_i' + w x r_i).
+
+    Args:
+        points: Positions of the contact points in the IMU frame [m].
+        velocities: Their velocities relative to the IMU [m/s].
+        weights: Weights of sum 1.
+        w_I: Angular velocity of the IMU [rad/s].
+
+    Returns:
+        Velocity of the IMU in its own frame [m/s].
+    """
+    r, v = ZERO, ZERO
+    for point, velocity, weight in zip(points, velocities, weights, strict=True):
+        r = combine(r, weight, point)
+        v = combine(v, weight, velocity)
+    x, y, z = add(v, cross(w_I, r))
+    return -x, -y, -z
+
+
+def _relative_motion(
+    R_IB: Matrix,
+    p_BI: Vector,
+    v_BI: Vector,
+    w_BI: Vector,
+    contact: tuple[Matrix, Vector, Vector, Vector],
+    wrench_frame: tuple[Matrix, Vector],
+) -> ContactMotion:
+    """Motion of a contact relative to the IMU, both given in the base, seen in the turning IMU frame."""
+    R_BC, p_BC, v_BC, w_BC = contact
+    d = (p_BC[0] - p_BI[0], p_BC[1] - p_BI[1], p_BC[2] - p_BI[2])
+    turning = cross(w_BI, d)
+    v = (v_BC[0] - v_BI[0] - turning[0], v_BC[1] - v_BI[1] - turning[1], v_BC[2] - v_BI[2] - turning[2])
+    w = (w_BC[0] - w_BI[0], w_BC[1] - w_BI[1], w_BC[2] - w_BI[2])
+    columns = tuple(times(R_IB, column) for column in transpose(R_BC))
+    R_IC = transpose((columns[0], columns[1], columns[2]))
+    return ContactMotion(R_IC, times(R_IB, d), times(R_IB, v), times(R_IB, w), *wrench_frame)
+
+
+def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:
+    """Names of the joints between the base and any of the frames."""
+    model = robot.model
+    moving = set(robot.joint_names)
+    supports: set[str] = set()
+    for frame in frames:
+        joint = model.frames[robot.frame_id(frame)].parentJoint
+        supports |= {model.names[j] for j in model.supports[joint]} & moving
+    return supports
+
+
+def _locked(robot: RobotModel, names: Sequence[str]) -> RobotModel:
+    if not names:
+        return robot
+    ids = [robot.model.getJointId(name) for name in names]
+    reduced = pin.buildReducedModel(robot.model, ids, pin.neutral(robot.model))
+    return RobotModel(reduced, floating_base=robot.floating_base, base_link=robot.base_link)

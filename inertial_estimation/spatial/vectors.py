@@ -1,0 +1,135 @@
+"""Three-vectors as tuples of floats: for a handful of operations per step, far cheaper than arrays."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "ZERO",
+    "Matrix",
+    "Vector",
+    "add",
+    "align_rows",
+    "combine",
+    "cross",
+    "dot",
+    "matrix",
+    "norm",
+    "normalised",
+    "rotate",
+    "times",
+    "transpose",
+    "vector",
+]
+
+Vector = tuple[float, float, float]
+Matrix = tuple[Vector, Vector, Vector]
+ZERO: Vector = (0.0, 0.0, 0.0)
+OPPOSITE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
+
+
+def vector(values: Sequence[float] | Any) -> Vector:
+    """Return three numbers (an array, a list) as a vector."""
+    x, y, z = values
+    return float(x), float(y), float(z)
+
+
+def matrix(values: Any) -> Matrix:
+    """Return an array of shape (3, 3) as a tuple of rows."""
+    a, b, c = values.tolist()
+    return tuple(a), tuple(b), tuple(c)
+
+
+def dot(a: Vector, b: Vector) -> float:
+    """Return a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def norm(a: Vector) -> float:
+    """Return |a|."""
+    return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    """Return a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def combine(a: Vector, scale: float, b: Vector) -> Vector:
+    """Return a + scale b."""
+    return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """Return a x b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def normalised(a: Vector) -> Vector:
+    """Return a / |a|."""
+    scale = 1.0 / norm(a)
+    return scale * a[0], scale * a[1], scale * a[2]
+
+
+def times(R: Matrix, a: Vector) -> Vector:
+    """Return the product of a matrix and a vector."""
+    x, y, z = a
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
+    return (
+        r00 * x + r01 * y + r02 * z,
+        r10 * x + r11 * y + r12 * z,
+        r20 * x + r21 * y + r22 * z,
+    )
+
+
+def transpose(R: Matrix) -> Matrix:
+    """Return the transpose of a matrix."""
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
+    return (r00, r10, r20), (r01, r11, r21), (r02, r12, r22)
+
+
+def rotate(phi: Vector, a: Vector) -> Vector:
+    """Return exp(S(phi)) a, the vector turned by a rotation vector (Rodrigues' formula).
+
+    Args:
+        phi: Rotation vector [rad].
+        a: Any vector.
+
+    Returns:
+        a + sin(t)/t phi x a + (1 - cos(t))/t^2 phi x (phi x a), t = |phi|.
+    """
+    t2 = phi[0] * phi[0] + phi[1] * phi[1] + phi[2] * phi[2]
+    if t2 < 1e-8:
+        s, c = 1.0 - t2 / 6.0, 0.5 - t2 / 24.0
+    else:
+        t = math.sqrt(t2)
+        s, c = math.sin(t) / t, (1.0 - math.cos(t)) / t2
+    first = cross(phi, a)
+    second = cross(phi, first)
+    return (
+        a[0] + s * first[0] + c * second[0],
+        a[1] + s * first[1] + c * second[1],
+        a[2] + s * first[2] + c * second[2],
+    )
+
+
+def align_rows(R: Matrix, x2: Vector) -> Matrix:
+    """Turn a rotation by the smallest angle such that its third row becomes a given direction.
+
+    With R = R_WB and x2 = R_WB^T e_z this keeps the yaw of R and makes the tilt exact: among all
+    rotations with that tilt the result is the nearest to R, which is TRIAD's (B V-B).
+
+    Args:
+        R: Rotation.
+        x2: Unit vector, the wanted third row.
+
+    Returns:
+        Rotation, its rows orthonormal to round-off even if those of R were slightly off.
+    """
+    first, _, third = R
+    scale = 1.0 + dot(third, x2)
+    if scale > OPPOSITE:  # first is orthogonal to third: the rotation third -> x2 moves it so
+        along = -dot(first, x2) / scale
+        first = combine(first, along, add(third, x2))
+    row = normalised(combine(first, -dot(first, x2), x2))
+    return row, cross(x2, row), x2
