@@ -82,12 +82,11 @@ def run(args: argparse.Namespace) -> int:
         hold_out_ns = None if args.hold_out is None else _hold_out_stamp(recording, result, args)
     evaluation = evaluate(
         result,
-        nominal_mass=pipelines.nominal_mass,
+        pipelines=pipelines,
         reference=reference,
         trusted=trusted,
         hold_out_ns=hold_out_ns,
         settle_s=args.settle,
-        joint_delay_s=float(pipelines.values.get("inputs.joint_delay", 0.0)),
     )
     _warn(result, evaluation)
     _write(args.output, evaluation, figures=not args.no_figures)
@@ -96,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.Namespace) -> int:
-    return recording.start_ns + result.clock_offset_ns + round(args.hold_out * 1e9)
+    return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * 1e9))
 
 
 def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:

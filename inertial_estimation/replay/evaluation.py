@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.histories import InertialHistory, TiltHistory, inertial_history, tilt_history
 from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
+from inertial_estimation.replay.pipelines import Pipelines
 from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.torque_prediction import prediction_error
 from inertial_estimation.signals import Array, JointReading, OrientationSample
 
-__all__ = ["Evaluation", "evaluate", "torque_error_relative"]
+__all__ = ["Evaluation", "evaluate", "innovation_error"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,23 +38,21 @@ class Evaluation:
 def evaluate(
     run: ReplayRun,
     *,
-    nominal_mass: float,
+    pipelines: Pipelines,
     reference: list[OrientationSample] | None = None,
     trusted: NDArray[np.bool_] | None = None,
     hold_out_ns: int | None = None,
     settle_s: float = 0.0,
-    joint_delay_s: float = 0.0,
 ) -> Evaluation:
     """Turn a replay into histories and metrics.
 
     Args:
         run: The replay.
-        nominal_mass: Sum of the URDF's masses [kg].
+        pipelines: What was replayed.
         reference: Reference orientations.
         trusted: Which of them to trust; None: all.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
         settle_s: How long after the first estimate the tilt is not compared [s].
-        joint_delay_s: Age of joint readings at their stamps, as the pipeline was told [s].
 
     Returns:
         The evaluation. A metric that needs what was not there is left out.
@@ -70,10 +71,9 @@ def evaluate(
             name: float(np.degrees(value)) for name, value in vars(errors.summary).items()
         }
     if run.inertial:
-        metrics["total_mass_kg"] = nominal_mass + sum(
-            float(link.payload_masses[-1]) for link in inertial.links
-        )
-        error = torque_error_relative(inertial, run.efforts, hold_out_ns, joint_delay_s)
+        payloads = sum(float(link.payload_masses[-1]) for link in inertial.links)
+        metrics["total_mass_kg"] = pipelines.nominal_mass + payloads
+        error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
         metrics["accepted_fraction"] = float(inertial.accepted.mean())
@@ -84,15 +84,45 @@ def evaluate(
     return Evaluation(tilt, inertial, errors, metrics)
 
 
-def torque_error_relative(
+def _torque_error(
+    run: ReplayRun, pipelines: Pipelines, history: InertialHistory, hold_out_ns: int | None
+) -> float | None:
+    """Relative torque error after the hold-out: of an arm by its identified model, else by innovations."""
+    values = pipelines.inertial_values
+    if hold_out_ns is None or pipelines.inertial is None:
+        return None
+    delay_s = float(values["inputs.joint_delay"])
+    if values["floating_base"]:
+        return innovation_error(history, run.efforts, hold_out_ns, delay_s)
+    robot = RobotModel.from_urdf(
+        pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
+    )
+    later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= hold_out_ns]
+    joints = [joint for joint in robot.joint_names if joint in history.row_names]
+    if not later or not joints:
+        return None
+    try:
+        return prediction_error(
+            robot,
+            later,
+            run.inertial[-1].friction,
+            joints=joints,
+            smoothing_speed=values["friction.smoothing_speed"],
+        )
+    except MeasurementError:
+        return None
+
+
+def innovation_error(
     history: InertialHistory,
     efforts: list[JointReading],
     hold_out_ns: int | None,
     joint_delay_s: float = 0.0,
 ) -> float | None:
-    """Return the norm of measured minus predicted torques over the norm of measured ones.
+    """Return the norm of the torque innovations over the norm of the measured torques.
 
-    Both are filtered by one 10 Hz zero-phase filter, over the samples after the hold-out only.
+    Both are filtered by one 10 Hz zero-phase filter, over the samples after the hold-out only. The
+    innovations carry the filter's own window, which smooths them further.
 
     Args:
         history: Inertial estimates; rows named after joints carry the torque innovations.

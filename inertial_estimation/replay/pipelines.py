@@ -30,12 +30,14 @@ class Pipelines:
         inertial: Inertial pipeline, likewise.
         values: Parameters of the first of the two, by dotted name (those that describe the robot are
             shared).
+        inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
     """
 
     tilt: TiltPipeline | None
     inertial: InertialPipeline | None
     values: Mapping[str, Any]
+    inertial_values: Mapping[str, Any]
     nominal_mass: float
 
 
@@ -70,6 +72,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
         inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
         values=values,
+        inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
         nominal_mass=robot.total_mass,
     )
 

@@ -1,0 +1,92 @@
+"""Torques that identified parameters predict on a stretch of a recording of an arm.
+
+Independent of the filter and of its windows: inverse dynamics of the exported URDF, plus friction, on
+joint states that went through one zero-phase filter, against the measured torques through the same.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.replay.metrics import low_pass_zero_phase
+from inertial_estimation.signals import Array, JointReading
+
+__all__ = ["friction_torques", "prediction_error"]
+
+
+def prediction_error(
+    robot: RobotModel,
+    readings: Sequence[JointReading],
+    friction: Mapping[str, float],
+    *,
+    joints: Sequence[str],
+    smoothing_speed: float,
+) -> float:
+    """Return the norm of measured minus predicted torques over the norm of measured ones.
+
+    Args:
+        robot: Fixed-base arm with the identified inertias in place.
+        readings: Joint states with velocity and effort, ascending stamps.
+        friction: Friction by ``joint/term`` (coulomb, viscous, offset, armature), as estimated.
+        joints: Joints whose torque counts.
+        smoothing_speed: Speed over which the Coulomb term changes sign [rad/s].
+
+    Returns:
+        Relative error.
+
+    Raises:
+        MeasurementError: If there are too few readings, or one lacks velocity or effort.
+    """
+    joint_map = JointMap(robot, need_effort=True)
+    samples = [joint_map.sample(reading) for reading in readings]
+    stamps, kept = np.unique([sample.stamp_ns for sample in samples], return_index=True)
+    samples = [samples[index] for index in kept.tolist()]
+    if len(stamps) < 2:
+        raise MeasurementError(f"{len(stamps)} joint states are too few to judge torques by")
+    q, v, tau = (
+        low_pass_zero_phase(stamps, np.array([getattr(sample, name) for sample in samples]))
+        for name in ("q", "v", "tau")
+    )
+    a = np.gradient(v, float(np.median(np.diff(stamps))) * 1e-9, axis=0)
+    dynamics = IdealSensors(robot)
+    rigid = np.array(
+        [
+            dynamics.read(MotionState(robot.configuration(qk), vk, ak)).tau
+            for qk, vk, ak in zip(q, v, a, strict=True)
+        ]
+    )
+    raw = rigid + friction_torques(robot.joint_names, friction, v, a, smoothing_speed)
+    step_ns = int(np.median(np.diff(stamps)))
+    predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
+    columns = [robot.joint_index(joint) for joint in joints]
+    return float(np.linalg.norm((tau - predicted)[:, columns]) / np.linalg.norm(tau[:, columns]))
+
+
+def friction_torques(
+    joint_names: Sequence[str],
+    friction: Mapping[str, float],
+    v: Array,
+    a: Array,
+    smoothing_speed: float,
+) -> Array:
+    """Return coulomb tanh(v / v_s) + viscous v + offset + armature a of every joint.
+
+    Args:
+        joint_names: Names of the joints, n of them.
+        friction: Values by ``joint/term``; what is not there is zero.
+        v: Velocities [rad/s], shape (k, n).
+        a: Accelerations [rad/s^2], shape (k, n).
+        smoothing_speed: v_s [rad/s].
+
+    Returns:
+        Torques [Nm], shape (k, n).
+    """
+
+    def value(term: str) -> Array:
+        return np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
+
+    torques: Array = value("coulomb") * np.tanh(v / smoothing_speed)
+    return torques + value("viscous") * v + value("offset") + value("armature") * a
