@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import yaml
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -23,7 +24,11 @@ def generate_launch_description() -> LaunchDescription:
         ),
         DeclareLaunchArgument("params_file", default_value="", description="Parameter file read last."),
         DeclareLaunchArgument("namespace", default_value="", description="Namespace of nodes and topics."),
-        DeclareLaunchArgument("nodes", default_value=",".join(NODES), description="Nodes to start."),
+        DeclareLaunchArgument(
+            "nodes",
+            default_value="",
+            description="Nodes to start; empty: those in the parameter file.",
+        ),
         DeclareLaunchArgument(
             "use_sim_time",
             default_value="false",
@@ -41,7 +46,8 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         name: LaunchConfiguration(name).perform(context)
         for name in ("robot", "urdf", "params_file", "namespace", "nodes", "use_sim_time")
     }
-    parameters: list[object] = [str(parameter_file(value["robot"]))]
+    robot_file = parameter_file(value["robot"])
+    parameters: list[object] = [str(robot_file)]
     if value["params_file"]:
         parameters.append(str(parameter_file(value["params_file"])))
     overrides: dict[str, object] = {"use_sim_time": value["use_sim_time"] == "true"}
@@ -57,12 +63,15 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             output="screen",
             emulate_tty=True,
         )
-        for name in chosen_nodes(value["nodes"])
+        for name in chosen_nodes(value["nodes"], robot_file)
     ]
 
 
-def chosen_nodes(text: str) -> list[str]:
-    """Return the nodes to start."""
+def chosen_nodes(text: str, robot_file: Path) -> list[str]:
+    """Return the nodes to start: as asked, or those with a section in the parameter file."""
+    if not text:
+        content = yaml.safe_load(robot_file.read_text(encoding="utf-8")) or {}
+        text = ",".join(name for name in NODES if name in content)
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in NODES]
     if unknown or not names:
