@@ -140,7 +140,7 @@ class InertialInputs:
         if len(stamps) < FEWEST_SAMPLES:
             self.short_windows += 1
             return None
-        times: Array = stamps * 1e-9
+        times: Array = np.multiply(stamps, 1e-9, dtype=np.float64)
         weights = window_weights(times)
         return (weights if centroid is None else weights.moved_to(centroid)), rows
 
