@@ -5,12 +5,9 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
-from inertial_estimation.models.dynamics_measurement import (
-    DynamicsState,
-    imu_in_base,
-    proper_acceleration_of_base,
-)
+from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.models.friction import smooth_sign
 from inertial_estimation.models.robot_model import JointMap, RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
@@ -58,7 +55,7 @@ class InertialInputs:
                     "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
                     "IMU, or take 'finite_difference' of the base state"
                 )
-            self._T_BI = imu_in_base(robot, config.robot.imu_frame)
+            self._imu = ImuToBase(robot, config.robot.imu_frame)
         measured = config.contact_wrenches == "measured"
         self._contacts = config.robot.contacts if measured else ()
         self.aligner = self._make_aligner(config)
@@ -115,12 +112,13 @@ class InertialInputs:
         mean = weights.mean @ rows
         v = rows[:, n : 2 * n]
         sign = weights.mean @ smooth_sign(v, self._smoothing_speed) if self._with_sign else None
-        base = self._base_motion(sample.time_ns, weights.centroid)
+        joints = (mean[:n], mean[n : 2 * n], weights.slope @ v)
+        base = self._base_motion(sample.time_ns, weights.centroid, joints)
         wrenches = self._wrenches(sample.time_ns, weights.centroid)
         if base is None or wrenches is None:
             return None
         tau = mean[2 * n :] if self._need_effort else None
-        return DynamicsState(mean[:n], mean[n : 2 * n], weights.slope @ v, tau, *base, wrenches, sign)
+        return DynamicsState(*joints, tau, *base, wrenches, sign)
 
     def _make_aligner(self, config: InertialPipelineConfig) -> SignalAligner:
         inputs = config.robot.inputs
@@ -145,7 +143,7 @@ class InertialInputs:
         return (weights if centroid is None else weights.moved_to(centroid)), rows
 
     def _base_motion(
-        self, time_ns: int, centroid: float
+        self, time_ns: int, centroid: float, joints: tuple[Array, Array, Array]
     ) -> tuple[Array | None, Array | None, Array | None] | None:
         """Return proper acceleration, rate and angular acceleration of the base; Nones if it is fixed."""
         if self._with_imu:
@@ -154,9 +152,7 @@ class InertialInputs:
                 return None
             weights, rows = reduced
             mean, wd_I = weights.mean @ rows, weights.slope @ rows[:, 3:]
-            R_BI = self._T_BI.rotation
-            f_B = proper_acceleration_of_base(self._T_BI, mean[:3], mean[3:], wd_I)
-            return f_B, R_BI @ mean[3:], R_BI @ wd_I
+            return self._imu.base_motion(joints, mean[:3], mean[3:], wd_I)
         if self._with_base_state:
             reduced = self._reduce(BASE_STATE, time_ns, centroid)
             if reduced is None:

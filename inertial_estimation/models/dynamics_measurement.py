@@ -19,7 +19,7 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -27,8 +27,6 @@ __all__ = [
     "DynamicsState",
     "LinearEquation",
     "NoiseModel",
-    "imu_in_base",
-    "proper_acceleration_of_base",
 ]
 
 
@@ -247,35 +245,3 @@ def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> lis
         frame = robot.model.frames[robot.frame_id(contact.wrench_frame)]
         maps.append((int(frame.parentJoint), frame.placement.toActionMatrixInverse()))
     return maps
-
-
-def proper_acceleration_of_base(T_BI: pin.SE3, f_I: Array, w_I: Array, wd_I: Array) -> Array:
-    """Return the proper acceleration of the base origin from an IMU fixed to the base.
-
-    f_B = R_BI f_I - w' x r_BI - w x (w x r_BI), all in base axes.
-
-    Args:
-        T_BI: Pose of the IMU in the base.
-        f_I: Specific force at the IMU, its axes [m/s^2], shape (3,).
-        w_I: Angular rate, IMU axes [rad/s], shape (3,).
-        wd_I: Angular acceleration, IMU axes [rad/s^2], shape (3,).
-
-    Returns:
-        Proper acceleration, base axes [m/s^2], shape (3,).
-    """
-    R_BI, r_BI = T_BI.rotation, T_BI.translation
-    w, wd = R_BI @ w_I, R_BI @ wd_I
-    f_B: Array = R_BI @ f_I - np.cross(wd, r_BI) - np.cross(w, np.cross(w, r_BI))
-    return f_B
-
-
-def imu_in_base(robot: RobotModel, imu_frame: str) -> pin.SE3:
-    """Return the pose of the IMU in the base joint's frame.
-
-    Raises:
-        ~inertial_estimation.errors.ModelError: If a joint lies between the two.
-    """
-    robot.fixed_transform(robot.base_link, imu_frame)
-    frame = robot.model.frames[robot.frame_id(imu_frame)]
-    assert frame.parentJoint == BASE_JOINT
-    return frame.placement.copy()

@@ -1,0 +1,61 @@
+"""The base's proper acceleration and rotation from an IMU on any link."""
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+
+__all__ = ["ImuToBase"]
+
+
+class ImuToBase:
+    """Carries what an IMU senses to the origin of the base, through the joints in between.
+
+    Forward kinematics with a base that has the right angular velocity but no acceleration gives the part
+    of the IMU's acceleration that the joints and the centripetal terms make: a_I0 and w'_I0. The rest is
+    the base's:
+
+        w'_B = R_BI (w'_I - w'_I0),   f_B = R_BI (f_I - a_I0) - w'_B x r_BI
+
+    For an IMU fixed to the base this is f_B = R_BI f_I - w' x r_BI - w x (w x r_BI) (THEORY 2).
+    """
+
+    def __init__(self, robot: RobotModel, imu_frame: str) -> None:
+        """Look up the frame.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such frame.
+        """
+        self._robot = robot
+        self._frame_id = robot.frame_id(imu_frame)
+        self._data = robot.model.createData()
+        self._zero = np.zeros(robot.model.nv)
+
+    def base_motion(
+        self, joints: tuple[Array, Array, Array], f_I: Array, w_I: Array, wd_I: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return proper acceleration, angular velocity and angular acceleration of the base.
+
+        Args:
+            joints: Positions, velocities and accelerations of the joints, shape (n_joints,) each.
+            f_I: Specific force at the IMU, its axes [m/s^2], shape (3,).
+            w_I: Angular rate of the IMU, its axes [rad/s], shape (3,).
+            wd_I: Angular acceleration of the IMU, its axes [rad/s^2], shape (3,).
+
+        Returns:
+            f_B [m/s^2], w_B [rad/s], wd_B [rad/s^2] in base axes, shape (3,) each.
+        """
+        model, data, frame = self._robot.model, self._data, self._frame_id
+        q, v, a = self._robot.configuration(joints[0]), self._zero.copy(), self._zero.copy()
+        v[6:], a[6:] = joints[1], joints[2]
+        pin.forwardKinematics(model, data, q, v)
+        pose = pin.updateFramePlacement(model, data, frame)
+        R_BI, r_BI = pose.rotation, pose.translation
+        w_B = R_BI @ (w_I - pin.getFrameVelocity(model, data, frame, pin.LOCAL).angular)
+        v[3:6] = w_B
+        pin.forwardKinematics(model, data, q, v, a)
+        without = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL)
+        wd_B = R_BI @ (wd_I - without.angular)
+        f_B: Array = R_BI @ (f_I - without.linear) - np.cross(wd_B, r_BI)
+        return f_B, w_B, wd_B

@@ -1,0 +1,41 @@
+"""The base's motion from an IMU, against finite differences of positions in the world."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from example_robot_data import load
+
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.robot_model import RobotModel
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+@pytest.mark.parametrize("frame", ["base_link", "imu_link", "head_2_link", "left_sole_link"])
+def test_motion_of_the_base_is_recovered_from_an_imu_on_any_link(frame):
+    robot = RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+    model = robot.model
+    rng = np.random.default_rng(3)
+    q0, v0, a0 = pin.neutral(model), rng.normal(size=model.nv), rng.normal(size=model.nv)
+    q0[7:] = rng.uniform(-0.5, 0.5, robot.n_joints)
+    q0[3:7] = pin.Quaternion(pin.exp3(rng.normal(size=3))).coeffs()
+    h = 1e-4
+
+    def pose(t, frame_id):  # constant acceleration to second order
+        q = pin.integrate(model, q0, v0 * t + 0.5 * a0 * t * t)
+        data = model.createData()
+        pin.forwardKinematics(model, data, q)
+        return pin.updateFramePlacement(model, data, frame_id).copy()
+
+    def motion(frame_id):
+        before, now, after = pose(-h, frame_id), pose(0.0, frame_id), pose(h, frame_id)
+        acceleration = (after.translation - 2 * now.translation + before.translation) / h**2
+        ahead, behind = (pin.log3(now.rotation.T @ p.rotation) for p in (after, before))
+        rate, change = (ahead - behind) / (2 * h), (ahead + behind) / h**2
+        return now.rotation.T @ (acceleration - GRAVITY), rate, change
+
+    expected = motion(robot.frame_id("base_link"))
+    joints = (q0[7:], v0[6:], a0[6:])
+    found = ImuToBase(robot, frame).base_motion(joints, *motion(robot.frame_id(frame)))
+    for value, truth in zip(found, expected, strict=True):
+        assert np.allclose(value, truth, atol=2e-5)
