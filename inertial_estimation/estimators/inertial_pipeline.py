@@ -246,6 +246,9 @@ class InertialPipeline:
             "windows too short": str(self._inputs.short_windows),
             "informed directions": f"{informed_directions(self._information)} of {len(self._information)}",
         }
+        _parameters, covariance_C = self.filter.body_parameters()
+        for body, covariance in zip(self._bodies, covariance_C, strict=True):
+            values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
         missing = self._inputs.aligner.missing(now_ns)
         if missing:
             return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
