@@ -58,6 +58,7 @@ def write_demo_figure(
     tidy(masses, ylabel="payload mass [kg]", title=title)
     stamps, angles = tilt_angles(record.orientations, truth)
     tilt.plot((stamps - start_ns) * 1e-9, np.degrees(angles), color=COLOURS[3], lw=1.0)
+    tilt.set_ylim(bottom=0.0)
     tidy(tilt, ylabel="error [deg]", title="Tilt error against the truth")
     tilt.set_xlabel("time [s]")
     return save(figure, path)

@@ -12,7 +12,7 @@ from inertial_estimation.replay.histories import InertialHistory, TiltHistory, i
 from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
 from inertial_estimation.replay.pipelines import Pipelines
 from inertial_estimation.replay.replay import ReplayRun
-from inertial_estimation.replay.torque_prediction import prediction_error
+from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
 from inertial_estimation.signals import Array, JointReading, OrientationSample
 
 __all__ = ["Evaluation", "evaluate", "innovation_error"]
@@ -97,7 +97,8 @@ def _torque_error(
     robot = RobotModel.from_urdf(
         pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
     )
-    later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= hold_out_ns]
+    first_ns = hold_out_ns - round(EDGE_S * 1e9)  # the edge is for the filter's transient, and not counted
+    later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
     joints = [joint for joint in robot.joint_names if joint in history.row_names]
     if not later or not joints:
         return None

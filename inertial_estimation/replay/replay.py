@@ -207,6 +207,8 @@ class _Driver:
         log_ns = 0
         for entry in entries:
             log_ns = entry.log_ns
+            if self._clock_offset_ns is None:
+                self._meet_clock(entry)
             if log_ns >= next_tick:
                 self._tick(log_ns)
                 next_tick = log_ns + TICK_NS
@@ -243,17 +245,19 @@ class _Driver:
     def _push(self, entry: RecordingEntry) -> None:
         sample = entry.sample
         self.counts[entry.topic] = self.counts.get(entry.topic, 0) + 1
-        if self._clock_offset_ns is None:
-            offset = sample.stamp_ns - entry.log_ns
-            self._clock_offset_ns = offset if abs(offset) > CLOCK_OFFSET_NS else 0
-            self.run_record.clock_offset_ns = self._clock_offset_ns
         if self.hold_out_ns is not None and self._in_hold_out(entry):
             self.hold_out_ns = None
             if self._inertial is not None:
                 self._tick(entry.log_ns)
                 self._inertial.set_enabled(False)
-        for handle in self._handlers[entry.topic]:
+        for handle in self._handlers.get(entry.topic, ()):
             handle(sample)
+
+    def _meet_clock(self, first: RecordingEntry) -> None:
+        """Find whether log times and stamps are of one clock."""
+        offset = first.sample.stamp_ns - first.log_ns
+        self._clock_offset_ns = offset if abs(offset) > CLOCK_OFFSET_NS else 0
+        self.run_record.clock_offset_ns = self._clock_offset_ns
 
     def _in_hold_out(self, entry: RecordingEntry) -> bool:
         assert self.hold_out_ns is not None

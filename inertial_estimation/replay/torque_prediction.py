@@ -14,7 +14,9 @@ from inertial_estimation.models.robot_model import JointMap, RobotModel
 from inertial_estimation.replay.metrics import low_pass_zero_phase
 from inertial_estimation.signals import Array, JointReading
 
-__all__ = ["friction_torques", "prediction_error"]
+__all__ = ["EDGE_S", "friction_torques", "prediction_error"]
+
+EDGE_S = 0.3  # ends of the stretch that are left out: there the filter has nothing beyond to look at [s]
 
 
 def prediction_error(
@@ -36,6 +38,8 @@ def prediction_error(
 
     Returns:
         Relative error.
+
+    The first and last `EDGE_S` are left out of both norms, for the transients of the filter.
 
     Raises:
         MeasurementError: If there are too few readings, or one lacks velocity or effort.
@@ -62,7 +66,12 @@ def prediction_error(
     step_ns = int(np.median(np.diff(stamps)))
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
-    return float(np.linalg.norm((tau - predicted)[:, columns]) / np.linalg.norm(tau[:, columns]))
+    edge = round(EDGE_S * 1e9 / step_ns)
+    inner = slice(edge, len(tau) - edge)
+    if len(tau) <= 2 * edge:
+        raise MeasurementError(f"{len(tau)} joint states are too few to judge torques by")
+    error, measured = (tau - predicted)[inner, columns], tau[inner, columns]
+    return float(np.linalg.norm(error) / np.linalg.norm(measured))
 
 
 def friction_torques(

@@ -1,0 +1,104 @@
+"""Parameter files are read as ROS reads them; mistakes are named."""
+
+from pathlib import Path
+
+import pytest
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.replay.config_file import ConfigFile, load_config_file, parse_overrides
+
+GOOD = """
+/**:
+  ros__parameters:
+    contacts: [left, right]
+    use_sim_time: true
+    inputs: {timeout: 0.2}
+tilt_observer:
+  ros__parameters:
+    rate: 200.0
+    inputs.timeout: 0.3
+/inertial_ekf:
+  ros__parameters:
+"""
+
+
+def load(tmp_path: Path, text: str) -> ConfigFile:
+    (tmp_path / "robot.yaml").write_text(text)
+    return load_config_file(tmp_path / "robot.yaml")
+
+
+def test_shared_values_under_the_nodes_own(tmp_path: Path) -> None:
+    config = load(tmp_path, GOOD)
+    known = {"contacts", "inputs.timeout", "rate"}
+    assert config.values("tilt_observer", known) == {
+        "contacts": ["left", "right"],
+        "inputs.timeout": 0.3,
+        "rate": 200.0,
+    }
+    assert config.values("inertial_ekf", known)["inputs.timeout"] == 0.2
+    assert config.has("inertial_ekf")
+    assert not config.has("player")
+
+
+def test_shared_value_of_another_node_is_left_out_but_a_misspelt_own_one_is_kept(tmp_path: Path) -> None:
+    config = load(tmp_path, GOOD)
+    assert "contacts" not in config.values("tilt_observer", {"rate"})
+    assert "rate" in config.values("tilt_observer", set())
+
+
+def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
+    config = load(tmp_path, "/**: {ros__parameters: {contcats: [a]}}")
+    with pytest.raises(ConfigurationError, match=r"no parameter 'contcats', did you mean 'contacts'\?"):
+        config.check_shared(["contacts", "rate"])
+
+
+def test_misspelt_node_is_found(tmp_path: Path) -> None:
+    config = load(tmp_path, "tilt_observr: {ros__parameters: {}}")
+    with pytest.raises(ConfigurationError, match=r"no node 'tilt_observr'.*did you mean 'tilt_observer'\?"):
+        config.check_nodes(["tilt_observer", "inertial_ekf"])
+
+
+def test_file_for_other_nodes_lists_its_sections(tmp_path: Path) -> None:
+    config = load(tmp_path, "camera: {ros__parameters: {fps: 30}}")
+    with pytest.raises(
+        ConfigurationError, match=r"no section for tilt_observer or inertial_ekf; it has camera"
+    ):
+        config.check_nodes(["tilt_observer", "inertial_ekf"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1, 2", "not valid YAML"),
+        ("", "no ROS parameter file"),
+        ("just words", "no ROS parameter file"),
+        ("tilt_observer: {rate: 3}", "holds rate, expected 'ros__parameters'"),
+        ("tilt_observer: 3", "holds 3, expected 'ros__parameters'"),
+        ("tilt_observer: {ros__parameters: [1]}", r"is \[1\], expected"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load(tmp_path, text)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot read the parameter file"):
+        load_config_file(tmp_path / "none.yaml")
+
+
+def test_overrides_take_precedence(tmp_path: Path) -> None:
+    overrides = parse_overrides(
+        ["tilt_observer.rate=100.0", "inertial_ekf.links=[a, b]", "/**.imu_frame=imu"]
+    )
+    config = load(tmp_path, GOOD).overridden(overrides)
+    known = {"rate", "links", "imu_frame"}
+    assert config.values("tilt_observer", known)["rate"] == 100.0
+    assert config.values("inertial_ekf", known)["links"] == ["a", "b"]
+    assert config.values("tilt_observer", known)["imu_frame"] == "imu"
+
+
+@pytest.mark.parametrize("text", ["rate=3", "tilt_observer.rate", "=3", ".a=3"])
+def test_malformed_override(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected node.name=value"):
+        parse_overrides([text])

@@ -1,0 +1,208 @@
+"""A replay pushes what was recorded, ticks as a node does, and holds out what it is told to."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.replay.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    MemoryRecording,
+    RecordingEntry,
+)
+from inertial_estimation.replay.replay import ReplayTopics, replay
+from inertial_estimation.signals import (
+    BaseEstimate,
+    BaseState,
+    Health,
+    HealthLevel,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+
+START = 1_700_000_000_000_000_000
+STEP = 10_000_000
+TYPES = {
+    "/imu/data": IMU_TYPE,
+    "/joint_states": JOINT_STATE_TYPE,
+    "/foot/wrench": WRENCH_TYPE,
+    "/yaw_reference": QUATERNION_TYPE,
+}
+TOPICS = ReplayTopics(wrenches={"foot": "/foot/wrench"})
+
+
+def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> MemoryRecording:
+    entries = []
+    for k in range(count):
+        t = START + k * STEP
+        samples = {
+            "/imu/data": ImuSample(t, np.full(3, float(k)), np.zeros(3)),
+            "/joint_states": JointReading(t, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)),
+            "/foot/wrench": WrenchSample(t, np.zeros(6)),
+            "/yaw_reference": OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])),
+            "/base_state": base_state(t),
+        }
+        entries += [RecordingEntry(n, t + log_offset, samples[n]) for n in types if n in samples]
+    return MemoryRecording(tuple(entries), types)
+
+
+def base_state(t: int) -> BaseState:
+    return BaseState(t, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+@dataclass
+class FakePipeline:
+    """Makes one estimate of every IMU reading at the next tick."""
+
+    pushed: list[tuple[str, int]] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    ticks: list[int] = field(default_factory=list)
+    learned: list[int] = field(default_factory=list)
+    held_out: list[int] = field(default_factory=list)
+    enabled: bool = True
+
+    def push_imu(self, sample: ImuSample) -> None:
+        self.pushed.append(("imu", sample.stamp_ns))
+        self.waiting.append(sample.stamp_ns)
+
+    def push_joints(self, reading: JointReading) -> None:
+        self.pushed.append(("joints", reading.stamp_ns))
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        self.pushed.append((contact, sample.stamp_ns))
+
+    def push_yaw_reference(self, sample: OrientationSample) -> None:
+        self.pushed.append(("yaw", sample.stamp_ns))
+
+    def push_base_state(self, state: BaseState) -> None:
+        self.pushed.append(("base", state.stamp_ns))
+
+    def set_enabled(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def tick(self, now_ns: int) -> list[BaseEstimate]:
+        self.ticks.append(now_ns)
+        (self.learned if self.enabled else self.held_out).extend(self.waiting)
+        stamps, self.waiting = self.waiting, []
+        return [
+            BaseEstimate(base_state(t), np.eye(3)[2], np.zeros(3), (), np.zeros(3), False, False, np.eye(3))
+            for t in stamps
+        ]
+
+    def health(self, now_ns: int) -> list[Health]:
+        return [Health("fake", HealthLevel.OK, "fine")]
+
+
+def stamps(pipeline: FakePipeline, what: str) -> list[int]:
+    return [t for name, t in pipeline.pushed if name == what]
+
+
+ALL = [START + k * STEP for k in range(100)]
+
+
+def test_everything_is_pushed_in_order_and_estimated() -> None:
+    pipeline = FakePipeline()
+    run = replay(recording(), TOPICS, tilt=pipeline)
+    for what in ("imu", "joints", "foot", "yaw"):
+        assert stamps(pipeline, what) == ALL
+    assert [e.state.stamp_ns for e in run.base] == ALL
+    assert run.data_s == pytest.approx(0.99)
+    assert run.realtime_factor > 1.0
+    assert [h.message for h in run.health] == ["fine"]
+    assert len(run.tilt_tick_ns) == 100
+
+
+def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
+    tilt, inertial = FakePipeline(), FakePipeline()
+    run = replay(recording(), TOPICS, tilt=tilt, inertial=inertial)
+    assert stamps(inertial, "base") == ALL
+    assert stamps(inertial, "imu") == ALL
+    assert stamps(inertial, "yaw") == []
+    assert len(run.inertial) == len(run.efforts) == 100
+
+
+def test_recorded_base_state_is_used_only_without_a_tilt_pipeline() -> None:
+    source = recording(types={**TYPES, "/base_state": ODOMETRY_TYPE})
+    alone, fed = FakePipeline(), FakePipeline()
+    replay(source, TOPICS, inertial=alone)
+    assert stamps(alone, "base") == ALL
+    replay(source, TOPICS, tilt=FakePipeline(), inertial=fed)
+    assert stamps(fed, "base") == ALL  # once each
+
+
+def test_start_leaves_out_what_came_before() -> None:
+    pipeline = FakePipeline()
+    replay(recording(), TOPICS, tilt=pipeline, start_s=0.4)
+    assert stamps(pipeline, "imu") == ALL[40:]
+
+
+def test_nothing_is_learned_after_the_hold_out() -> None:
+    pipeline = FakePipeline()
+    replay(recording(), TOPICS, inertial=pipeline, hold_out_s=0.6)
+    assert pipeline.learned == ALL[:60]
+    assert pipeline.held_out == ALL[60:]
+
+
+def test_hold_out_counts_from_the_start_of_the_recording() -> None:
+    pipeline = FakePipeline()
+    replay(recording(), TOPICS, inertial=pipeline, start_s=0.3, hold_out_s=0.6)
+    assert pipeline.learned == ALL[30:60]
+
+
+def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
+    for offset in (0, 5_000_000, -(10**18)):
+        pipeline = FakePipeline()
+        run = replay(recording(log_offset=offset), TOPICS, inertial=pipeline, hold_out_s=0.6)
+        newest = np.array(pipeline.ticks[1:60]) - START
+        assert newest.min() >= 0
+        assert newest.max() < 2_000_000_000
+        assert pipeline.learned == ALL[:60]
+        assert run.clock_offset_ns == (-offset if abs(offset) > 10**10 else 0)
+
+
+def test_progress_reaches_the_end() -> None:
+    done: list[float] = []
+    replay(recording(), TOPICS, tilt=FakePipeline(), progress=done.append)
+    assert done == sorted(done)
+    assert done[-1] == pytest.approx(0.99)
+    assert len(done) > 3
+
+
+@pytest.mark.parametrize("gone", ["/imu/data", "/joint_states", "/foot/wrench"])
+def test_missing_input_lists_what_exists(gone: str) -> None:
+    types = {name: kind for name, kind in TYPES.items() if name != gone}
+    with pytest.raises(RecordingError, match=rf"no topic '{gone}' in .*; it has "):
+        replay(recording(types=types), TOPICS, tilt=FakePipeline())
+
+
+@pytest.mark.parametrize("odd", list(TYPES))
+def test_input_of_wrong_type(odd: str) -> None:
+    types = {**TYPES, odd: "std_msgs/msg/String"}
+    with pytest.raises(RecordingError, match=rf"'{odd}' .* has type std_msgs/msg/String, expected"):
+        replay(recording(types=types), TOPICS, tilt=FakePipeline())
+
+
+def test_arm_needs_neither_imu_nor_wrenches() -> None:
+    pipeline = FakePipeline()
+    source = recording(types={"/joint_states": JOINT_STATE_TYPE})
+    replay(source, replace(TOPICS, imu="", wrenches={}), inertial=pipeline)
+    assert stamps(pipeline, "joints") == ALL
+
+
+def test_start_past_the_end() -> None:
+    with pytest.raises(RecordingError, match=r"--start 5 s is past the end"):
+        replay(recording(), TOPICS, tilt=FakePipeline(), start_s=5.0)
+
+
+def test_topic_that_falls_silent_before_the_start() -> None:
+    full = recording()
+    entries = tuple(e for e in full.messages if e.topic != "/foot/wrench" or e.log_ns < START + 20 * STEP)
+    with pytest.raises(RecordingError, match=r"no message on /foot/wrench .* after 0.5 s"):
+        replay(MemoryRecording(entries, TYPES), TOPICS, tilt=FakePipeline(), start_s=0.5)

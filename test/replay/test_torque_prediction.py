@@ -1,0 +1,83 @@
+"""The torque error of an arm is zero for its true model and grows with what is wrong."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.recording import MemoryRecording
+from inertial_estimation.replay.sensor_noise import NOISE_FREE, measure
+from inertial_estimation.replay.synthetic import Timing
+from inertial_estimation.replay.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.replay.torque_prediction import friction_torques, prediction_error
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.signals import JointReading
+
+pytest.importorskip("example_robot_data")
+
+
+@pytest.fixture(scope="module")
+def recording() -> MemoryRecording:
+    timing = Timing(duration_s=6.0, rate_hz=500.0)
+    truth = synthetic_truth("panda", timing, np.random.default_rng(0), payload_time_s=None)
+    return measure(truth, NOISE_FREE, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def robot() -> RobotModel:
+    spec = synthetic_robot("panda")
+    return RobotModel.from_urdf(read_urdf(spec.urdf), floating_base=False, locked_joints=spec.locked_joints)
+
+
+def readings(recording: MemoryRecording) -> list[JointReading]:
+    return [e.sample for e in recording.messages if isinstance(e.sample, JointReading)]
+
+
+def error(robot: RobotModel, samples: list[JointReading], friction: dict[str, float]) -> float:
+    return prediction_error(robot, samples, friction, joints=robot.joint_names, smoothing_speed=0.02)
+
+
+def test_true_model_predicts_the_torques(recording: MemoryRecording, robot: RobotModel) -> None:
+    assert error(robot, readings(recording), {}) < 1e-3
+
+
+def test_error_is_relative_to_the_measured_torque(recording: MemoryRecording, robot: RobotModel) -> None:
+    louder = [
+        JointReading(r.stamp_ns, r.names, r.position, r.velocity, 1.25 * r.effort)
+        for r in readings(recording)
+    ]
+    assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)
+
+
+def test_order_of_the_joints_does_not_matter(recording: MemoryRecording, robot: RobotModel) -> None:
+    turned = [
+        JointReading(r.stamp_ns, r.names[::-1], r.position[::-1], r.velocity[::-1], r.effort[::-1])
+        for r in readings(recording)
+    ]
+    assert error(robot, turned, {}) < 1e-3
+
+
+def test_friction_in_the_torques_is_explained_by_the_same_friction(
+    recording: MemoryRecording, robot: RobotModel
+) -> None:
+    friction = {"panda_joint2/viscous": 8.0, "panda_joint4/offset": 2.0}
+    rough = []
+    for r in readings(recording):
+        effort = r.effort.copy()
+        effort[1] += 8.0 * r.velocity[1]
+        effort[3] += 2.0
+        rough.append(JointReading(r.stamp_ns, r.names, r.position, r.velocity, effort))
+    assert error(robot, rough, {}) > 0.02
+    assert error(robot, rough, friction) < 2e-3
+
+
+def test_coulomb_friction_opposes_motion_and_saturates() -> None:
+    v = np.array([[-1.0], [0.0], [0.001], [1.0]])
+    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, np.zeros_like(v), 0.02)[:, 0]
+    np.testing.assert_allclose(torque[[0, 1, 3]], [-3.0, 0.0, 3.0], atol=1e-9)
+    assert 0.0 < torque[2] < 0.3
+
+
+def test_too_few_readings(recording: MemoryRecording, robot: RobotModel) -> None:
+    with pytest.raises(MeasurementError, match="too few"):
+        error(robot, readings(recording)[:1], {})

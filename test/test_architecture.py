@@ -1,0 +1,114 @@
+"""The rules of docs/architecture.md, one line each, checked on the imports of every module."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
+FOUNDATION = {"errors", "parameters", "signals", "node_options"}
+
+MAY_IMPORT = {
+    "errors": set(),
+    "parameters": {"errors"},
+    "signals": {"errors"},
+    "node_options": {"errors", "parameters"},
+    "spatial": FOUNDATION,
+    "models": FOUNDATION | {"spatial"},
+    "estimators": FOUNDATION | {"spatial", "models"},
+    "replay": FOUNDATION | {"spatial", "models", "estimators"},
+    "plots": FOUNDATION | {"spatial", "models", "estimators", "replay"},
+    "ros": FOUNDATION | {"spatial", "models", "estimators", "replay"},
+    "commands": FOUNDATION | {"spatial", "models", "estimators", "replay", "plots", "ros"},
+}
+ROS_PACKAGES = {
+    *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
+    *("rcl_interfaces", "rosgraph_msgs", "builtin_interfaces", "tf2_ros", "tf2_msgs", "launch", "launch_ros"),
+}
+ONLY_IN = {
+    **{name: {"ros"} for name in ROS_PACKAGES},
+    "matplotlib": {"plots"},
+    "pinocchio": {"models", "spatial"},
+    "rosbags": {"replay"},
+    "tqdm": {"commands"},
+}
+LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
+NO_CLOCK = {"errors", "parameters", "signals", "spatial", "models", "estimators"}
+FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def imports_of(path: Path) -> list[tuple[str, bool]]:
+    """Every imported module by its full name, and whether it is imported at the top of the module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = {id(node) for node in tree.body}
+    found: list[tuple[str, bool]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            base = node.module or ""
+            found += [(f"{base}.{alias.name}", id(node) in top) for alias in node.names]
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_module_keeps_to_its_layer(path: Path) -> None:
+    layer = layer_of(path)
+    if layer == "__init__":
+        return
+    assert layer in MAY_IMPORT, f"layer '{layer}' is not in docs/architecture.md"
+    for name, at_top in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "inertial_estimation" and len(parts) > 1:
+            target = parts[1]
+            assert target == layer or target in MAY_IMPORT[layer], f"{layer} imports {target}"
+        elif parts[0] in ONLY_IN and layer not in ONLY_IN[parts[0]]:
+            late = (layer, parts[0]) in LATE_ONLY and not at_top
+            assert late, f"{layer} imports {parts[0]}, which only {ONLY_IN[parts[0]]} may"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> None:
+    if layer_of(path) not in NO_CLOCK:
+        return
+    names = {name for name, _ in imports_of(path)}
+    roots = {name.split(".")[0] for name in names}
+    assert not roots & {"time", "datetime", "os", "random", "subprocess", "socket"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr == "random":
+            assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
+
+
+def test_no_module_has_an_empty_name() -> None:
+    assert not {path.stem for path in modules()} & FORBIDDEN_NAMES
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_module_and_functions_are_of_a_size_to_read(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = [
+                item
+                for item in node.body
+                if not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
+            ]
+            length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert length <= 50, f"{node.name} is {length} lines long"
+
+
+def test_rules_find_a_breach(tmp_path: Path) -> None:
+    module = tmp_path / "m.py"
+    module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
+    assert imports_of(module) == [("rclpy", True), ("inertial_estimation.ros.qos", False)]
