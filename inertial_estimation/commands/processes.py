@@ -11,19 +11,19 @@ from inertial_estimation.errors import InertialEstimationError
 
 __all__ = ["ProcessGroup"]
 
-PATIENCE_S = 5.0
-
 
 class ProcessGroup(AbstractContextManager["ProcessGroup"]):
     """Starts processes, and on leaving asks them to end (SIGINT), then insists (SIGKILL)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, patience_s: float = 5.0) -> None:
         """Prepare.
 
         Args:
             folder: Where their output goes, a file each.
+            patience_s: How long they may take to end when asked [s].
         """
         self._folder = folder
+        self._patience_s = patience_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: list[str]) -> "subprocess.Popen[bytes]":
@@ -64,7 +64,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
             process.send_signal(signal.SIGINT)
         for process in running:
             try:
-                process.wait(PATIENCE_S)
+                process.wait(self._patience_s)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

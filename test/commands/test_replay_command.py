@@ -1,0 +1,148 @@
+"""`replay` and `synthesize` from the command line to the files, good input and bad."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.replay.recording import BagRecording
+
+pytest.importorskip("rosbags")
+pytest.importorskip("example_robot_data")
+
+
+@pytest.fixture(scope="module")
+def talos_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    bag = tmp_path_factory.mktemp("talos") / "bag"
+    arguments = ["--duration", "7", "--rate", "100", "--payload-time", "3", "--storage", "sqlite3"]
+    assert main(["synthesize", "talos", "--output", str(bag), *arguments]) == 0
+    return bag
+
+
+@pytest.fixture(scope="module")
+def results(talos_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    arguments = ["--config", "talos", "--reference", "/ground_truth/pose", "--settle", "2"]
+    assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
+    return folder
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a replay that must fail with one line on stderr, and return that line."""
+    assert main(["replay", *arguments]) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def test_every_promised_file_is_there(results: Path) -> None:
+    names = {path.name for path in results.iterdir()}
+    assert {"base_orientation.csv", "link_inertias.csv", "metrics.json"} <= names
+    assert {"tilt.png", "gyro_bias.png", "masses.png", "nis.png"} <= names
+
+
+def test_metrics_have_the_promised_names_and_find_the_truth(results: Path) -> None:
+    metrics = json.loads((results / "metrics.json").read_text())
+    assert set(metrics["tilt_error_deg"]) == {"mean", "rms", "p95", "max"}
+    assert metrics["tilt_error_deg"]["rms"] < 0.2
+    assert metrics["total_mass_kg"] == pytest.approx(90.272 + 5.44, abs=0.5)
+    assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf"}
+    assert set(metrics["tick_us"]["tilt_observer"]) == {"p50", "p99"}
+    assert metrics["realtime_factor"] > 1.0
+
+
+def test_payload_is_found_where_it_is(results: Path) -> None:
+    with (results / "link_inertias.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    masses = {row["link"]: float(row["mass"]) for row in rows}  # of the last row of each link
+    first = {row["link"]: float(row["mass"]) for row in reversed(rows)}
+    assert masses["arm_left_5_link"] - first["arm_left_5_link"] == pytest.approx(5.44, rel=0.1)
+    assert masses["arm_right_5_link"] - first["arm_right_5_link"] == pytest.approx(0.0, abs=0.3)
+
+
+def test_same_seed_writes_the_same_recording(talos_bag: Path, tmp_path: Path) -> None:
+    arguments = ["--duration", "7", "--rate", "100", "--payload-time", "3"]
+    main(["synthesize", "talos", "--output", str(tmp_path / "bag"), *arguments])
+    with BagRecording(talos_bag) as a, BagRecording(tmp_path / "bag") as b:
+        assert [m[2:] for m in a.raw_messages(a.topics)] == [m[2:] for m in b.raw_messages(b.topics)]
+    truth = json.loads((tmp_path / "bag" / "truth.json").read_text())
+    assert truth["payload"]["mass"] == 5.44
+
+
+def test_section_that_is_not_there_is_not_run(talos_bag: Path, tmp_path: Path) -> None:
+    config = tmp_path / "tilt_only.yaml"
+    config.write_text(
+        "tilt_observer: {ros__parameters: {imu_frame: imu_link, contacts: [left_foot], "
+        "contact_frames: [left_sole_link], urdf: 'example-robot-data:talos_reduced'}}"
+    )
+    arguments = ["--config", str(config), "--output", str(tmp_path / "out"), "--no-figures"]
+    assert main(["replay", str(talos_bag), *arguments]) == 0
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"base_orientation.csv", "metrics.json"}
+
+
+def test_remapped_and_overridden(talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = [str(talos_bag), "--config", "talos", "--output", str(tmp_path), "--no-figures"]
+    line = refused([*common, "--remap", "imu/data:=/torso/imu"], capsys)
+    assert "no topic '/torso/imu'" in line
+    assert "/imu/data" in line
+    line = refused([*common, "--remap", "gps:=/a"], capsys)
+    assert "no input 'gps'" in line
+    line = refused([*common, "--remap", "gps"], capsys)
+    assert "expected name:=other" in line
+    line = refused([*common, "--param", "inertial_ekf.links=[hand_of_god]"], capsys)
+    assert "no link 'hand_of_god'" in line
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("tilt_observer.ratte=3.0", "did you mean 'rate'"),
+        ("inertial_ekf.rate=-5.0", "'rate' is -5.0, expected a value in"),
+        ("/**.imu_frame=elbow_imu", "no frame 'elbow_imu'"),
+        ("/**.contact_frames=[left_sole_link]", "'contact_frames' has 1 entries"),
+    ],
+)
+def test_bad_parameters(
+    talos_bag: Path, tmp_path: Path, parameter: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(talos_bag), "--config", "talos", "--output", str(tmp_path), "--param", parameter]
+    assert message in refused(arguments, capsys)
+
+
+def test_bad_recording_and_reference(
+    talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--config", "talos", "--output", str(tmp_path)]
+    assert "no recording" in refused([str(tmp_path / "none"), *common], capsys)
+    assert "no topic '/vicon'" in refused([str(talos_bag), *common, "--reference", "/vicon"], capsys)
+    line = refused([str(talos_bag), *common, "--reference", "/imu/data"], capsys)
+    assert "has type sensor_msgs/msg/Imu, expected" in line
+    flags = tmp_path / "trusted.csv"
+    flags.write_text("1\n0\n")
+    arguments = ["--reference", "/ground_truth/pose", "--trusted", str(flags)]
+    line = refused([str(talos_bag), *common, *arguments], capsys)
+    assert "2 flags, expected one for each of the 700 messages" in line
+    assert "--trusted needs --reference" in refused(
+        [str(talos_bag), *common, "--trusted", str(flags)], capsys
+    )
+
+
+def test_bad_yaml(talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "bad.yaml"
+    config.write_text("tilt_observer: [")
+    line = refused([str(talos_bag), "--config", str(config), "--output", str(tmp_path)], capsys)
+    assert "not valid YAML" in line
+
+
+def test_synthesize_refuses_nonsense(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["--dropped", "1.5"], "expected a share"),
+        (["--rate", "0"], "positive"),
+        (["--payload-link", "tail"], "no link 'tail'"),
+        (["--payload-mass", "0"], "expected a positive one"),
+    ):
+        assert main(["synthesize", "panda", "--output", str(tmp_path / "bag"), *arguments]) == 1
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / "bag").exists()

@@ -1,0 +1,134 @@
+"""Figures carry the data, units on every axis, and survive what real runs contain."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inertial_estimation.replay.evaluation import Evaluation
+from inertial_estimation.replay.histories import InertialHistory, LinkHistory, TiltHistory
+from inertial_estimation.replay.live_record import LiveRecord
+from inertial_estimation.replay.metrics import tilt_errors
+from inertial_estimation.replay.synthetic import Payload
+from inertial_estimation.replay.synthetic_robots import ball
+from inertial_estimation.signals import OrientationSample
+
+pytest.importorskip("matplotlib")
+from inertial_estimation.plots.demo_figure import write_demo_figure
+from inertial_estimation.plots.replay_figures import (
+    figure_of_bias,
+    figure_of_masses,
+    figure_of_nis,
+    figure_of_tilt,
+    write_figures,
+)
+
+N = 300
+STAMPS = 1_700_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)
+
+
+def tilt() -> TiltHistory:
+    lean = 0.1 * np.sin(0.05 * np.arange(N))
+    tilts = np.stack([lean, 0 * lean, np.sqrt(1 - lean**2)], axis=1)
+    quaternions = np.stack(
+        [0 * lean, -np.sin(0.5 * np.arcsin(lean)), 0 * lean, np.cos(0.5 * np.arcsin(lean))], 1
+    )
+    contacts = tuple(() if 100 <= k < 120 else ("foot",) for k in range(N))
+    bias = np.outer(np.linspace(0, 1, N), [1e-3, 2e-3, -3e-3])
+    return TiltHistory(STAMPS, quaternions, tilts, bias, contacts, np.zeros(N), np.ones(N, dtype=bool))
+
+
+def inertial(links: int = 2) -> InertialHistory:
+    mass = np.linspace(2.0, 3.0, N)
+    histories = tuple(
+        LinkHistory(
+            f"link{k}", mass + k, np.full(N, 0.1), mass, np.zeros((N, 3)), np.zeros((N, 3, 3)), mass - 2.0
+        )
+        for k in range(links)
+    )
+    nis = np.full(N, 6.0)
+    nis[50:60] = 100.0
+    bounds = np.full(N, 22.0)
+    return InertialHistory(
+        STAMPS, histories, nis, bounds, nis < bounds, ("accepted",) * N, tuple("abcdef"), np.zeros((N, 6))
+    )
+
+
+def labels(figure: object) -> list[str]:
+    return [axis.get_ylabel() for axis in figure.axes]
+
+
+def lines(axis: object) -> dict[str, np.ndarray]:
+    return {line.get_label(): np.asarray(line.get_ydata()) for line in axis.get_lines()}
+
+
+def test_all_figures_are_written(tmp_path: Path) -> None:
+    reference = [OrientationSample(int(t), q) for t, q in zip(STAMPS, tilt().quaternions_xyzw, strict=True)]
+    trusted = np.arange(N) > 50
+    errors = tilt_errors(STAMPS, tilt().tilts_B, reference, trusted)
+    written = write_figures(tmp_path, Evaluation(tilt(), inertial(), errors, {}))
+    assert [path.name for path in written] == ["tilt.png", "gyro_bias.png", "masses.png", "nis.png"]
+    for path in written:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size > 10_000
+
+
+def test_axes_have_units() -> None:
+    assert labels(figure_of_tilt(tilt(), None)) == ["inclination [deg]"] * 2
+    assert labels(figure_of_bias(tilt())) == ["bias [mrad/s]"]
+    assert labels(figure_of_masses(inertial())) == ["mass [kg]"] * 2
+    assert labels(figure_of_nis(inertial())) == ["NIS [-]"]
+    for figure in (figure_of_tilt(tilt(), None), figure_of_masses(inertial())):
+        assert figure.axes[-1].get_xlabel() == "time [s]"
+
+
+def test_curves_are_the_data() -> None:
+    drawn = lines(figure_of_tilt(tilt(), None).axes[0])["estimate"]
+    np.testing.assert_allclose(np.sin(np.radians(drawn)), tilt().tilts_B[:, 0], atol=1e-12)
+    curves = lines(figure_of_masses(inertial()).axes[1])
+    np.testing.assert_allclose(curves["estimate, 2 sigma"], inertial().links[1].masses)
+    nis = lines(figure_of_nis(inertial()).axes[0])
+    assert (len(nis["accepted"]), len(nis["not accepted"])) == (N - 10, 10)
+
+
+def test_untrusted_reference_is_not_drawn() -> None:
+    reference = [OrientationSample(int(t), q) for t, q in zip(STAMPS, tilt().quaternions_xyzw, strict=True)]
+    trusted = np.arange(N) > 50
+    errors = tilt_errors(STAMPS, tilt().tilts_B, reference, trusted)
+    axes = figure_of_tilt(tilt(), errors).axes
+    assert np.isnan(lines(axes[2])["error"][:51]).all()
+    assert np.isfinite(lines(axes[2])["error"][51:]).all()
+
+
+def test_many_links_and_infinite_gate(tmp_path: Path) -> None:
+    history = inertial(9)
+    open_gate = InertialHistory(
+        **{**{n: getattr(history, n) for n in history.__dataclass_fields__}, "nis_bounds": np.full(N, np.inf)}
+    )
+    empty = TiltHistory(
+        STAMPS[:0],
+        np.zeros((0, 4)),
+        np.zeros((0, 3)),
+        np.zeros((0, 3)),
+        (),
+        np.zeros(0),
+        np.zeros(0, dtype=bool),
+    )
+    written = write_figures(tmp_path, Evaluation(empty, open_gate, None, {}))
+    assert [path.name for path in written] == ["masses.png", "nis.png"]
+
+
+def test_demo_figure(tmp_path: Path) -> None:
+    record = LiveRecord()
+    for t in STAMPS.tolist():
+        record.payloads.setdefault("arm", []).append((t, ball("arm", 2.0, (0.0, 0.0, 0.0))))
+        record.orientations.append(OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])))
+    record.sigmas["arm"] = [(int(STAMPS[0]), 0.1)]
+    path = write_demo_figure(
+        tmp_path / "demo.png",
+        record,
+        start_ns=int(STAMPS[0]),
+        payload=Payload(ball("arm", 2.0, (0.0, 0.0, 0.0)), 1.0),
+        truth=record.orientations,
+    )
+    assert path.stat().st_size > 10_000
