@@ -13,8 +13,8 @@ class HandOver:
 
     A convex combination of two pseudo-inertias is a pseudo-inertia, and the pseudo-inertia is linear in
     the parameters, so (1 - s) pi_published + s pi_estimate is consistent for every s in [0, 1] (F IV-B
-    caps the mass at 3 kg/s). First and second moments count as a mass at the gyration radius, so a
-    change of the centre of mass alone is limited as well.
+    caps the mass at 3 kg/s). First and second moments count as masses at the gyration radius, at most
+    as the body's own mass, so a change of the centre of mass alone is limited as well.
     """
 
     def __init__(self, nominal_C: Array, rate: float) -> None:
@@ -43,7 +43,8 @@ class HandOver:
             Parameters to publish, in C, shape (10,).
         """
         change = estimate_C - self.published
-        distance = float(np.abs(pseudo_inertia(change)).max())  # [kg], lengths being dimensionless
+        moments = float(np.abs(pseudo_inertia(change)).max())  # [kg], lengths being dimensionless
+        distance = max(abs(float(change[0])), min(moments, float(self.published[0])))
         share = 1.0 if distance <= self.rate * dt else self.rate * dt / distance
         self.published = self.published + share * change
         return self.published

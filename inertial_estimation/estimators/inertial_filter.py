@@ -30,7 +30,7 @@ from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameter
 __all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
 
 MAX_ITERATIONS = 12  # of one update; the loop ends when a step is small
-SMALL_STEP = 0.02  # coordinates are logarithms or counted in gyration radii: 2 %
+SMALL_STEP = 0.01  # coordinates are logarithms or counted in gyration radii: 1 %
 LARGEST_STEP = 0.7  # of one iteration: exp(2 * 0.7) = 4 times the mass
 
 
@@ -219,7 +219,7 @@ class InertialFilter(ABC):
             HP = H @ self.P
             S_factor = _cholesky(HP @ H.T + R)
             innovation = equation.value - equation.regressor @ phi - H @ (x_prior - x)
-        self.x = x
+        self.x = self._bounded(x)
         self._joseph(K, H, HP, R)
         return iterations
 
@@ -235,6 +235,10 @@ class InertialFilter(ABC):
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
+
+    def _bounded(self, x: Array) -> Array:
+        """Keep the state where its parameters can be told from impossible ones in floating point."""
+        return x
 
     def _body_coordinates(self, x: Array) -> Array:
         coordinates: Array = x[: self._n_inertial].reshape(-1, 10)

@@ -1,5 +1,7 @@
 """Extended Kalman filter in log-Cholesky coordinates: every estimate is a possible body (F 16-21)."""
 
+import numpy as np
+
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.gate import InnovationGate
 from inertial_estimation.estimators.inertial_filter import InertialFilter, PriorSigma
@@ -12,6 +14,8 @@ from inertial_estimation.spatial.log_cholesky import (
 )
 
 __all__ = ["LogCholeskyEkf"]
+
+LARGEST_LOGARITHM = 4.0  # from nominal: mass within e^8 = 3000 times, radii of gyration within 55 times
 
 
 class LogCholeskyEkf(InertialFilter):
@@ -44,6 +48,13 @@ class LogCholeskyEkf(InertialFilter):
 
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)
+
+    def _bounded(self, x: Array) -> Array:
+        bounded: Array = x.copy()
+        logarithms = self._body_coordinates(bounded)[:, :4]  # a view
+        nominal = self._body_coordinates(self._x_nominal)[:, :4]
+        np.clip(logarithms, nominal - LARGEST_LOGARITHM, nominal + LARGEST_LOGARITHM, out=logarithms)
+        return bounded
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)

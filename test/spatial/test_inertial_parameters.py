@@ -1,0 +1,98 @@
+"""Inertial parameters against Pinocchio and against point masses."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.spatial.inertial_parameters import (
+    FOSTER_ORDER,
+    PARAMETER_NAMES,
+    InertialParameters,
+    parameters_from_pseudo_inertia,
+    pseudo_inertia,
+    transfer_matrix,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def point_masses(rng, n=6):
+    return rng.uniform(0.1, 2.0, n), rng.normal(size=(n, 3))
+
+
+def parameters_of(masses, points):
+    inertia = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points, strict=True))
+    moments = [inertia[0, 0], inertia[0, 1], inertia[1, 1], inertia[0, 2], inertia[1, 2], inertia[2, 2]]
+    return np.array([masses.sum(), *(masses @ points), *moments])
+
+
+@given(seeds)
+@settings(max_examples=50)
+def test_pseudo_inertia_is_the_second_moment_of_point_masses(seed):
+    masses, points = point_masses(np.random.default_rng(seed))
+    homogeneous = np.column_stack((points, np.ones(len(masses))))
+    expected = homogeneous.T @ (masses[:, None] * homogeneous)
+    pi = parameters_of(masses, points)
+    assert np.allclose(pseudo_inertia(pi), expected)
+    assert np.allclose(parameters_from_pseudo_inertia(expected), pi)
+
+
+@given(seeds)
+@settings(max_examples=50)
+def test_value_and_vector_agree_with_pinocchio(seed):
+    masses, points = point_masses(np.random.default_rng(seed))
+    pi = parameters_of(masses, points)
+    value = InertialParameters.from_vector(pi)
+    assert np.allclose(value.vector, pi)
+    assert np.allclose(value.to_pinocchio().toDynamicParameters(), pi)
+    assert np.allclose(InertialParameters.from_pinocchio(value.to_pinocchio()).vector, pi)
+    assert value.violations() == []
+    assert value.checked("body") is value
+
+
+@given(seeds)
+@settings(max_examples=50)
+def test_moving_between_frames_moves_the_point_masses(seed):
+    rng = np.random.default_rng(seed)
+    masses, points = point_masses(rng)
+    T = pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3))
+    moved = parameters_of(masses, np.array([T.act(p) for p in points]))
+    pi = parameters_of(masses, points)
+    assert np.allclose(transfer_matrix(T) @ pi, moved)
+    assert np.allclose(InertialParameters.from_vector(pi).expressed_in(T).vector, moved)
+
+
+def test_foster_order_is_read_off_its_definition():
+    names = np.array(PARAMETER_NAMES)
+    assert list(names[FOSTER_ORDER][4:]) == ["Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"]
+    assert list(names[FOSTER_ORDER][FOSTER_ORDER]) == list(names)
+
+
+def test_every_violated_condition_is_listed():
+    bad = InertialParameters(-1.0, np.zeros(3), np.diag([-1.0, 1.0, 3.0]))
+    text = "; ".join(bad.violations())
+    assert "mass -1 kg is not positive" in text
+    assert "smallest principal moment -1" in text
+    assert "triangle inequality" in text
+    with pytest.raises(InconsistentInertiaError, match=r"'hand'.*mass.*moment.*triangle"):
+        bad.checked("hand")
+
+
+def test_positive_definite_inertia_alone_is_not_enough():
+    value = InertialParameters(1.0, np.zeros(3), np.diag([1.0, 1.0, 2.1]))
+    assert len(value.violations()) == 1
+    assert np.linalg.eigvalsh(pseudo_inertia(value.vector)).min() < 0.0
+
+
+@pytest.mark.parametrize("moments", [(1.0, 1.0, 2.1), (0.0, 0.0, 0.0), (1e-3, 1e-3, 2e-3)])
+def test_a_made_up_nominal_is_repaired_near_by(moments):
+    value = InertialParameters(2.0, np.array([0.1, 0.0, 0.0]), np.diag(moments))
+    repaired = value.made_consistent("body")
+    assert repaired.violations() == []
+    assert repaired.mass == value.mass
+    assert np.abs(repaired.inertia_Fcm - value.inertia_Fcm).max() < 0.1
+    with pytest.raises(InconsistentInertiaError, match="mass 0 kg"):
+        InertialParameters(0.0, np.zeros(3), np.eye(3)).made_consistent("body")
