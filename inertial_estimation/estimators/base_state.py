@@ -48,6 +48,7 @@ class BasePosition:
         """
         if not self._started and any(weights):
             self._start(R_WB, points_B, weights)
+            return
         predicted = combine(self.p_WB, h, times(R_WB, v_WB_B))
         anchored, total = ZERO, 0.0
         for i, weight in enumerate(weights):
@@ -74,3 +75,4 @@ class BasePosition:
         height = sum(w * times(R_WB, p)[2] for w, p in zip(weights, points_B, strict=True))
         self.p_WB = (self.p_WB[0], self.p_WB[1], -height)
         self._started = True
+        self._set_anchors(R_WB, points_B, weights)

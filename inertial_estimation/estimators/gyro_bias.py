@@ -72,8 +72,8 @@ class GyroBiasConfig:
         runtime=True,
     )
     rest_joint_speed: float = parameter(
-        0.1,
-        "Largest speed of a leg joint at rest.",
+        0.02,
+        "Largest speed at rest of a joint between IMU and contacts, smoothed over the window.",
         unit="rad/s",
         lower=1e-4,
         upper=10.0,
@@ -142,7 +142,7 @@ class GyroBiasEstimator:
             force_I: Accelerometer reading [m/s^2].
             x2: The vertical in the IMU frame.
             correction: `TiltObserver.correction` of this step [rad/s]; None while it tells nothing.
-            joint_speed: Largest speed of the joints between IMU and contacts [rad/s].
+            joint_speed: Largest smoothed speed of the joints between IMU and contacts [rad/s].
             fastest: Upper limit of the online learning rate [1/s], for the loop with the observer.
         """
         config = self.config

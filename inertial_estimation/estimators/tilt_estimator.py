@@ -1,5 +1,6 @@
 """One step of the tilt observer: aligned readings in, base orientation, position and twist out."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -76,6 +77,7 @@ class TiltEstimator:
         self.ready = False
         self._elapsed = 0.0
         self._startup_steps = 0
+        self._joint_velocity: Array | None = None
         self._startup_force = ZERO
         self._previous_imu: tuple[Vector, Vector] | None = None
         self._previous: KinematicState | None = None  # at the last step, where its joints were there
@@ -213,10 +215,21 @@ class TiltEstimator:
 
     def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
         observer = self.observer
-        speed = float(np.abs(joints[1][self._kinematics.joints]).max(initial=0.0)) if joints else np.inf
+        speed = self._smooth_joint_speed(h, joints)
         correction = observer.correction if observer.velocity_aided else None
         fastest = ONLINE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
+
+    def _smooth_joint_speed(self, h: float, joints: tuple[Array, Array] | None) -> float:
+        """Fastest joint between IMU and contacts, velocities low-passed over the window of rest."""
+        if joints is None:
+            return math.inf
+        velocity = joints[1][self._kinematics.joints]
+        if self._joint_velocity is None:
+            self._joint_velocity = velocity
+        share = h / (h + 0.5 * self._config.bias.rest_window)
+        self._joint_velocity = self._joint_velocity + share * (velocity - self._joint_velocity)
+        return float(np.abs(self._joint_velocity).max(initial=0.0))
 
     def _estimate(
         self,

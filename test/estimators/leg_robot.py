@@ -1,0 +1,99 @@
+"""A two-legged robot, its IMU on a torso that turns, and its exact motion over a fixed foot."""
+
+import numpy as np
+import pinocchio as pin
+from scipy.spatial.transform import Rotation
+
+from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+
+LINK = """<link name="{}"><inertial><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{}" type="{}"><parent link="{}"/><child link="{}"/><origin xyz="{}" rpy="{}"/>
+<axis xyz="{}"/><limit effort="1" velocity="9" lower="-3" upper="3"/></joint>"""
+
+
+def _leg(side, y):
+    return [
+        (f"{side}_hip", "revolute", "base", f"{side}_thigh", f"0 {y} -0.1", "0 0 0", "0 1 0"),
+        (f"{side}_knee", "revolute", f"{side}_thigh", f"{side}_shank", "0 0 -0.4", "0 0 0", "0 1 0"),
+        (f"{side}_ankle", "revolute", f"{side}_shank", f"{side}_foot", "0 0 -0.4", "0 0 0", "1 0 0"),
+        (f"{side}_sole_fixed", "fixed", f"{side}_foot", f"{side}_sole", "0.02 0 -0.05", "0 0 0", "1 0 0"),
+    ]
+
+
+JOINTS = [
+    ("waist", "revolute", "base", "torso", "0 0 0.1", "0 0 0", "0 0 1"),
+    ("imu_fixed", "fixed", "torso", "imu", "0.05 0.02 0.2", "0.4 -1.2 2.0", "1 0 0"),
+    ("elbow", "revolute", "torso", "arm", "0 0.2 0.1", "0 0 0", "0 1 0"),
+    *_leg("left", 0.1),
+    *_leg("right", -0.1),
+]
+LINKS = ["base", *(joint[3] for joint in JOINTS)]
+URDF = (
+    "<robot name='legs'>"
+    + "".join(map(LINK.format, LINKS))
+    + "".join(JOINT.format(*j) for j in JOINTS)
+    + "</robot>"
+)
+CONFIG = {
+    "imu_frame": "imu",
+    "contacts": ("left", "right"),
+    "contact_frames": ("left_sole", "right_sole"),
+}
+G = np.array([0.0, 0.0, 9.80665])
+MODEL = pin.buildModelFromXML(URDF, pin.JointModelFreeFlyer())
+NAMES = tuple(MODEL.names[2:])
+
+
+class Stance:
+    """Joints follow sinusoids; the left sole stays where it is in the world.
+
+    Args:
+        size: Amplitude of the joints [rad].
+        foot: Orientation of the sole in the world.
+        still_until: When the motion begins [s].
+    """
+
+    def __init__(self, seed=0, size=0.2, foot=(0.0, 0.0, 0.0), still_until=0.0):
+        rng = np.random.default_rng(seed)
+        self._phase, self._speed = rng.uniform(0, 6.28, len(NAMES)), rng.uniform(2, 5, len(NAMES))
+        self._size, self._still = size, still_until
+        self._T_WF = pin.SE3(Rotation.from_rotvec(foot).as_matrix(), np.array([0.3, -0.2, 0.0]))
+        self._data = MODEL.createData()
+
+    def q(self, t):
+        s = max(t - self._still, 0.0)
+        ramp = 1.0 - np.exp(-(s**3))  # three continuous derivatives' worth of a soft start
+        return self._size * ramp * np.sin(self._speed * s + self._phase)
+
+    def v(self, t, d=1e-5):
+        return (self.q(t + d) - self.q(t - d)) / (2 * d)
+
+    def pose(self, frame, t):
+        configuration = np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], self.q(t)))
+        pin.framesForwardKinematics(MODEL, self._data, configuration)
+        T_BF = self._data.oMf[MODEL.getFrameId("left_sole")]
+        return self._T_WF * T_BF.inverse() * self._data.oMf[MODEL.getFrameId(frame)]
+
+    def velocity(self, frame, t, d=1e-5):
+        """Velocity of a frame's origin and angular velocity, in the frame."""
+        before, now, after = (self.pose(frame, t + s) for s in (-d, 0.0, d))
+        v = now.rotation.T @ (after.translation - before.translation) / (2 * d)
+        w = Rotation.from_matrix(before.rotation.T @ after.rotation).as_rotvec() / (2 * d)
+        return v, w
+
+    def force(self, t, d=1e-3):
+        before, now, after = (self.pose("imu", t + s) for s in (-d, 0.0, d))
+        a = (after.translation - 2 * now.translation + before.translation) / d**2
+        return now.rotation.T @ (a + G)
+
+    def imu(self, stamp_ns, t, bias=(0.0, 0.0, 0.0)):
+        return ImuSample(stamp_ns, self.force(t), self.velocity("imu", t)[1] + bias)
+
+    def joints(self, stamp_ns, t):
+        return JointReading(stamp_ns, NAMES, self.q(t), self.v(t))
+
+    def wrench(self, stamp_ns, t, newtons):
+        """Vertical force at the left sole, in its axes."""
+        f = self._T_WF.rotation.T @ np.array([0.0, 0.0, newtons])
+        return WrenchSample(stamp_ns, np.concatenate((f, np.zeros(3))))

@@ -1,0 +1,26 @@
+import numpy as np
+from leg_robot import CONFIG, NAMES, URDF, Stance
+from scipy.spatial.transform import Rotation
+
+from inertial_estimation.models.contacts import ContactKinematics
+from inertial_estimation.models.imu import base_twist, specific_force
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+
+G = np.array([0.0, 0.0, -9.80665])
+
+
+def test_at_rest_one_g_upwards_and_nothing_in_free_fall():
+    R_WI = Rotation.from_rotvec([0.3, -0.5, 1.0]).as_matrix()
+    np.testing.assert_allclose(R_WI @ specific_force(R_WI, np.zeros(3)), -G, atol=1e-12)
+    np.testing.assert_allclose(specific_force(R_WI, G), np.zeros(3), atol=1e-12)
+
+
+def test_velocity_of_the_imu_moved_to_the_base_is_the_velocity_of_the_base():
+    """Oracle: differences of both poses, the IMU on a torso that turns against the base."""
+    robot, contacts = robot_from_config(RobotConfig(**CONFIG), URDF)
+    order = [NAMES.index(name) for name in robot.joint_names]
+    stance, t = Stance(4), 2.1
+    state = ContactKinematics(robot, contacts, "imu").update(stance.q(t)[order], stance.v(t)[order])
+    v_I, w_I = stance.velocity("imu", t)
+    twist = base_twist(tuple(v_I), tuple(w_I), state.R_BI, state.p_BI, state.v_BI_B, state.w_BI_B)
+    np.testing.assert_allclose(twist, stance.velocity("base", t), atol=1e-7)
