@@ -42,7 +42,8 @@ def test_processes_are_ended_on_the_way_out(tmp_path: Path) -> None:
     stubborn = [
         sys.executable,
         "-c",
-        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up', flush=True); time.sleep(60)",
+        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "print('up', flush=True); time.sleep(60)",
     ]
     with ProcessGroup(tmp_path, patience_s=0.3) as group:
         started = [group.start("sleeper", sleeper), group.start("stubborn", stubborn)]
