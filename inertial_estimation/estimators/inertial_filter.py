@@ -11,7 +11,8 @@ the prior, never grows, and x goes to nominal; for T to infinity the parameters 
 
 Measurements averaged over a window longer than the step between updates share their noise. The gate
 judges one innovation by its own covariance S = H P H' + R; the gain counts the same noise only once per
-window, R times the overlap, so P does not shrink faster than the data inform.
+window, R times the overlap, so P does not shrink faster than the data inform. What a linearisation
+neglects counts as noise as well, in proportion to H P H': it matters while P is wide and vanishes with it.
 """
 
 from abc import ABC, abstractmethod
@@ -194,9 +195,8 @@ class InertialFilter(ABC):
         if decision == REOPENED:
             self._admit_change()
             HP = H @ self.P
-        R = self._overlap * equation.noise
-        if decision == REOPENED or self._overlap > 1.0:
-            S_factor = _cholesky(HP @ H.T + R)
+        R = self._overlap * equation.noise + self._nonlinearity() * (HP @ H.T)
+        S_factor = _cholesky(HP @ H.T + R)
         iterations = self._correct(equation, innovation, R, H, HP, S_factor)
         return FilterUpdate(innovation, nis, True, decision, iterations)
 
@@ -235,6 +235,10 @@ class InertialFilter(ABC):
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
+
+    def _nonlinearity(self) -> float:
+        """Return the variance the linearisation neglects, as a share of that of the prediction."""
+        return 0.0
 
     def _bounded(self, x: Array) -> Array:
         """Keep the state where its parameters can be told from impossible ones in floating point."""

@@ -49,6 +49,11 @@ class LogCholeskyEkf(InertialFilter):
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)
 
+    def _nonlinearity(self) -> float:
+        # exp(2 alpha) with variance s^2 of alpha: first order varies by 4 s^2, second order by 8 s^4.
+        variances = self.P.diagonal()[: self._n_inertial].reshape(-1, 10)[:, :4]
+        return 2.0 * float(variances.max())
+
     def _bounded(self, x: Array) -> Array:
         bounded: Array = x.copy()
         logarithms = self._body_coordinates(bounded)[:, :4]  # a view

@@ -1,0 +1,117 @@
+"""Time of one inertial update of TALOS with three bodies, beside the floor of its dynamics alone.
+
+Update: measurement equation (38 rows) and log-Cholesky EKF (30 states). Floor: bare inverse dynamics,
+the Jacobians and body regressors of the three bodies, and one Cholesky factorisation of 38 rows, nothing
+else. Run: python benchmarks/inertial_update.py
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.models.dynamics_measurement import DynamicsState
+from inertial_estimation.parameters import build_config
+from inertial_estimation.replay.urdf_source import read_urdf
+
+LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
+
+
+def talos_pipeline() -> InertialPipeline:
+    values = {
+        "imu_frame": "imu_link",
+        "contacts": ("left_foot", "right_foot"),
+        "contact_frames": ("left_sole_link", "right_sole_link"),
+        "links": LINKS,
+    }
+    urdf = read_urdf("example-robot-data:talos_reduced")
+    return InertialPipeline(build_config(InertialPipelineConfig, values), urdf)
+
+
+def consistent_states(pipeline: InertialPipeline, n: int, rng: np.random.Generator) -> list[DynamicsState]:
+    """Random states whose torques and wrenches fit the nominal model, so that the gate accepts them."""
+    joints = pipeline.robot.n_joints
+    measurement = pipeline._measurement
+    states = []
+    for _ in range(n):
+        q, v, a = 0.3 * rng.normal(size=(3, joints))
+        f_B = np.array([0.0, 0.0, 9.81]) + 0.1 * rng.normal(size=3)
+        w_B, wd_B = 0.1 * rng.normal(size=(2, 3))
+        equation = measurement.equation(
+            DynamicsState(q, v, a, np.zeros(joints), f_B, w_B, wd_B, np.zeros((2, 6)))
+        )
+        needed = pipeline.filter.predict(equation) - equation.value
+        J = measurement._contact_jacobian()
+        wrenches = np.linalg.lstsq(J[:, :6].T, needed[:6], rcond=None)[0]
+        tau = (needed - J.T @ wrenches)[6:] + 0.1 * rng.normal(size=joints)
+        states.append(DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches.reshape(2, 6)))
+    return states
+
+
+def floor(pipeline: InertialPipeline, state: DynamicsState) -> Callable[[], None]:
+    model = pipeline.robot.model
+    data = model.createData()
+    joint_ids = [pipeline.robot.link_body(link).joint_id for link in LINKS]
+    q = pipeline.robot.configuration(state.q)
+    v = np.concatenate((np.zeros(3), state.w_B, state.v))
+    a = np.concatenate((state.f_B, state.wd_B, state.a))
+    S = np.eye(len(pipeline.row_names)) + 0.1
+
+    def once() -> None:
+        pin.rnea(model, data, q, v, a)
+        pin.computeJointJacobians(model, data, q)
+        for joint_id in joint_ids:
+            J = pin.getJointJacobian(model, data, joint_id, pin.LOCAL)
+            J.T @ pin.jointBodyRegressor(model, data, joint_id)
+        np.linalg.cholesky(S)
+
+    return once
+
+
+def times_us(calls: list[Callable[[], object]]) -> np.ndarray:
+    durations = []
+    for call in calls:
+        begin = time.perf_counter_ns()
+        call()
+        durations.append((time.perf_counter_ns() - begin) * 1e-3)
+    return np.array(durations)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--updates", type=int, default=2000)
+    args = parser.parse_args()
+    pipeline = talos_pipeline()
+    states = consistent_states(pipeline, 200, np.random.default_rng(0))
+    measurement, filter_ = pipeline._measurement, pipeline.filter
+
+    decisions: dict[str, int] = {}
+
+    def update(state: DynamicsState) -> None:
+        result = filter_.update(measurement.equation(state), 0.003)
+        decisions[result.decision] = decisions.get(result.decision, 0) + 1
+
+    picked = [states[k % len(states)] for k in range(args.updates)]
+    for state in picked[:300]:
+        update(state)
+    bare = floor(pipeline, states[0])
+    rows = {
+        "update": times_us([lambda s=state: update(s) for state in picked]),
+        "  equation": times_us([lambda s=state: measurement.equation(s) for state in picked]),
+        "floor": times_us([bare] * args.updates),
+    }
+    print(f"TALOS, {len(LINKS)} bodies, {len(pipeline.row_names)} rows, {len(filter_.x)} states; {decisions}")
+    for name, durations in rows.items():
+        print(
+            f"{name:<12} p50 {np.percentile(durations, 50):7.1f} us"
+            f"   p99 {np.percentile(durations, 99):7.1f} us"
+        )
+    ratio = np.percentile(rows["update"], 50) / np.percentile(rows["floor"], 50)
+    print(f"update / floor (p50): {ratio:.1f}")
+
+
+if __name__ == "__main__":
+    main()
