@@ -1,5 +1,6 @@
 """Recordings: rosbag2 files (mcap or sqlite3) read as a stream of the core's own signals."""
 
+import struct
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -10,6 +11,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, MissingDependencyError, RecordingError, listing
+from inertial_estimation.replay.cdr import (
+    LITTLE_ENDIAN,
+    decode_imu,
+    decode_quaternion,
+    decode_wrench,
+    joint_state_decoder,
+)
 from inertial_estimation.signals import (
     Array,
     BaseState,
@@ -214,18 +222,34 @@ class BagRecording(AbstractContextManager["BagRecording"]):
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `Recording`."""
-        deserialise = self._typestore.deserialize_cdr
+        lean: dict[str, Callable[[bytes], Sample]] = {
+            IMU_TYPE: decode_imu,
+            JOINT_STATE_TYPE: joint_state_decoder(),
+            WRENCH_TYPE: decode_wrench,
+            QUATERNION_TYPE: decode_quaternion,
+        }
         for topic, message_type, log_ns, data in self.raw_messages(topics, start_ns):
-            convert = _CONVERTERS.get(message_type)
-            if convert is None:
-                raise RecordingError(
-                    f"topic '{topic}' of '{self.name}' has type {message_type}, "
-                    f"expected one of {listing(_CONVERTERS)}"
-                )
+            decode = lean.get(message_type) if data[:2] == LITTLE_ENDIAN else None
             try:
-                yield RecordingEntry(topic, log_ns, convert(deserialise(data, message_type)))
+                sample = decode(data) if decode else self._decode_any(topic, message_type, data)
             except MeasurementError:
                 self.malformed[topic] = self.malformed.get(topic, 0) + 1
+            except (ValueError, struct.error) as error:
+                raise RecordingError(
+                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
+                ) from error
+            else:
+                yield RecordingEntry(topic, log_ns, sample)
+
+    def _decode_any(self, topic: str, message_type: str, data: bytes) -> Sample:
+        """Decode a message by its definition."""
+        convert = _CONVERTERS.get(message_type)
+        if convert is None:
+            raise RecordingError(
+                f"topic '{topic}' of '{self.name}' has type {message_type}, "
+                f"expected one of {listing(_CONVERTERS)}"
+            )
+        return convert(self._typestore.deserialize_cdr(data, message_type))
 
 
 def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> None:

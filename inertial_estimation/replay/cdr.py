@@ -1,0 +1,103 @@
+"""Lean decoding of the few message types a replay reads, from their serialised form (CDR).
+
+`rosbags` decodes any message by its definition; a replay spends much of its time there, for strings and
+covariances it never looks at. Plain little-endian CDR of these types is decoded here at fixed offsets
+after the header; anything else is left to `rosbags`.
+
+Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then fields aligned to their size counted from there;
+a string is its length with the final zero (uint32) and its bytes; a sequence its count (uint32).
+"""
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
+
+__all__ = ["LITTLE_ENDIAN", "decode_imu", "decode_quaternion", "decode_wrench", "joint_state_decoder"]
+
+LITTLE_ENDIAN = b"\x00\x01"
+_STAMP = struct.Struct("<iI")
+_LENGTH = struct.Struct("<I")
+_HEADER = 4  # bytes of encapsulation
+_FRAME = _HEADER + 8  # offset of the frame's length
+_DOUBLE = np.dtype("<f8")
+
+
+def decode_imu(data: bytes) -> ImuSample:
+    """Decode sensor_msgs/Imu: orientation (4), rate (3), acceleration (3), each with 9 of covariance."""
+    values = np.frombuffer(data, _DOUBLE, 28, _after_header(data))
+    return ImuSample(_stamp_ns(data), values[25:28], values[13:16])
+
+
+def decode_wrench(data: bytes) -> WrenchSample:
+    """Decode geometry_msgs/WrenchStamped."""
+    return WrenchSample(_stamp_ns(data), np.frombuffer(data, _DOUBLE, 6, _after_header(data)))
+
+
+def decode_quaternion(data: bytes) -> OrientationSample:
+    """Decode geometry_msgs/QuaternionStamped."""
+    return OrientationSample(_stamp_ns(data), np.frombuffer(data, _DOUBLE, 4, _after_header(data)))
+
+
+def joint_state_decoder() -> Callable[[bytes], JointReading]:
+    """Return a decoder of sensor_msgs/JointState that reads the names again only when they change."""
+    block, names, end = b"", tuple[str, ...](), 0
+
+    def decode(data: bytes) -> JointReading:
+        nonlocal block, names, end
+        if not block or data[_FRAME:end] != block:
+            names, end = _names(data)
+            block = bytes(data[_FRAME:end])
+        position, offset = _doubles(data, end)
+        velocity, offset = _doubles(data, offset)
+        effort, offset = _doubles(data, offset)
+        if position is None and names:
+            raise MeasurementError(f"the joint state has {len(names)} names and no positions")
+        return JointReading(
+            _stamp_ns(data), names, np.empty(0) if position is None else position, velocity, effort
+        )
+
+    return decode
+
+
+def _stamp_ns(data: bytes) -> int:
+    sec, nanosec = _STAMP.unpack_from(data, _HEADER)
+    return int(sec) * 1_000_000_000 + int(nanosec)
+
+
+def _after_header(data: bytes) -> int:
+    """Offset of the first double after the header."""
+    return _aligned(_FRAME + 4 + int(_LENGTH.unpack_from(data, _FRAME)[0]), 8)
+
+
+def _aligned(offset: int, size: int) -> int:
+    return _HEADER + -(-(offset - _HEADER) // size) * size
+
+
+def _names(data: bytes) -> tuple[tuple[str, ...], int]:
+    """Names, and the offset behind them."""
+    offset = _aligned(_FRAME + 4 + int(_LENGTH.unpack_from(data, _FRAME)[0]), 4)
+    (count,) = _LENGTH.unpack_from(data, offset)
+    offset += 4
+    names: list[str] = []
+    for _ in range(count):
+        offset = _aligned(offset, 4)
+        (length,) = _LENGTH.unpack_from(data, offset)
+        offset += 4
+        names.append(bytes(data[offset : offset + length - 1]).decode())
+        offset += length
+    return tuple(names), offset
+
+
+def _doubles(data: bytes, offset: int) -> "tuple[np.ndarray | None, int]":
+    """A sequence of doubles, None if empty, and the offset behind it."""
+    offset = _aligned(offset, 4)
+    (count,) = _LENGTH.unpack_from(data, offset)
+    offset += 4
+    if not count:
+        return None, offset
+    offset = _aligned(offset, 8)
+    return np.frombuffer(data, _DOUBLE, count, offset), offset + 8 * int(count)
