@@ -1,0 +1,128 @@
+"""Tilt error of all observers and of IMU-only filters on the iCub walking recording, in one run.
+
+Run from the root of the project: ``python -m benchmarks.tilt_accuracy``. The recording is found through
+INERTIAL_ESTIMATION_DATASETS. All filters get the raw gyroscope; nothing is fitted to the reference but
+the constant alignment of the metric.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from ahrs.filters import Madgwick, Mahony
+from vqf import VQF
+
+from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.metrics import TiltErrors, tilt_errors, verticals
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import BagRecording, read_orientations
+from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.result_files import read_trusted
+from inertial_estimation.signals import ImuSample
+
+ROOT = Path(__file__).resolve().parents[1]
+DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets"))
+ICUB = DATASETS / "icub_walking"
+BAG = ICUB / "walk_front_back_2021"
+OBSERVERS = {
+    "two_stage (default)": [],
+    "two_stage, gains of the paper": [
+        ("tilt_observer", f"two_stage.{gain}", value)
+        for gain, value in (("alpha1", 100.0), ("alpha2", 20.0), ("gamma", 3.0))
+    ],
+    "r3s2, gains of the paper": [("tilt_observer", "observer", "r3s2")],
+    "hua, gains of the paper": [("tilt_observer", "observer", "hua")],
+}
+Tilts = tuple[np.ndarray, np.ndarray]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--start", type=float, default=0.0, help="begin here [s]")
+    parser.add_argument("--settle", type=float, default=0.0, help="compare from this much later on [s]")
+    arguments = parser.parse_args()
+    with BagRecording(BAG) as recording:
+        reference = read_orientations(recording, "/vicon/root_link/pose")
+    trusted = read_trusted(ICUB / "walk_front_back_2021_vicon_ok.csv")
+    print(f"{'tilt error [deg]':34s}   mean    rms    p95    max")
+    for name, (stamps, tilts) in estimates(arguments.start):
+        settle_ns = round(1e9 * arguments.settle)
+        _report(name, tilt_errors(stamps, tilts, reference, trusted, settle_ns=settle_ns))
+
+
+def estimates(start: float) -> Iterator[tuple[str, Tilts]]:
+    """Verticals in the base frame by every estimator, with their stamps."""
+    for name, overrides in OBSERVERS.items():
+        yield name, observer_tilts(overrides, start)
+    stamps, forces, rates = imu_readings(start)
+    R_BI = imu_orientation()
+    for name, xyzw in imu_only(stamps, forces, rates).items():
+        yield name, (stamps, verticals(xyzw) @ R_BI.T)
+    with BagRecording(BAG) as recording:
+        samples = read_orientations(recording, "/xsens/orientation")
+    begin = stamps[0]
+    kept = [sample for sample in samples if sample.stamp_ns >= begin]
+    xyzw = np.array([sample.quaternion_xyzw for sample in kept])
+    yield (
+        "the IMU's own filter (higher rate)",
+        (
+            np.array([sample.stamp_ns for sample in kept]),
+            verticals(xyzw) @ R_BI.T,
+        ),
+    )
+
+
+def observer_tilts(overrides: list[tuple[str, str, object]], start: float) -> Tilts:
+    """Run the tilt pipeline over the recording."""
+    config = load_config_file(ROOT / "config" / "icub.yaml").overridden(overrides)
+    pipelines = build_pipelines(config, urdf=str(ICUB / "iCubGenova04.urdf"))
+    with BagRecording(BAG) as recording:
+        run = replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start)
+    stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
+    return stamps, np.array([estimate.tilt_B for estimate in run.base])
+
+
+def imu_readings(start: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stamps, specific forces and rates of the recording."""
+    with BagRecording(BAG) as recording:
+        begin = recording.start_ns + round(1e9 * start)
+        entries = list(recording.entries(["/imu/data"], begin))
+    samples = [entry.sample for entry in entries if isinstance(entry.sample, ImuSample)]
+    return (
+        np.array([sample.stamp_ns for sample in samples]),
+        np.array([sample.specific_force_I for sample in samples]),
+        np.array([sample.angular_rate_I for sample in samples]),
+    )
+
+
+def imu_only(stamps: np.ndarray, forces: np.ndarray, rates: np.ndarray) -> dict[str, np.ndarray]:
+    """Orientations (x y z w) of the IMU by filters that know no contacts, their default gains."""
+    period = 1e-9 * float(np.median(np.diff(stamps)))
+    order = [1, 2, 3, 0]
+    return {
+        "VQF": VQF(period).updateBatch(rates.copy(), forces.copy())["quat6D"][:, order],
+        "Mahony": Mahony(gyr=rates, acc=forces, frequency=1.0 / period).Q[:, order],
+        "Madgwick": Madgwick(gyr=rates, acc=forces, frequency=1.0 / period).Q[:, order],
+    }
+
+
+def imu_orientation() -> np.ndarray:
+    """Orientation of the IMU in the base."""
+    pipelines = build_pipelines(
+        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
+    )
+    assert pipelines.tilt is not None
+    robot = pipelines.tilt.robot
+    T_BI = robot.fixed_transform(robot.base_link, str(pipelines.values["imu_frame"]))
+    return np.array(T_BI.rotation)
+
+
+def _report(name: str, errors: TiltErrors) -> None:
+    s = errors.summary
+    print(f"{name:34s} " + " ".join(f"{np.degrees(v):6.3f}" for v in (s.mean, s.rms, s.p95, s.max)))
+
+
+if __name__ == "__main__":
+    main()
