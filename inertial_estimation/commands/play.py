@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, _remappings(args.remap))
     with BagRecording(args.bag) as recording:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        signal.signal(signal.SIGTERM, _interrupt)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
         try:
             node = rclpy.create_node("bag_player", start_parameter_services=False)
             player = BagPlayer(node, recording, options)

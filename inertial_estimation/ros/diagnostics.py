@@ -8,13 +8,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.ros.messages import health_to_msg
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.qos import NO_OUTPUT_EVENTS, RELIABLE_OUTPUT
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["Diagnostics", "InputCounter"]
 
 PERIOD = 1.0
-WAITING_PERIOD = 5.0
+WAITING_PERIODS = 5
 
 
 @dataclass
@@ -58,7 +58,7 @@ class InputCounter:
 class Diagnostics:
     """The 1 Hz report of a node on `/diagnostics`, and its log of what it waits for.
 
-    Its timers run on the steady clock: a node that waits for `/clock` must still say so.
+    Its timer runs on the steady clock: a node that waits for `/clock` must still say so.
     """
 
     def __init__(
@@ -76,10 +76,11 @@ class Diagnostics:
         self._waits_for = waits_for
         self._levels: dict[str, HealthLevel] = {}
         self._waiting = False
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE_OUTPUT)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(PERIOD, self.publish, clock=steady)
-        node.create_timer(WAITING_PERIOD, self.log_waiting, clock=steady)
+        self._publisher = node.create_publisher(
+            DiagnosticArray, "/diagnostics", RELIABLE_OUTPUT, event_callbacks=NO_OUTPUT_EVENTS
+        )
+        self._periods = 0
+        node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
         """Publish the health of every part and log those whose level changed."""
@@ -88,12 +89,14 @@ class Diagnostics:
         array.header.stamp = self._node.get_clock().now().to_msg()
         array.status = [health_to_msg(part, self._node.get_name()) for part in parts]
         self._publisher.publish(array)
-        if not self._waits_for():
+        missing = self._waits_for()
+        self._periods += 1
+        if self._periods % WAITING_PERIODS == 0:
+            self._log_waiting(missing)
+        if not missing:
             self._log_changes(parts)
 
-    def log_waiting(self) -> None:
-        """Log what the node waits for, if anything."""
-        missing = self._waits_for()
+    def _log_waiting(self, missing: Sequence[str]) -> None:
         if missing:
             self._node.get_logger().warning(f"waiting for: {', '.join(missing)}")
         elif self._waiting:

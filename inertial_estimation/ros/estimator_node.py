@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -17,7 +18,13 @@ from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics, InputCounter
 from inertial_estimation.ros.messages import imu_from_msg, joints_from_msg, wrench_from_msg
 from inertial_estimation.ros.parameters import NodeParameters
-from inertial_estimation.ros.qos import LATCHED, SENSOR_INPUT
+from inertial_estimation.ros.qos import (
+    LATCHED,
+    NO_INPUT_EVENTS,
+    NO_OUTPUT_EVENTS,
+    RELIABLE_OUTPUT,
+    SENSOR_INPUT,
+)
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["EstimatorNode", "Pipeline", "topic_token"]
@@ -163,7 +170,19 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
             except MeasurementError as error:
                 counter.count_malformed(str(error))
 
-        self.create_subscription(message_type, topic, on_message, SENSOR_INPUT)
+        self.create_subscription(
+            message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS
+        )
+
+    def add_output(self, message_type: type, topic: str) -> Publisher:
+        """Create the publisher of an output."""
+        return self.create_publisher(message_type, topic, RELIABLE_OUTPUT, event_callbacks=NO_OUTPUT_EVENTS)
+
+    @staticmethod
+    def send(publisher: Publisher, convert: Callable[[], Any]) -> None:
+        """Convert and publish, if anybody listens."""
+        if publisher.get_subscription_count():
+            publisher.publish(convert())
 
     def _on_description(self, msg: String) -> None:
         if self.pipeline is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 from geometry_msgs.msg import InertiaStamped
@@ -21,7 +22,6 @@ from inertial_estimation.ros.messages import (
     link_inertia_to_msg,
     torque_residual_to_msg,
 )
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.signals import InertialEstimate
 
 __all__ = ["InertialEkfNode", "InertialNodeConfig"]
@@ -57,11 +57,11 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
-        self._residual = self.create_publisher(JointState, "torque_residual", RELIABLE_OUTPUT)
+        self._residual = self.add_output(JointState, "torque_residual")
         for link in self.config.pipeline.links:
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
-                publishers[link] = self.create_publisher(InertiaStamped, f"{topic}/{token}", RELIABLE_OUTPUT)
+                publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
         if self.config.pipeline.robot.floating_base:
             self.add_input(Odometry, "base_state", base_state_from_msg, pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
@@ -74,9 +74,9 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
         for estimate in estimates:
             for link in estimate.links:
                 name, stamp_ns = link.published.link, estimate.stamp_ns
-                self._inertias[name].publish(link_inertia_to_msg(link.published, stamp_ns, msg))
-                self._payloads[name].publish(link_inertia_to_msg(link.payload, stamp_ns, msg))
-            self._residual.publish(torque_residual_to_msg(estimate, self._residual_msg))
+                self.send(self._inertias[name], partial(link_inertia_to_msg, link.published, stamp_ns, msg))
+                self.send(self._payloads[name], partial(link_inertia_to_msg, link.payload, stamp_ns, msg))
+            self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
 
     def _calibrate(self) -> str:
         assert self.pipeline is not None

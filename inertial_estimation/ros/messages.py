@@ -234,9 +234,8 @@ def odometry_to_msg(
     """
     msg = base_state_to_msg(estimate.state, world_frame, base_frame, msg)
     R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
-    covariance = np.zeros((6, 6))
+    covariance = msg.pose.covariance.reshape(6, 6)  # a view
     covariance[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
-    msg.pose.covariance = covariance.ravel()
     return msg
 
 

@@ -1,8 +1,16 @@
-"""Quality of service: sensor data in, reliable out, latched descriptions."""
+"""Quality of service: sensor data in, reliable out, latched descriptions.
 
+Each event handler of a publisher or subscription joins the executor's wait set, which rclpy builds anew
+for every message; inputs that accept any offer and outputs that offer the most need none.
+"""
+
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
 
-__all__ = ["LATCHED", "RELIABLE_OUTPUT", "SENSOR_INPUT"]
+__all__ = ["LATCHED", "NO_INPUT_EVENTS", "NO_OUTPUT_EVENTS", "RELIABLE_OUTPUT", "SENSOR_INPUT"]
+
+NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
 SENSOR_INPUT = QoSProfile(
     history=QoSHistoryPolicy.KEEP_LAST,

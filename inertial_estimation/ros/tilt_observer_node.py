@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
@@ -20,7 +21,6 @@ from inertial_estimation.ros.messages import (
     orientation_from_msg,
     tilt_to_msg,
 )
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.signals import BaseEstimate
 
 __all__ = ["TiltNodeConfig", "TiltObserverNode"]
@@ -55,9 +55,9 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         options = self.config.options
         self._world = options.world_frame
         self._base = options.base_frame or pipeline.robot.base_link
-        self._orientation = self.create_publisher(QuaternionStamped, "base_orientation", RELIABLE_OUTPUT)
-        self._state = self.create_publisher(Odometry, "base_state", RELIABLE_OUTPUT)
-        self._tilt = self.create_publisher(Vector3Stamped, "tilt", RELIABLE_OUTPUT)
+        self._orientation = self.add_output(QuaternionStamped, "base_orientation")
+        self._state = self.add_output(Odometry, "base_state")
+        self._tilt = self.add_output(Vector3Stamped, "tilt")
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
         push = pipeline.push_yaw_reference
@@ -68,9 +68,9 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
         orientation, state, tilt = self._messages
         for estimate in estimates:  # every step: the inertial filter interpolates between them
-            self._orientation.publish(base_orientation_to_msg(estimate, self._world, orientation))
-            self._state.publish(odometry_to_msg(estimate, self._world, self._base, state))
-            self._tilt.publish(tilt_to_msg(estimate, self._base, tilt))
+            self.send(self._orientation, partial(base_orientation_to_msg, estimate, self._world, orientation))
+            self.send(self._state, partial(odometry_to_msg, estimate, self._world, self._base, state))
+            self.send(self._tilt, partial(tilt_to_msg, estimate, self._base, tilt))
         if self._broadcaster is not None:
             transform = base_state_to_transform(estimates[-1].state, self._world, self._base)
             self._broadcaster.sendTransform(transform)
