@@ -89,11 +89,12 @@ def figure_of_masses(history: InertialHistory) -> Any:
         band = 2.0 * link.mass_sigmas
         thin_t, low = _thin(t, link.masses - band)
         axis.fill_between(thin_t, low, _thin(t, link.masses + band)[1], color=colour, alpha=0.25, lw=0)
+        axis.plot(*_thin(t, link.published_masses), color=BLACK, lw=1.0, ls="--", label="published")
         axis.plot(*_thin(t, link.masses), color=colour, lw=1.3, label="estimate, 2 sigma")
-        axis.plot(*_thin(t, link.published_masses), color=BLACK, lw=0.9, ls="--", label="published")
         nominal = float(link.masses[0] - link.payload_masses[0])
         axis.axhline(nominal, color=GREY, lw=1.0, ls=":", label=f"URDF {nominal:.2f} kg")
-        _limit_to(axis, np.concatenate([link.masses, link.published_masses, [nominal]]))
+        ends = [nominal, link.masses[-1] - band[-1], link.masses[-1] + band[-1]]
+        _limit_to(axis, np.concatenate([link.masses, link.published_masses, ends]))
         tidy(axis, ylabel="mass [kg]", title=f"{link.link}: {link.masses[-1]:.3f} kg at the end")
     axes[-1].set_xlabel("time [s]")
     return figure
@@ -108,8 +109,12 @@ def figure_of_nis(history: InertialHistory) -> Any:
     taken = history.accepted
     step = max(1, len(t) // MAX_POINTS)
     axis.plot(t[taken][::step], nis[taken][::step], ".", ms=2.0, color=COLOURS[0], label="accepted")
-    if (~taken).any():
-        axis.plot(t[~taken], nis[~taken], "x", ms=3.5, mew=0.8, color=COLOURS[1], label="not accepted")
+    rejected = np.array([decision == "rejected" for decision in history.decisions])
+    idle = ~taken & ~rejected
+    if rejected.any():
+        axis.plot(t[rejected], nis[rejected], "x", ms=3.5, mew=0.8, color=COLOURS[1], label="rejected")
+    if idle.any():
+        axis.plot(t[idle][::step], nis[idle][::step], ".", ms=2.0, color=GREY, label="not learning")
     low, high = float(chi2.ppf(0.025, rows)), float(chi2.ppf(0.975, rows))
     axis.axhspan(low, high, color=COLOURS[2], alpha=0.2, lw=0, label="95 % of chi-square")
     if np.isfinite(history.nis_bounds).any():
@@ -156,7 +161,7 @@ def _spans(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 def _limit_to(axis: Any, values: Array) -> None:
     low, high = float(np.min(values)), float(np.max(values))
-    margin = max(0.25 * (high - low), 0.02 * abs(high), 1e-3)
+    margin = max(0.1 * (high - low), 0.02 * abs(high), 1e-3)
     axis.set_ylim(low - margin, high + margin)
 
 

@@ -49,8 +49,13 @@ def inertial(links: int = 2) -> InertialHistory:
     nis = np.full(N, 6.0)
     nis[50:60] = 100.0
     bounds = np.full(N, 22.0)
+    accepted = nis < bounds
+    accepted[200:] = False
+    decisions = tuple(
+        "disabled" if k >= 200 else "rejected" if 50 <= k < 60 else "accepted" for k in range(N)
+    )
     return InertialHistory(
-        STAMPS, histories, nis, bounds, nis < bounds, ("accepted",) * N, tuple("abcdef"), np.zeros((N, 6))
+        STAMPS, histories, nis, bounds, accepted, decisions, tuple("abcdef"), np.zeros((N, 6))
     )
 
 
@@ -88,7 +93,7 @@ def test_curves_are_the_data() -> None:
     curves = lines(figure_of_masses(inertial()).axes[1])
     np.testing.assert_allclose(curves["estimate, 2 sigma"], inertial().links[1].masses)
     nis = lines(figure_of_nis(inertial()).axes[0])
-    assert (len(nis["accepted"]), len(nis["not accepted"])) == (N - 10, 10)
+    assert [len(nis[name]) for name in ("accepted", "rejected", "not learning")] == [190, 10, 100]
 
 
 def test_untrusted_reference_is_not_drawn() -> None:
