@@ -1,0 +1,54 @@
+"""Writes the tables of parameters in nodes.md: `python docs/parameter_table.py` after a change."""
+
+import sys
+from pathlib import Path
+
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.tilt_pipeline import TiltPipelineConfig
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.parameters import ParameterSpec, iterate_parameters
+
+PAGE = Path(__file__).with_name("nodes.md")
+MARK = "<!-- parameters: written by docs/parameter_table.py -->\n"
+SECTIONS = {
+    "Both nodes": (RobotConfig,),
+    "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
+    "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
+}
+
+
+def tables() -> str:
+    """Return the tables of all parameters."""
+    shared = {spec.name for spec in iterate_parameters(RobotConfig)}
+    parts = []
+    for title, classes in SECTIONS.items():
+        specs = [spec for cls in classes for spec in iterate_parameters(cls)]
+        own = specs if title == "Both nodes" else [spec for spec in specs if spec.name not in shared]
+        rows = "\n".join(row(spec) for spec in own)
+        head = "| parameter | default | unit | bounds | while running | meaning |\n|---|---|---|---|---|---|"
+        parts.append(f"### {title}\n\n{head}\n{rows}\n")
+    return "\n".join(parts)
+
+
+def row(spec: ParameterSpec) -> str:
+    """Return one row."""
+    bounds = ", ".join(spec.choices)
+    if spec.lower is not None or spec.upper is not None:
+        low = "" if spec.lower is None else f"{spec.lower:g}"
+        high = "" if spec.upper is None else f"{spec.upper:g}"
+        bounds = f"{low} .. {high}"
+    default = list(spec.default) if isinstance(spec.default, tuple) else spec.default
+    running = "yes" if spec.runtime else ""
+    return f"| `{spec.name}` | `{default!r}` | {spec.unit} | {bounds} | {running} | {spec.description} |"
+
+
+def main() -> int:
+    """Write the tables below the mark."""
+    before, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+    PAGE.write_text(before + MARK + "\n" + tables(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

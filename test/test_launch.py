@@ -1,0 +1,70 @@
+"""Launch files start what the parameter file configures, with the arguments given."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytest.importorskip("launch.actions", reason="needs the ROS package launch")
+pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
+
+from launch import LaunchContext  # noqa: E402
+from launch.actions import DeclareLaunchArgument  # noqa: E402
+
+
+def load(name):
+    path = ROOT / "launch" / f"{name}.launch.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_launch", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def context(**given):
+    found = LaunchContext()
+    defaults = {"urdf": "", "params_file": "", "namespace": "", "nodes": "", "use_sim_time": "false"}
+    found.launch_configurations.update({**defaults, **given})
+    return found
+
+
+@pytest.mark.parametrize("name", ["estimation", "replay"])
+def test_every_argument_is_described(name):
+    description = load(name).generate_launch_description()
+    arguments = [item for item in description.entities if isinstance(item, DeclareLaunchArgument)]
+    required = {item.name for item in arguments if not item.default_value}
+    assert required == ({"robot"} if name == "estimation" else {"robot", "bag"})
+    assert all(item.description for item in arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"robot": "talos"}, ["tilt_observer", "inertial_ekf"]),
+        ({"robot": "panda"}, ["inertial_ekf"]),
+        ({"robot": "talos", "nodes": "tilt_observer"}, ["tilt_observer"]),
+    ],
+)
+def test_nodes_are_those_of_the_parameter_file(given, expected):
+    nodes = load("estimation").start_nodes(context(**given))
+    assert [node.node_executable for node in nodes] == expected
+    assert {node.node_package for node in nodes} == {"inertial_estimation"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({"robot": "tals"}, "'tals'.*talos"), ({"robot": "talos", "nodes": "tilt"}, "no node tilt; there are")],
+)
+def test_a_wrong_name_lists_what_exists(given, expected):
+    with pytest.raises(RuntimeError, match=expected):
+        load("estimation").start_nodes(context(**given))
+
+
+def test_replay_plays_the_bag_and_ends_after_it():
+    given = context(bag="/data/bag", rate="2.0")
+    player, _at_exit = load("replay").start_player(given)
+    words = [given.perform_substitution(part) for word in player.cmd for part in word]
+    assert words[words.index("play") + 1] == "/data/bag"
+    assert words[words.index("--rate") + 1] == "2.0"

@@ -1,0 +1,121 @@
+"""Package metadata agree with one another, and an installation has what ROS looks for."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+NODES = {"tilt_observer", "inertial_ekf"}
+ROBOTS = {"icub", "panda", "talos", "hyq"}
+
+
+def setup_arguments():
+    """Return the keyword arguments of setup() that are literals."""
+    tree = ast.parse((ROOT / "setup.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    (call,) = [node for node in calls if getattr(node.func, "id", "") == "setup"]
+    found = {}
+    for keyword in call.keywords:
+        try:
+            found[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError:
+            found[keyword.arg] = ast.unparse(keyword.value)
+    return found
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """Install as colcon does: setup.py install with the settings of setup.cfg."""
+    folder = tmp_path_factory.mktemp("install")
+    build = ["build", "--build-base", str(folder / "build")]
+    install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
+    record = ["--record", str(folder / "record.txt")]
+    egg = ["egg_info", "--egg-base", str(folder)]
+    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", *egg, *build, *install, *record]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "prefix"
+
+
+def test_package_xml_and_setup_agree():
+    package = ElementTree.parse(ROOT / "package.xml").getroot()
+    setup = setup_arguments()
+    assert package.get("format") == "3"
+    assert package.findtext("version") == setup["version"]
+    assert package.findtext("license") == setup["license"] == "Apache-2.0"
+    assert package.findtext("export/build_type") == "ament_python"
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_ros_package_imported_is_a_dependency():
+    package = ElementTree.parse(ROOT / "package.xml").getroot()
+    declared = {element.text for element in package.findall("exec_depend")}
+    imported = set()
+    for path in [*(ROOT / "inertial_estimation" / "ros").glob("*.py"), *(ROOT / "launch").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+    known = {"yaml": "python3-yaml", "numpy": "python3-numpy", "tf2_ros": "tf2_ros_py"}
+    foreign = imported - set(sys.stdlib_module_names) - {"inertial_estimation"}
+    assert "rclpy" in foreign
+    assert {known.get(name, name) for name in foreign} <= declared
+
+
+def test_an_installation_has_what_ros_looks_for(prefix):
+    share = prefix / "share" / "inertial_estimation"
+    assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
+    launches = {path.name for path in (share / "launch").glob("*.py")}
+    assert launches == {"estimation.launch.py", "replay.launch.py"}
+    assert (share / "package.xml").is_file()
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    assert (index / "inertial_estimation").is_file()
+    executables = prefix / "lib" / "inertial_estimation"
+    for name in NODES | {"inertial-estimation"}:
+        assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
+
+
+def test_an_installed_executable_runs(prefix):
+    (packages,) = prefix.glob("lib*/python*/*-packages")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(packages), os.environ.get("PYTHONPATH", "")]),
+    }
+    command = [str(prefix / "lib" / "inertial_estimation" / "inertial-estimation"), "version"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, setup_arguments()["version"]), done.stderr
+
+
+def test_forwarders_of_a_wheel_cover_the_console_scripts():
+    scripts = setup_arguments()["entry_points"]["console_scripts"]
+    names = {script.partition("=")[0].strip() for script in scripts}
+    forwarders = {path.name: path for path in (ROOT / "resource" / "forwarders").iterdir()}
+    assert set(forwarders) == names
+    for name, path in forwarders.items():
+        assert os.access(path, os.X_OK)
+        assert f"bin/{name}" in path.read_text()
+
+
+@pytest.mark.parametrize("robot", sorted(ROBOTS))
+def test_a_robot_file_has_only_known_sections(robot):
+    content = yaml.safe_load((ROOT / "config" / f"{robot}.yaml").read_text())
+    assert set(content) <= {"/**", *NODES}
+    assert set(content) & NODES
+    assert all(set(section) == {"ros__parameters"} for section in content.values())
+
+
+def test_the_documentation_has_the_parameters_as_declared():
+    path = ROOT / "docs" / "parameter_table.py"
+    spec = importlib.util.spec_from_file_location("parameter_table", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _, _, written = module.PAGE.read_text().partition(module.MARK)
+    assert written.strip() == module.tables().strip(), "run python docs/parameter_table.py"
