@@ -24,9 +24,11 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("robot", choices=sorted(SYNTHETIC_ROBOTS))
+    parser.add_argument(
+        "robot", choices=sorted(SYNTHETIC_ROBOTS), help="arm: any fixed-base one, with --urdf"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
-    parser.add_argument("--urdf", default="", help="another description of the same robot")
+    parser.add_argument("--urdf", default="", help="robot description, over the robot's own")
     parser.add_argument("--storage", choices=STORAGES, default="mcap")
     parser.add_argument("--duration", type=float, default=12.0, metavar="S")
     parser.add_argument("--rate", type=float, default=250.0, metavar="HZ", help="samples per second")

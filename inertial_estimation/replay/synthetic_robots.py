@@ -1,4 +1,4 @@
-"""Robots of example-robot-data made ready for synthetic recordings."""
+"""Robots made ready for synthetic recordings: two of example-robot-data, and any fixed-base arm."""
 
 from dataclasses import dataclass, field
 
@@ -35,13 +35,13 @@ class SyntheticRobot:
     """How a robot is simulated.
 
     Attributes:
-        urdf: Where its description comes from.
+        urdf: Where its description comes from; empty: it must be given.
         floating_base: Whether it stands or is bolted down.
         locked_joints: Joints frozen at zero.
         imu_frame: Link of the IMU.
         contacts: Frame of each contact by its name.
         motion: How it stands and moves; not used for an arm.
-        payload_link: Link a payload is attached to.
+        payload_link: Link a payload is attached to; empty: the last one.
         payload_com_L: Where, in the link's frame [m].
     """
 
@@ -86,6 +86,7 @@ SYNTHETIC_ROBOTS: dict[str, SyntheticRobot] = {
         payload_link="panda_link7",
         payload_com_L=(0.0, 0.0, 0.15),
     ),
+    "arm": SyntheticRobot(urdf="", floating_base=False, payload_link=""),
 }
 
 
@@ -149,7 +150,7 @@ def synthetic_truth(
     robot = RobotModel.from_urdf(
         read_urdf(urdf or spec.urdf), floating_base=spec.floating_base, locked_joints=spec.locked_joints
     )
-    link = payload_link or spec.payload_link
+    link = payload_link or spec.payload_link or robot.link_names[-1]
     robot.link_body(link)
     payload = None
     if payload_time_s is not None:

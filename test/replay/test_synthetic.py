@@ -221,7 +221,7 @@ def test_base_twist_is_the_derivative_of_its_pose() -> None:
 
 def test_unknown_names_and_impossible_values_are_refused() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(ConfigurationError, match=r"no synthetic robot 'hal'; there are talos, panda"):
+    with pytest.raises(ConfigurationError, match=r"no synthetic robot 'hal'; there are talos, panda, arm"):
         synthetic_truth("hal", TIMING, rng)
     with pytest.raises(ModelError, match=r"no link 'elbow'; the model has"):
         synthetic_truth("panda", TIMING, rng, payload_link="elbow")
@@ -229,3 +229,12 @@ def test_unknown_names_and_impossible_values_are_refused() -> None:
         synthetic_truth("panda", TIMING, rng, payload_mass=-1.0)
     with pytest.raises(ConfigurationError, match="less than two samples"):
         Timing(duration_s=0.001, rate_hz=100.0)
+
+
+def test_any_arm_from_its_description() -> None:
+    truth = synthetic_truth("arm", TIMING, np.random.default_rng(0), urdf="example-robot-data:ur5_robot")
+    q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
+    assert q.shape == (len(truth.times_s), 6)
+    assert (np.ptp(q, axis=0) > 0.1).all()
+    with pytest.raises(ModelError, match="pass --urdf"):
+        synthetic_truth("arm", TIMING, np.random.default_rng(0))

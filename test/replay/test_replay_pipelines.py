@@ -1,0 +1,113 @@
+"""The real pipelines on synthetic recordings: ticks do not matter, truth is found, losses are survived."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay import replay as replay_module
+from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.evaluation import evaluate
+from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.replay.recording import MemoryRecording, read_orientations
+from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.sensor_noise import (
+    GROUND_TRUTH_TOPIC,
+    NOISE_FREE,
+    REALISTIC,
+    SensorNoise,
+    measure,
+)
+from inertial_estimation.replay.synthetic import Timing, Truth
+from inertial_estimation.replay.synthetic_robots import synthetic_truth
+
+pytest.importorskip("example_robot_data")
+
+
+@pytest.fixture(scope="module")
+def talos() -> Truth:
+    timing = Timing(duration_s=6.0, rate_hz=100.0)
+    return synthetic_truth("talos", timing, np.random.default_rng(1), payload_time_s=2.5)
+
+
+def pipelines(robot: str = "talos", *overrides: str) -> Pipelines:
+    config = load_config_file(find_config(robot)).overridden(parse_overrides(overrides))
+    return build_pipelines(config)
+
+
+def run_through(recording: MemoryRecording, built: Pipelines, **options: float) -> ReplayRun:
+    topics = replay_topics(built.values, {})
+    return replay(recording, topics, tilt=built.tilt, inertial=built.inertial, **options)
+
+
+def numbers(run: ReplayRun) -> tuple[np.ndarray, np.ndarray]:
+    base = np.array([[e.state.stamp_ns, *e.state.quaternion_xyzw, *e.gyro_bias_I] for e in run.base])
+    links = np.array([[e.stamp_ns, e.nis, *(x.estimate.mass for x in e.links)] for e in run.inertial])
+    return base, links
+
+
+def test_how_the_ticks_fall_does_not_change_the_estimates(
+    talos: Truth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = measure(talos, REALISTIC, np.random.default_rng(2))
+    results = []
+    for step in (500_000, 7_000_000, 33_000_000):
+        monkeypatch.setattr(replay_module, "TICK_NS", step)
+        results.append(numbers(run_through(recording, pipelines())))
+    for base, links in results[1:]:
+        np.testing.assert_array_equal(base, results[0][0])
+        np.testing.assert_array_equal(links, results[0][1])
+
+
+def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
+    recording = measure(talos, NOISE_FREE, np.random.default_rng(0))
+    built = pipelines()
+    run = run_through(recording, built)
+    reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
+    evaluation = evaluate(run, pipelines=built, reference=reference, settle_s=2.0)
+    assert evaluation.metrics["tilt_error_deg"]["max"] < 0.05
+    truth = talos.robot.total_mass + talos.payload.inertia.mass
+    assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
+
+
+def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:
+    late = replace(NOISE_FREE, joint_delay_s=0.02, wrench_delay_s=0.02)
+    recording = measure(talos, late, np.random.default_rng(0))
+
+    def rms(*overrides: str) -> float:
+        built = pipelines("talos", *overrides)
+        reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
+        run = run_through(recording, built)
+        metrics = evaluate(run, pipelines=built, reference=reference, settle_s=2.0).metrics
+        return float(metrics["tilt_error_deg"]["rms"])
+
+    told = rms("/**.inputs.joint_delay=0.02", "/**.inputs.wrench_delay=0.02")
+    assert told < 0.3 * rms()
+
+
+def test_lost_messages_do_not_stop_the_estimates(talos: Truth) -> None:
+    noise = replace(REALISTIC, dropped=0.1)
+    recording = measure(talos, noise, np.random.default_rng(3))
+    built = pipelines()
+    run = run_through(recording, built)
+    reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
+    evaluation = evaluate(run, pipelines=built, reference=reference, settle_s=2.0)
+    assert len(run.base) > 0.7 * len(talos.times_s)
+    assert evaluation.metrics["tilt_error_deg"]["rms"] < 0.3
+
+
+def test_arm_predicts_its_torques_after_the_hold_out() -> None:
+    timing = Timing(duration_s=8.0, rate_hz=250.0, rest_s=0.2)
+    truth = synthetic_truth("panda", timing, np.random.default_rng(1), payload_time_s=0.0, payload_mass=2.0)
+    recording = measure(truth, SensorNoise(effort=0.05), np.random.default_rng(0))
+    built = pipelines("panda")
+    run = run_through(recording, built, hold_out_s=6.0)
+    hold_out_ns = recording.start_ns + 6_000_000_000
+    metrics = evaluate(run, pipelines=built, hold_out_ns=hold_out_ns).metrics
+    assert metrics["torque_error_relative"] < 0.01
+    assert all(e.accepted is False for e in run.inertial if e.stamp_ns >= hold_out_ns)
+    naive = pipelines("panda", "inertial_ekf.enabled=false")
+    unlearned = run_through(recording, naive)
+    error = evaluate(unlearned, pipelines=naive, hold_out_ns=hold_out_ns).metrics["torque_error_relative"]
+    assert error > 10 * metrics["torque_error_relative"]
