@@ -21,7 +21,7 @@ from inertial_estimation.estimators.tilt_observer import (
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
-from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotate
+from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotation, times
 
 __all__ = ["TwoStageConfig", "TwoStageObserver", "linear_step"]
 
@@ -90,8 +90,8 @@ class TwoStageObserver(TiltObserver):
         self._prepare(h)
         (p00, p01), (p10, p11) = self._transition
         (g00, g01), (g10, g11) = self._input
-        half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
-        a, b = rotate(half, self.x1), rotate(half, self.x2_intermediate)
+        half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
+        a, b = times(half, self.x1), times(half, self.x2_intermediate)
         self.innovation = (y_v[0] - a[0], y_v[1] - a[1], y_v[2] - a[2])
         u = combine(f_I, config.alpha1, y_v)
         k = -config.alpha2 / STANDARD_GRAVITY
@@ -106,9 +106,9 @@ class TwoStageObserver(TiltObserver):
             p10 * a[1] + p11 * b[1] + g10 * u[1] + g11 * v[1],
             p10 * a[2] + p11 * b[2] + g10 * u[2] + g11 * v[2],
         )
-        self.x1 = rotate(half, x1)
-        self.x2_intermediate = rotate(half, intermediate)
-        x2 = rotate(half, rotate(half, self.x2))
+        self.x1 = times(half, x1)
+        self.x2_intermediate = times(half, intermediate)
+        x2 = times(half, times(half, self.x2))
         x2, turned = turn_towards(x2, self.x2_intermediate, config.gamma * h)
         self.x2 = normalised(x2)
         self.correction = (turned[0] / h, turned[1] / h, turned[2] / h)

@@ -17,6 +17,7 @@ __all__ = [
     "norm",
     "normalised",
     "rotate",
+    "rotation",
     "times",
     "transpose",
     "vector",
@@ -110,6 +111,23 @@ def rotate(phi: Vector, a: Vector) -> Vector:
         a[0] + s * first[0] + c * second[0],
         a[1] + s * first[1] + c * second[1],
         a[2] + s * first[2] + c * second[2],
+    )
+
+
+def rotation(phi: Vector) -> Matrix:
+    """Return exp(S(phi)), the rotation matrix of a rotation vector [rad]; `rotate` for one vector."""
+    x, y, z = phi
+    t2 = x * x + y * y + z * z
+    if t2 < 1e-8:
+        s, c = 1.0 - t2 / 6.0, 0.5 - t2 / 24.0
+    else:
+        t = math.sqrt(t2)
+        s, c = math.sin(t) / t, (1.0 - math.cos(t)) / t2
+    cxy, cxz, cyz = c * x * y, c * x * z, c * y * z
+    return (
+        (1.0 - c * (y * y + z * z), cxy - s * z, cxz + s * y),
+        (cxy + s * z, 1.0 - c * (x * x + z * z), cyz - s * x),
+        (cxz - s * y, cyz + s * x, 1.0 - c * (x * x + y * y)),
     )
 
 
