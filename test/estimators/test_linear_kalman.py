@@ -62,3 +62,16 @@ def test_gives_impossible_bodies_where_the_consistent_filter_does_not():
         pi_C, _covariance = filter_.body_parameters()
         impossible += any(InertialParameters.from_vector(pi).violations() for pi in pi_C)
     assert impossible > 0
+
+
+def test_noise_shared_by_overlapping_windows_is_counted_once():
+    """The same equation ten times with an overlap of ten informs like that equation once."""
+    scene = ArmScene()
+    equation = scene.equation()
+    once = LinearKalman(scene.bodies, PRIOR, scene.gate(enabled=False), MEMORY)
+    tenfold = LinearKalman(scene.bodies, PRIOR, scene.gate(enabled=False), MEMORY, 10.0)
+    once.update(equation, 0.0)
+    for _ in range(10):
+        tenfold.update(equation, 0.0)
+    assert np.allclose(tenfold.P, once.P, rtol=1e-6, atol=1e-9)
+    assert np.allclose(tenfold.x, once.x, rtol=1e-6, atol=1e-9)

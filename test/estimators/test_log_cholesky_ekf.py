@@ -118,19 +118,6 @@ def test_frozen_parameters_only_report_the_residual():
     assert np.allclose(update.innovation, equation.value - filter_.predict(equation))
 
 
-def test_noise_shared_by_overlapping_windows_is_counted_once():
-    """The same equation ten times with an overlap of ten informs like that equation once."""
-    scene = ArmScene()
-    equation = scene.equation()
-    once, tenfold = ekf(scene), ekf(scene, overlap=10.0)
-    once.linear = tenfold.linear = True  # one linearisation, at the same point, for both
-    once.update(equation, 0.003)
-    for _ in range(10):
-        tenfold.x = once._x_nominal.copy()
-        tenfold.update(equation, 0.003)
-    assert np.allclose(tenfold.P, once.P, rtol=1e-6, atol=1e-9)
-
-
 def test_covariance_stays_symmetric_and_positive():
     scene = ArmScene(sigma_torque=1e-5)
     filter_ = ekf(scene)

@@ -1,0 +1,67 @@
+"""Monte Carlo: errors are as large as the filter says, within two-sided chi-square bounds.
+
+The full run on TALOS (50 seeds, raw sensors through the pipeline) is benchmarks/nees.py.
+"""
+
+import numpy as np
+import pytest
+from inertial_scenes import MEMORY, ArmScene
+from scipy.stats import chi2
+
+from inertial_estimation.estimators.inertial_filter import PriorSigma
+from inertial_estimation.estimators.linear_kalman import LinearKalman
+from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
+
+SEEDS = 50
+UPDATES = 60
+CAD = PriorSigma(mass=0.2, com=0.02, radii=0.1, friction=np.zeros(0))
+
+
+def bounds(dof):
+    return chi2.ppf([0.025, 0.975], dof * SEEDS) / SEEDS
+
+
+def monte_carlo(kind, links):
+    """Truth drawn from the prior; white torque noise. Returns final NEES, NIS at three times."""
+    nees, nis = [], []
+    scene = ArmScene(links=links)
+    for seed in range(SEEDS):
+        scene.rng = np.random.default_rng(seed)
+        filter_ = kind(scene.bodies, CAD, scene.gate(enabled=False), MEMORY)
+        x_true = filter_.x + filter_.prior_factor @ scene.rng.normal(size=len(filter_.x))
+        scene.truth = list(filter_._body_map(x_true.reshape(-1, 10))[0])
+        per_update = [filter_.update(scene.equation(), 0.003).nis for _ in range(UPDATES)]
+        error = filter_.x - x_true
+        nees.append(error @ np.linalg.solve(filter_.P, error))
+        nis.append(per_update[UPDATES // 4 :: UPDATES // 4])
+    return np.mean(nees), np.mean(nis, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "links"),
+    [(LinearKalman, ("panda_link5", "panda_link7")), (LogCholeskyEkf, ("panda_link7",))],
+)
+def test_nees_and_nis_are_chi_square(kind, links):
+    nees, nis = monte_carlo(kind, links)
+    low, high = bounds(10 * len(links))
+    assert low < nees < high
+    low, high = chi2.ppf([0.0005, 0.9995], 7 * SEEDS) / SEEDS  # three times at once
+    assert np.all((low < nis) & (nis < high))
+    low, high = bounds(7 * len(nis)) / len(nis)
+    assert low < nis.mean() < high
+
+
+def test_the_reported_mass_sigma_is_that_of_the_masses():
+    scene = ArmScene(links=("panda_link7",))
+    ratios = []
+    for seed in range(SEEDS):
+        scene.rng = np.random.default_rng(seed)
+        filter_ = LogCholeskyEkf(scene.bodies, CAD, scene.gate(enabled=False), MEMORY)
+        x_true = filter_.x + filter_.prior_factor @ scene.rng.normal(size=10)
+        scene.truth = list(filter_._body_map(x_true.reshape(-1, 10))[0])
+        for _ in range(20):
+            filter_.update(scene.equation(), 0.003)
+        pi_C, covariance = filter_.body_parameters()
+        ratios.append((pi_C[0, 0] - scene.truth[0][0]) ** 2 / covariance[0, 0, 0])
+    low, high = bounds(1)
+    assert low < np.mean(ratios) < high
