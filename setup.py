@@ -62,7 +62,7 @@ setup(
         "standalone": ["pin>=3.4", *ROS_WHEELS],
         "sim": ["mujoco>=3.2", "proxsuite"],
         "tools": [
-            "rosbags>=0.10",
+            "rosbags>=0.11",
             "matplotlib>=3.6",
             "tqdm",
             "example-robot-data",
