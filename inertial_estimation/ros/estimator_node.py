@@ -16,7 +16,6 @@ from inertial_estimation.errors import InertialEstimationError, MeasurementError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics, InputCounter
-from inertial_estimation.ros.messages import imu_from_msg, joints_from_msg, wrench_from_msg
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import (
     LATCHED,
@@ -25,6 +24,7 @@ from inertial_estimation.ros.qos import (
     RELIABLE_OUTPUT,
     SENSOR_INPUT,
 )
+from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["EstimatorNode", "Pipeline", "topic_token"]
@@ -139,11 +139,11 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
 
     def _create_inputs(self, robot: RobotConfig, pipeline: PipelineT) -> None:
         if robot.imu_frame:
-            self.add_input(Imu, "imu/data", imu_from_msg, pipeline.push_imu)
-        self.add_input(JointState, "joint_states", joints_from_msg, pipeline.push_joints)
+            self.add_input(Imu, "imu/data", imu_from_bytes, pipeline.push_imu)
+        self.add_input(JointState, "joint_states", joints_from_bytes, pipeline.push_joints)
         for contact in robot.contacts:
             push = _push_to_contact(pipeline, contact)
-            self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_msg, push)
+            self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_bytes, push)
 
     def add_input(
         self,
@@ -151,14 +151,17 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
         topic: str,
         convert: Callable[[Any], Any],
         push: Callable[[Any], None],
+        *,
+        serialized: bool = True,
     ) -> None:
         """Subscribe to an input; what cannot be converted is dropped and counted.
 
         Args:
             message_type: Message class.
             topic: Relative name of the topic.
-            convert: From message to value; raises MeasurementError for a malformed message.
+            convert: To a value, from the serialised message or the message; raises MeasurementError.
             push: Takes the value.
+            serialized: Whether `convert` takes bytes.
         """
         counter = InputCounter(topic)
         self._inputs.append(counter)
@@ -171,7 +174,7 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
                 counter.count_malformed(str(error))
 
         self.create_subscription(
-            message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS
+            message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=serialized
         )
 
     def add_output(self, message_type: type, topic: str) -> Publisher:

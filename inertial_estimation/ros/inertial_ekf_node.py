@@ -18,10 +18,10 @@ from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOption
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.estimator_node import EstimatorNode, topic_token
 from inertial_estimation.ros.messages import (
-    base_state_from_msg,
     link_inertia_to_msg,
     torque_residual_to_msg,
 )
+from inertial_estimation.ros.serialized import base_state_from_bytes
 from inertial_estimation.signals import InertialEstimate
 
 __all__ = ["InertialEkfNode", "InertialNodeConfig"]
@@ -63,7 +63,7 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
         if self.config.pipeline.robot.floating_base:
-            self.add_input(Odometry, "base_state", base_state_from_msg, pipeline.push_base_state)
+            self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/reset", self._reset)
         self.add_trigger("~/export_urdf", self._export_urdf)

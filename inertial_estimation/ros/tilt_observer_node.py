@@ -61,7 +61,7 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
         push = pipeline.push_yaw_reference
-        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push)
+        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push, serialized=False)
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
         self.add_trigger("~/reset", self._reset)
 

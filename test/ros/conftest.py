@@ -31,15 +31,19 @@ _counter = itertools.count()
 class Node:
     """A node as a process."""
 
-    def __init__(self, name, domain, arguments):
+    def __init__(self, name, domain, arguments, log):
         code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
         command = [sys.executable, "-c", code, "--ros-args", *arguments]
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self.output = ""
+        self._log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+
+    @property
+    def output(self):
+        """What it has printed up to now."""
+        return self._log.read_text()
 
     def stop(self, number=signal.SIGINT):
         """Send a signal; return the exit code."""
@@ -49,17 +53,16 @@ class Node:
     def wait(self, timeout=20.0):
         """Wait for the end; return the exit code."""
         try:
-            self.output += self.process.communicate(timeout=timeout)[0]
+            return self.process.wait(timeout=timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             raise
-        return self.process.returncode
 
     def kill(self):
         """End it in any case."""
         if self.process.poll() is None:
             self.process.kill()
-            self.output += self.process.communicate()[0]
+            self.process.wait()
 
 
 def arguments_from(parameters):
@@ -74,6 +77,7 @@ class World:
         from rclpy.executors import SingleThreadedExecutor
 
         self.domain = 1 + (os.getpid() * 13 + next(_counter)) % 100
+        self.folder = folder
         self.urdf = folder / "hopper.urdf"
         self.urdf.write_text(URDF)
         self.context = rclpy.Context()
@@ -92,7 +96,8 @@ class World:
         """Start a node on the standing robot."""
         description = {"urdf": str(self.urdf)} if described else {}
         arguments = arguments_from({**ROBOT, **description, **parameters})
-        process = Node(name, self.domain, [*arguments, *extra])
+        log = self.folder / f"{name}.{len(self.processes)}.log"
+        process = Node(name, self.domain, [*arguments, *extra], log)
         self.processes.append(process)
         return process
 
