@@ -12,6 +12,21 @@ _MATRIX = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill
 _UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
 
 
+def _by_moment() -> tuple[Array, Array]:
+    """Derivative of I_cm by I, shape (6, 6), and by h, linear in the centre of mass, shape (3, 18)."""
+    by_inertia, by_moment = np.zeros((6, 6)), np.zeros((3, 6, 3))
+    for row, (i, j) in enumerate(zip(*_UPPER, strict=True)):
+        by_inertia[row, _MATRIX[i, j] - 4] = 1.0
+        by_moment[j, row, i] += 1.0
+        by_moment[i, row, j] += 1.0
+        if i == j:
+            by_moment[[0, 1, 2], row, [0, 1, 2]] -= 2.0
+    return by_inertia, by_moment.reshape(3, 18)
+
+
+_BY_INERTIA, _BY_MOMENT = _by_moment()
+
+
 def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
     """Return mass, centre of mass and inertia about it.
 
@@ -24,8 +39,7 @@ def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
         Masses (n,), centres of mass (n, 3), inertias (n, 3, 3).
     """
     m, h = pi[:, 0], pi[:, 1:4]
-    with np.errstate(divide="ignore"):
-        inverse = np.where(np.abs(m) > SMALLEST_MASS, 1.0 / m, 0.0)
+    inverse = np.divide(1.0, m, out=np.zeros(len(m)), where=np.abs(m) > SMALLEST_MASS)
     com = h * inverse[:, None]
     inertia = pi[:, _MATRIX] + com[:, :, None] * h[:, None, :]
     inertia[:, [0, 1, 2], [0, 1, 2]] -= np.sum(com * h, axis=1)[:, None]
@@ -42,19 +56,15 @@ def central_jacobian(pi: Array) -> Array:
         Shape (n, 10, 10).
     """
     n = len(pi)
-    m, c = pi[:, 0], pi[:, 1:4] / pi[:, :1]
+    m = pi[:, :1]
+    c = pi[:, 1:4] / m
     D = np.zeros((n, 10, 10))
     D[:, 0, 0] = 1.0
-    D[:, 1:4, 0] = -c / m[:, None]
-    D[:, [1, 2, 3], [1, 2, 3]] = 1.0 / m[:, None]
-    for row, (i, j) in enumerate(zip(*_UPPER, strict=True), start=4):
-        D[:, row, _MATRIX[i, j]] = 1.0
-        D[:, row, 0] = -c[:, i] * c[:, j]
-        D[:, row, 1 + i] += c[:, j]
-        D[:, row, 1 + j] += c[:, i]
-        if i == j:
-            D[:, row, 0] += np.sum(c * c, axis=1)
-            D[:, row, 1:4] -= 2.0 * c
+    D[:, 1:4, 0] = -c / m
+    D[:, [1, 2, 3], [1, 2, 3]] = 1.0 / m
+    D[:, 4:, 4:] = _BY_INERTIA
+    D[:, 4:, 1:4] = (c @ _BY_MOMENT).reshape(n, 6, 3)
+    D[:, 4:, 0] = -0.5 * (D[:, 4:, 1:4] @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
 
 
