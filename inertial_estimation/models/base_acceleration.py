@@ -5,6 +5,7 @@ import pinocchio as pin
 
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import skew
 
 __all__ = ["ImuToBase"]
 
@@ -57,5 +58,5 @@ class ImuToBase:
         pin.forwardKinematics(model, data, q, v, a)
         without = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL)
         wd_B = R_BI @ (wd_I - without.angular)
-        f_B: Array = R_BI @ (f_I - without.linear) - np.cross(wd_B, r_BI)
+        f_B: Array = R_BI @ (f_I - without.linear) - skew(wd_B) @ r_BI
         return f_B, w_B, wd_B

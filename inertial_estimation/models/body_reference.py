@@ -28,6 +28,7 @@ class BodyReference:
         to_joint: X with pi_J = X pi_C, pi_C in units of `length`, shape (10, 10).
         to_link: X with pi_L = X pi_C, shape (10, 10).
         from_joint: Inverse of `to_joint`, shape (10, 10).
+        nominal_C: Nominal parameters in C, in units of `length`, shape (10,).
     """
 
     link: str
@@ -37,6 +38,7 @@ class BodyReference:
     to_joint: Array
     to_link: Array
     from_joint: Array
+    nominal_C: Array
 
     @classmethod
     def of_link(cls, robot: RobotModel, link: str) -> "BodyReference":
@@ -59,13 +61,8 @@ class BodyReference:
         to_joint = transfer_matrix(T_JC) * unit
         to_link = transfer_matrix(body.T_JL.actInv(T_JC)) * unit
         from_joint = transfer_matrix(T_JC.inverse()) / unit[:, None]
-        return cls(link, body.joint_id, length, nominal, to_joint, to_link, from_joint)
-
-    @property
-    def nominal_C(self) -> Array:
-        """Nominal parameters in C, in units of `length`, shape (10,)."""
-        nominal: Array = self.from_joint @ self.nominal_J.vector
-        return nominal
+        nominal_C = from_joint @ nominal.vector
+        return cls(link, body.joint_id, length, nominal, to_joint, to_link, from_joint, nominal_C)
 
 
 def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyReference, ...]:
