@@ -13,11 +13,15 @@ import numpy as np
 
 __all__ = ["StampRegulator"]
 
-REFIT = 20  # samples between two fits of the period, and before the first
+FIRST_FIT = 20  # samples before the first fit of the period; the second at twice as many, and so on
+LONGEST_WAIT = 500  # samples between two fits while stamps are used as they come
+ACTIVE_WAIT = 100  # and while they are not
 HISTORY = 1000  # samples the period is fitted over
+RECENT = 50  # steps judged for coming in bursts
+SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
 PROMPT_SHARE = 0.3  # of samples, the least delayed ones, that the period is fitted to
 ENVELOPE = 100  # samples the smallest delay is sought in
-IRREGULAR_SHARE = 0.1  # of steps off by more than half a period, beyond which stamps are irregular
+BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
 SLEW = 0.05  # of a period, by which the times may move later per sample
 SHORTEST = 0.1  # of a period, the smallest step between two times
 
@@ -25,8 +29,8 @@ SHORTEST = 0.1  # of a period, the smallest step between two times
 class StampRegulator:
     """Turns the stamps of one input into times of measurement.
 
-    In mode "auto" times equal stamps until a tenth of the steps is off by more than half a period;
-    from then on they are regular, until `reset`.
+    In mode "auto" times equal stamps until a tenth of the steps is shorter than half a period, as after
+    late samples; from then on they are regular, until `reset`.
 
     Attributes:
         active: Whether the times differ from the stamps.
@@ -49,7 +53,8 @@ class StampRegulator:
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=HISTORY)
-        self._since_fit = 0
+        self._until_fit = self._wait = FIRST_FIT
+        self._short: deque[bool] = deque(maxlen=RECENT)
         self._time = 0
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=ENVELOPE)
@@ -65,24 +70,36 @@ class StampRegulator:
         """
         if self._mode == "as_is":
             return stamp_ns
-        self._stamps.append(stamp_ns)
-        self._since_fit += 1
-        if self._since_fit >= REFIT:
-            self._refit()
+        self._note(stamp_ns)
         if self.active:
             self._time = self._regular_time(stamp_ns)
         else:
             self._time = max(stamp_ns, self._time + 1)
         return self._time
 
+    def _note(self, stamp_ns: int) -> None:
+        """Add a stamp to the history; fit the period where it is time to."""
+        if self.period_ns and self._stamps:
+            step = stamp_ns - self._stamps[-1]
+            self._short.append(step < SHORT_STEP * self.period_ns)
+        self._stamps.append(stamp_ns)
+        self._until_fit -= 1
+        if self._until_fit <= 0:
+            self._wait = min(2 * self._wait, ACTIVE_WAIT if self.active else LONGEST_WAIT)
+            self._refit()
+        elif not self.active and sum(self._short) > BURST_SHARE * RECENT:
+            self._refit()
+
     def _refit(self) -> None:
-        self._since_fit = 0
+        self._until_fit = self._wait
         stamps = np.array(self._stamps, dtype=np.int64)
         relative = (stamps - stamps[0]).astype(float)
-        period = self._nominal_ns or _envelope_slope(relative)
-        self.period_ns = period
-        irregular = float(np.mean(np.abs(np.diff(relative) - period) > 0.5 * period))
-        if not self.active and (self._mode == "regularise" or irregular > IRREGULAR_SHARE):
+        period = self.period_ns = self._nominal_ns or _envelope_slope(relative)
+        recent = np.diff(relative[-RECENT - 1 :]) < SHORT_STEP * period
+        self._short.clear()
+        self._short.extend(recent.tolist())
+        bursts = self._mode == "regularise" or recent.mean() > BURST_SHARE
+        if bursts and not self.active:
             self._activate(stamps, period)
 
     def _activate(self, stamps: np.ndarray, period: float) -> None:
@@ -109,7 +126,12 @@ class StampRegulator:
 def _envelope_slope(stamps: np.ndarray) -> float:
     """Slope of the line under the stamps, over sample numbers."""
     index = np.arange(len(stamps), dtype=float)
-    slope, offset = np.polyfit(index, stamps, 1)
-    delays = stamps - (slope * index + offset)
+    delays = stamps - _slope(index, stamps) * index
     prompt = delays <= np.quantile(delays, PROMPT_SHARE)
-    return float(np.polyfit(index[prompt], stamps[prompt], 1)[0])
+    return _slope(index[prompt], stamps[prompt])
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Slope of the least-squares line."""
+    dx = x - x.mean()
+    return float(dx @ (y - y.mean()) / (dx @ dx))

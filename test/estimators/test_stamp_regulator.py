@@ -42,6 +42,21 @@ def test_regular_stamps_are_left_alone():
     assert not regulator.active
 
 
+def test_lost_samples_alone_are_no_bursts():
+    rng = np.random.default_rng(2)
+    stamps = np.cumsum(T * rng.choice([1, 2, 3], 2000, p=[0.8, 0.15, 0.05]))
+    regulator = StampRegulator()
+    assert [regulator.time_of(int(s)) for s in stamps] == stamps.tolist()
+
+
+def test_bursts_that_begin_late_are_noticed_soon():
+    true, arrival = bursts(np.random.default_rng(5), 3000)
+    arrival = np.r_[true[:2000], arrival[2000:]]
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(a)) for a in arrival])
+    assert np.abs(times - true)[2200:].max() < 0.3 * T
+
+
 def test_times_always_increase():
     _, arrival = bursts(np.random.default_rng(7), 2000, share=0.4)
     regulator = StampRegulator()
