@@ -1,11 +1,12 @@
 """CPU of both nodes at 1 kHz inputs, against empty nodes with the same subscriptions and timer.
 
-    python benchmarks/node_cpu.py [--seconds 15] [--rate 1000]
+    python benchmarks/node_cpu.py [--seconds 15] [--rate 1000] [--listen]
 
 One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches, and a base state
 for the inertial filter). The nodes and their empty twins run one after another under the same load; the
 CPU time is that of the process, from /proc. An empty node has the subscriptions, quality of service and
-timer of the node, and callbacks that do nothing.
+timer of the node, and callbacks that do nothing. Nodes publish only what is subscribed to; with --listen
+every output but base_state (which the load itself publishes) is.
 """
 
 import argparse
@@ -30,10 +31,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=15.0, help="duration of one measurement")
     parser.add_argument("--rate", type=float, default=1000.0, help="rate of every input [Hz]")
     parser.add_argument("--repeat", type=int, default=1, help="measurements of each, interleaved")
+    parser.add_argument("--listen", action="store_true", help="subscribe to every output as well")
     parser.add_argument("--role", default="", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.role == "publisher":
-        return publish(args.rate)
+        return publish(args.rate, args.listen)
     if args.role:
         return run_empty(args.role)
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
@@ -61,6 +63,7 @@ def node_command(name: str) -> list[str]:
 def cpu_share(command: list[str], args: argparse.Namespace) -> float:
     """Run a process under load and return the share of one core it takes."""
     publisher = [sys.executable, __file__, "--role", "publisher", "--rate", str(args.rate)]
+    publisher += ["--listen"] if args.listen else []
     processes = [subprocess.Popen(command), subprocess.Popen(publisher)]
     try:
         time.sleep(STARTUP)
@@ -106,7 +109,7 @@ def run_empty(name: str) -> int:
     return run_node(build)
 
 
-def publish(rate: float) -> int:
+def publish(rate: float, listen: bool) -> int:
     """Publish the sensors of a standing TALOS until a signal."""
     import rclpy
     from rclpy.serialization import serialize_message
@@ -115,6 +118,8 @@ def publish(rate: float) -> int:
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("publisher")
     messages = sensors()
+    for topic, message_type in outputs().items() if listen else ():  # never read: nodes pay, this does not
+        node.create_subscription(message_type, topic, lambda _msg: None, 1, raw=True)
     publishers = {topic: node.create_publisher(type(msg), topic, 50) for topic, msg in messages.items()}
     raw = {topic: bytearray(serialize_message(msg)) for topic, msg in messages.items()}
     start, count = time.monotonic(), 0
@@ -132,6 +137,19 @@ def publish(rate: float) -> int:
     except KeyboardInterrupt:
         rclpy.try_shutdown()
     return 0
+
+
+def outputs() -> dict[str, type]:
+    """Return the type of every output on the TALOS."""
+    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
+    from sensor_msgs.msg import JointState
+
+    from inertial_estimation.replay.config_file import load_config_file
+
+    links = load_config_file(CONFIG).nodes["inertial_ekf"]["links"]
+    inertias = {f"{kind}/{link}": InertiaStamped for kind in ("link_inertias", "payloads") for link in links}
+    tilt = {"base_orientation": QuaternionStamped, "tilt": Vector3Stamped}
+    return {**inertias, **tilt, "torque_residual": JointState}
 
 
 def sensors() -> dict[str, object]:
