@@ -96,6 +96,9 @@ class NodeParameters(Generic[ConfigT]):
         others = {spec.name for other in elsewhere for spec in iterate_parameters(other)}
         passed_over = others - self._specs.keys()
         given = {name: value for name, value in _given_values(node).items() if name not in passed_over}
+        for name, value in given.items():
+            if value is None and name in self._specs and isinstance(self._specs[name].default, tuple):
+                given[name] = ()  # rcl reads an empty list of YAML as "not set"
         self._config = build_config(config_class, given, where=f"node '{node.get_name()}'")
         values = parameter_values(self._config)
         for name, spec in self._specs.items():

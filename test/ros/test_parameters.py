@@ -40,10 +40,15 @@ def make_node():
     rclpy.init(args=[], context=context)
     nodes = []
 
-    def make(**overrides):
+    def make(params_file=None, **overrides):
+        arguments = ["--ros-args", "--params-file", str(params_file)] if params_file else None
         given = [Parameter(name, value=value) for name, value in overrides.items()]
         node = rclpy.create_node(
-            "n", context=context, parameter_overrides=given, start_parameter_services=False
+            "n",
+            context=context,
+            parameter_overrides=given,
+            start_parameter_services=False,
+            cli_args=arguments,
         )
         nodes.append(node)
         return node
@@ -69,6 +74,13 @@ def test_given_values_reach_the_config(make_node):
     config = NodeParameters(node, Config).config
     assert (config.rate, config.links, config.gate.quantile) == (200.0, ("arm",), 0.9)
     assert node.get_parameter("rate").value == 200.0
+
+
+def test_an_empty_list_in_a_file_is_an_empty_list(make_node, tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text("n:\n  ros__parameters:\n    gains: []\n    links: []\n")
+    config = NodeParameters(make_node(params_file=path), Config).config
+    assert (config.gains, config.links) == ((), ())
 
 
 def test_a_misspelt_parameter_names_the_nearest(make_node):
