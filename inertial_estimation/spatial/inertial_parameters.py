@@ -42,7 +42,7 @@ def pseudo_inertia(pi: Array) -> Array:
     Returns:
         Pseudo-inertia, symmetric, shape (..., 4, 4).
     """
-    J: Array = np.tensordot(pi, _TO_PSEUDO_INERTIA, axes=(-1, 0))
+    J: Array = (pi @ _TO_PSEUDO_INERTIA.reshape(10, 16)).reshape(*pi.shape[:-1], 4, 4)
     return J
 
 
