@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=250.0, metavar="HZ", help="rate of the sensors (250)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--output", type=Path, default=Path("inertial_estimation_demo.png"), metavar="PNG", help="the figure"
+        "--output", type=Path, default=Path("results/demo"), metavar="DIR", help="where the figure goes"
     )
     parser.add_argument("--no-live", action="store_true", help="print only the last table")
 
@@ -173,9 +173,10 @@ def _report(
         print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
         return 0
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_demo_figure(output, record, start_ns=start_ns, payload=payload, truth=reference)
+        output.mkdir(parents=True, exist_ok=True)
+        figure = output / "demo.png"
+        write_demo_figure(figure, record, start_ns=start_ns, payload=payload, truth=reference)
     except OSError as error:
-        raise ConfigurationError(f"cannot write the figure '{output}': {error}") from error
-    print(f"figure: {output}")
+        raise ConfigurationError(f"cannot write the figure into '{output}': {error}") from error
+    print(f"figure: {figure}")
     return 0

@@ -20,6 +20,7 @@ __all__ = ["AlignedSample", "SignalAligner", "StreamSpec"]
 
 THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
 NS = 1_000_000_000
+RECENT_NS = 10 * NS  # how long a dropped reading shows as a warning
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,11 @@ class _Stream:
     last_stamp_ns: int | None = None
     received: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    dropped_after_ns: int | None = None
 
     def drop(self, reason: str) -> bool:
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self.dropped_after_ns = self.last_stamp_ns
         return False
 
 
@@ -268,7 +271,8 @@ class SignalAligner:
         if age > self._config.timeout and stream.spec.required:
             message = f"lost: last reading {age:.2f} s ago, limit {self._config.timeout:g} s"
             return Health(name, HealthLevel.ERROR, message, values)
-        if stream.dropped:
+        recently = stream.dropped_after_ns is None or now_ns - stream.dropped_after_ns < RECENT_NS
+        if stream.dropped and recently:
             message = f"{sum(stream.dropped.values())} of {stream.received} readings dropped"
             return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

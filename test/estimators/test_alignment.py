@@ -99,6 +99,18 @@ def test_values_that_are_not_finite_are_dropped_and_counted(bad):
     assert imu.level == HealthLevel.WARN
 
 
+def test_a_dropped_reading_warns_for_a_while_and_stays_counted():
+    aligner = make()
+    feed(aligner, ["imu"], range(0, 5))
+    aligner.push("imu", 5 * MS, np.array([np.nan]))
+    feed(aligner, ["imu"], range(6, 9000, 10))
+    assert aligner.health(9000 * MS)[0].level == HealthLevel.WARN
+    feed(aligner, ["imu"], range(9006, 11000, 10))
+    imu = aligner.health(11000 * MS)[0]
+    assert imu.level == HealthLevel.OK
+    assert imu.values["dropped: not finite"] == "1"
+
+
 def test_equal_and_backward_stamps_are_dropped_and_counted():
     aligner = make()
     feed(aligner, ["imu"], [0, 5])
