@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.models.differentiation import window_weights
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.sensor_noise import REALISTIC, SensorNoise, measure
@@ -27,9 +28,10 @@ LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 
 
 def window_noise(sensors: SensorNoise) -> dict[str, float]:
-    """Standard deviations of window means and slopes: sigma sqrt(1.2 / n) and sigma sqrt(12 / n) / T."""
-    n = WINDOW * RATE + 1.0
-    mean, slope = np.sqrt(1.2 / n), np.sqrt(12.0 / n) / WINDOW
+    """Standard deviations of window means and slopes of white noise, from the window's own weights."""
+    half = int(0.5 * WINDOW * RATE)
+    weights = window_weights(np.arange(-half, half + 1) / RATE)
+    mean, slope = (float(np.linalg.norm(part)) for part in (weights.mean, weights.slope))
     return {
         "noise.torque": sensors.effort * mean,
         "noise.contact_force": sensors.force * mean,

@@ -32,10 +32,18 @@ class NoiseConfig:
         0.2, "Of the moments of a measured wrench.", unit="Nm", lower=0.0, upper=1e4
     )
     proper_acceleration: float = parameter(
-        0.05, "Of the base's proper acceleration.", unit="m/s^2", lower=0.0, upper=100.0
+        0.05,
+        "Of the IMU's specific force; without an IMU, of the base's.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=100.0,
     )
     angular_acceleration: float = parameter(
-        0.1, "Of the base's angular acceleration.", unit="rad/s^2", lower=0.0, upper=1000.0
+        0.1,
+        "Of the IMU's angular acceleration; without, the base's.",
+        unit="rad/s^2",
+        lower=0.0,
+        upper=1000.0,
     )
     joint_acceleration: float = parameter(
         0.2, "Of the joints' accelerations.", unit="rad/s^2", lower=0.0, upper=1000.0
@@ -139,3 +147,8 @@ class InertialPipelineConfig:
         0.1, "Time between two looks at what is informed.", unit="s", lower=0.0, upper=10.0, runtime=True
     )
     enabled: bool = parameter(True, "Whether the filter learns; if not, it only reports residuals.")
+
+    @property
+    def sensing_imu(self) -> str:
+        """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
+        return self.robot.imu_frame if self.base_acceleration == "accelerometer" else ""

@@ -72,7 +72,7 @@ class InertialPipeline:
             config.base_rows, config.torque_rows, ContactMode(config.contact_wrenches), config.point_contacts
         )
         self._measurement = DynamicsMeasurement(
-            self.robot, self._bodies, rows, config.noise.model(), contacts, friction
+            self.robot, self._bodies, rows, config.noise.model(), contacts, friction, config.sensing_imu
         )
         self.row_names = self._measurement.row_names
         self._friction_names = friction.names if friction else ()

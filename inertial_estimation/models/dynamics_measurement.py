@@ -84,8 +84,8 @@ class NoiseModel:
         base_moment: Unmodelled moment on the base rows [Nm].
         contact_force: Force of a measured contact wrench [N].
         contact_moment: Moment of a measured contact wrench [Nm].
-        proper_acceleration: Of the base [m/s^2].
-        angular_acceleration: Of the base [rad/s^2].
+        proper_acceleration: Of the IMU; of the base where no IMU senses it [m/s^2].
+        angular_acceleration: Of the IMU; of the base where no IMU senses it [rad/s^2].
         joint_acceleration: Of the joints [rad/s^2].
     """
 
@@ -114,6 +114,7 @@ class DynamicsMeasurement:
         noise: NoiseModel,
         contacts: tuple[ContactFrames, ...] = (),
         friction: FrictionModel | None = None,
+        imu_frame: str = "",
     ) -> None:
         """Prepare the models.
 
@@ -124,8 +125,10 @@ class DynamicsMeasurement:
             noise: Standard deviations of the inputs.
             contacts: Contacts that act on the robot.
             friction: Friction to estimate, None for none.
+            imu_frame: Link of the IMU the base's acceleration comes from; empty: it is known as such.
 
         Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
             ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
         """
         self._robot = robot
@@ -142,6 +145,7 @@ class DynamicsMeasurement:
         self._data = self._rest_model.createData()
         self._nominal_data = self._nominal_model.createData()
         self._contact_maps = _contact_maps(robot, contacts)
+        self._imu = _imu_place(robot, imu_frame) if imu_frame and robot.floating_base else None
         self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
         self._set_noise(noise)
 
@@ -222,8 +226,8 @@ class DynamicsMeasurement:
         self._sigma_wrench = np.array(wrench * len(self._contact_maps))
 
     def _noise(self, M: Array, J_C: Array) -> Array:
-        """Return R = R_tau + M Sigma_a M' + J' Sigma_lambda J in the picked rows."""
-        W = M * self._sigma_a
+        """Return R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J in the picked rows."""
+        W = self._seen_accelerations(M) * self._sigma_a
         R: Array = W @ W.T
         if self._rows.contacts is ContactMode.MEASURED and len(J_C):
             W = J_C.T * self._sigma_wrench
@@ -231,11 +235,38 @@ class DynamicsMeasurement:
         R.flat[:: len(R) + 1] += self._variance
         return R
 
+    def _seen_accelerations(self, M: Array) -> Array:
+        """Return M T, the generalized forces per unit error of each acceleration as it is sensed.
+
+        The base's acceleration is not sensed: a_B = X_BI (a_I - J_I a), so errors of the IMU reach the
+        base through the lever arm, and those of the joints between base and IMU act in two places.
+        """
+        if self._imu is None:
+            return M
+        joint_id, T_JI, between = self._imu
+        data = self._nominal_data  # the base is at the origin: world coordinates are the base's
+        M_B = M[:, :6]
+        seen: Array = M.copy()
+        seen[:, :6] = M_B @ (data.oMi[joint_id] * T_JI).toActionMatrix()
+        if len(between):
+            seen[:, between] -= M_B @ data.J[:, between]
+        return seen
+
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)
         return LinearEquation(
             N.T @ equation.regressor, N.T @ equation.value, N.T @ equation.noise @ N, N.T @ equation.measured
         )
+
+
+def _imu_place(
+    robot: RobotModel, imu_frame: str
+) -> tuple[int, pin.SE3, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+    """Return the IMU's joint, its placement there, and the velocities between base and IMU."""
+    frame = robot.model.frames[robot.frame_id(imu_frame)]
+    joint_id = int(frame.parentJoint)
+    between = [robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > 1]
+    return joint_id, frame.placement, np.array(between, dtype=np.int64)
 
 
 def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:

@@ -6,6 +6,7 @@ import pytest
 from example_robot_data import load
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import (
     DynamicsMeasurement,
@@ -212,6 +213,31 @@ def test_noise_is_that_of_perturbed_inputs(panda):
     sample = np.cov(np.array(residuals).T)
     scale = np.sqrt(np.outer(np.diag(R), np.diag(R)))
     assert np.abs((sample - R) / scale).max() < 0.1
+
+
+@pytest.mark.parametrize("frame", ["imu_link", "base_link", "head_2_link"])
+def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, frame):
+    """R equals the sum over unit errors of IMU and joint accelerations, each taken to the base anew."""
+    rng = np.random.default_rng(9)
+    bodies = estimated_bodies(talos, LINKS)
+    noise = NoiseModel(base_force=1e-6, base_moment=1e-6, torque=1e-6, joint_acceleration=0.5)
+    rows = RowSelection(contacts=ContactMode.NONE)
+    measurement = DynamicsMeasurement(talos, bodies, rows, noise, imu_frame=frame)
+    imu, n = ImuToBase(talos, frame), talos.n_joints
+    nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    q, v = rng.uniform(-0.5, 0.5, (2, n))
+    w_I = rng.normal(size=3)
+
+    def residual(sensed):
+        f_B, w_B, wd_B = imu.base_motion((q, v, sensed[6:]), sensed[:3], w_I, sensed[3:6])
+        equation = measurement.equation(DynamicsState(q, v, sensed[6:], np.zeros(n), f_B, w_B, wd_B))
+        return equation.value - equation.regressor @ nominal, equation.noise
+
+    sensed = rng.normal(size=6 + n)
+    centre, R = residual(sensed)
+    sigmas = np.array(3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration] + n * [0.5])
+    changes = np.array([residual(sensed + error)[0] - centre for error in np.diag(sigmas)])
+    assert np.allclose(changes.T @ changes, R, atol=1e-8 * np.abs(R).max())
 
 
 def test_friction_is_added_to_the_joint_rows(panda):
