@@ -116,6 +116,7 @@ class SignalAligner:
         self._max_wait_ns = round(config.max_wait * NS)
         self._jump_ns = round(config.jump * NS)
         self._pending: deque[tuple[int, int]] = deque()
+        self._newest_stamp_ns = 0  # of all streams
         self._last_step_ns: int | None = None
         self._sum = np.zeros(driver.width)
         self._count = 0
@@ -144,9 +145,10 @@ class SignalAligner:
                 return target.drop("equal stamp")
             if step < 0 and not (step < -self._jump_ns and self._config.on_jump == "reset"):
                 return target.drop("backward stamp")
-            if step < 0 or stamp_ns - self._newest_stamp() > self._jump_ns:
+            if step < 0 or stamp_ns - self._newest_stamp_ns > self._jump_ns:
                 self._handle_jump(target)
         target.last_stamp_ns = stamp_ns
+        self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
         time_ns = target.regulator.time_of(stamp_ns) - target.delay_ns
         target.buffer.append(time_ns, row)
         if target is self._driver:
@@ -185,6 +187,7 @@ class SignalAligner:
             stream.buffer.clear()
             stream.regulator.reset()
             stream.last_stamp_ns = None
+        self._newest_stamp_ns = 0
         self._pending.clear()
         self._last_step_ns = None
         self._sum[:] = 0.0
@@ -216,9 +219,6 @@ class SignalAligner:
         regulator = StampRegulator(self._config.stamps, self._config.nominal_rate)
         return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NS))
 
-    def _newest_stamp(self) -> int:
-        return max(s.last_stamp_ns for s in self._streams.values() if s.last_stamp_ns is not None)
-
     def _handle_jump(self, target: _Stream) -> None:
         target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
         if self._config.on_jump == "reset":
@@ -235,8 +235,11 @@ class SignalAligner:
             return False
         if newest_driver - horizon >= self._max_wait_ns:
             return True
-        newest = (s.buffer.newest_ns for s in self._required)
-        return all(stamp is not None and stamp >= horizon for stamp in newest)
+        for stream in self._required:
+            newest = stream.buffer.newest_ns
+            if newest is None or newest < horizon:
+                return False
+        return True
 
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
         row = self._driver.buffer.at(time_ns, self._max_gap_ns)

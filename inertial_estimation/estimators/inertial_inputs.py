@@ -1,5 +1,7 @@
 """Raw readings to the state the measurement equation needs: aligned, windowed, differentiated."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError
@@ -138,8 +140,7 @@ class InertialInputs:
         if len(stamps) < FEWEST_SAMPLES:
             self.short_windows += 1
             return None
-        times: Array = np.multiply(stamps, 1e-9, dtype=np.float64)
-        weights = window_weights(times)
+        weights = _weights_at(stamps.tobytes())
         return (weights if centroid is None else weights.moved_to(centroid)), rows
 
     def _base_motion(
@@ -173,3 +174,14 @@ class InertialInputs:
             weights, rows = reduced
             wrenches[i] = weights.mean @ rows
         return wrenches
+
+
+@lru_cache(maxsize=16)
+def _weights_at(stamps: bytes) -> WindowWeights:
+    """Return the weights of a window; streams that share their stamps share them, as do regular windows.
+
+    Args:
+        stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.
+    """
+    times: Array = np.multiply(np.frombuffer(stamps, np.int64), 1e-9, dtype=np.float64)
+    return window_weights(times)

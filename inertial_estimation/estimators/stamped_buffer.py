@@ -1,5 +1,7 @@
 """Rows of numbers by stamp: interpolated at a stamp, or taken over a window."""
 
+from bisect import bisect_left, bisect_right
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,7 @@ class StampedBuffer:
         self.width = width
         self._capacity = capacity
         self._times = np.empty(2 * capacity, dtype=np.int64)
+        self._stamps = self._times.data  # the same memory: far cheaper to search one number at a time
         self._rows = np.empty((2 * capacity, width))
         self._begin = 0
         self._end = 0
@@ -31,12 +34,12 @@ class StampedBuffer:
     @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
-        return int(self._times[self._end - 1]) if self._end > self._begin else None
+        return int(self._stamps[self._end - 1]) if self._end > self._begin else None
 
     @property
     def oldest_ns(self) -> int | None:
         """Time of the oldest row kept [ns], None while empty."""
-        return int(self._times[self._begin]) if self._end > self._begin else None
+        return int(self._stamps[self._begin]) if self._end > self._begin else None
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -66,16 +69,16 @@ class StampedBuffer:
         Returns:
             The row, shape (width,), or None where the time is outside the rows or inside a gap.
         """
-        index = self._begin + int(np.searchsorted(self._times[self._begin : self._end], time_ns))
+        index = bisect_left(self._stamps, time_ns, self._begin, self._end)
         if index == self._end:
             return None
-        after = int(self._times[index])
+        after = self._stamps[index]
         if after == time_ns:
             exact: Array = self._rows[index].copy()
             return exact
         if index == self._begin:
             return None
-        before = int(self._times[index - 1])
+        before = self._stamps[index - 1]
         if after - before > max_gap_ns:
             return None
         weight = (time_ns - before) / (after - before)
@@ -84,8 +87,8 @@ class StampedBuffer:
 
     def latest(self, time_ns: int, max_age_ns: int) -> Array | None:
         """Return the newest row at or before a time, None where it is older than allowed."""
-        index = self._begin + int(np.searchsorted(self._times[self._begin : self._end], time_ns, "right"))
-        if index == self._begin or time_ns - int(self._times[index - 1]) > max_age_ns:
+        index = bisect_right(self._stamps, time_ns, self._begin, self._end)
+        if index == self._begin or time_ns - self._stamps[index - 1] > max_age_ns:
             return None
         row: Array = self._rows[index - 1].copy()
         return row
@@ -100,9 +103,8 @@ class StampedBuffer:
         Returns:
             Times relative to the centre [ns], shape (n,), and rows, shape (n, width): copies.
         """
-        times = self._times[self._begin : self._end]
-        low = self._begin + int(np.searchsorted(times, time_ns - half_width_ns))
-        high = self._begin + int(np.searchsorted(times, time_ns + half_width_ns, "right"))
+        low = bisect_left(self._stamps, time_ns - half_width_ns, self._begin, self._end)
+        high = bisect_right(self._stamps, time_ns + half_width_ns, low, self._end)
         return self._times[low:high] - time_ns, self._rows[low:high].copy()
 
     def _drop_oldest(self) -> None:

@@ -39,6 +39,8 @@ class WindowWeights:
         Args:
             time: Wanted centroid, relative to the window's centre [s].
         """
+        if time == self.centroid:
+            return self
         return WindowWeights(self.mean + (time - self.centroid) * self.slope, self.slope, time)
 
 

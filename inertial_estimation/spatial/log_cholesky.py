@@ -13,6 +13,7 @@ Both reach every J > 0 exactly once. Pinocchio orders the shears s12, s23, s13.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array
@@ -29,10 +30,9 @@ __all__ = [
 
 CONVENTIONS = ("rucker", "foster")
 COORDINATE_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s13", "s23", "t1", "t2", "t3")
-# Entry of U that each coordinate but alpha fills.
-_ROWS = np.array([0, 1, 2, 0, 0, 1, 0, 1, 2])
-_COLUMNS = np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
-_BASIS_ROWS = np.ascontiguousarray(PSEUDO_INERTIA_BASIS.reshape(40, 4))
+# Entry of U that each coordinate fills; alpha the last one, and it scales all the others.
+_ROWS = np.array([3, 0, 1, 2, 0, 0, 1, 0, 1, 2])
+_COLUMNS = np.array([3, 0, 1, 2, 1, 2, 2, 3, 3, 3])
 
 
 def triangular_factor(theta: Array) -> Array:
@@ -45,10 +45,7 @@ def triangular_factor(theta: Array) -> Array:
         Upper triangular factors, shape (n, 4, 4).
     """
     U = np.zeros((len(theta), 4, 4))
-    U[:, _ROWS, _COLUMNS] = theta[:, 1:]
-    U[:, [0, 1, 2], [0, 1, 2]] = np.exp(theta[:, 1:4])
-    U[:, 3, 3] = 1.0
-    U *= np.exp(theta[:, 0])[:, None, None]
+    U[:, _ROWS, _COLUMNS], _slope = _entries(theta)
     return U
 
 
@@ -69,8 +66,9 @@ def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Ar
 def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[Array, Array]:
     """Return g(theta) and G = dg/dtheta, both in closed form.
 
-    With pi_a = sum_ij B_aij J_ij and J = U U': pi_a = sum_ik (B_a U)_ik U_ik, and since B_a is
-    symmetric, dpi_a = 2 sum_ik (B_a U)_ik dU_ik. For J = U'U the same holds with U' in place of U.
+    The parameters are linear in J and J is quadratic in the ten entries u of U: pi_a = u' Q_a u, Q_a
+    symmetric and constant, so dpi_a = 2 u' Q_a du. Every entry depends on one coordinate besides alpha,
+    which scales them all: dU/dalpha = U, hence dpi/dalpha = 2 pi.
 
     Args:
         theta: Coordinates of n bodies, shape (n, 10).
@@ -79,19 +77,11 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     Returns:
         Parameters in Pinocchio's order, shape (n, 10), and Jacobians, shape (n, 10, 10).
     """
-    n = len(theta)
-    U = triangular_factor(theta)
-    rows, columns = _ROWS, _COLUMNS
-    if convention == "foster":
-        U, rows, columns = U.transpose(0, 2, 1), _COLUMNS, _ROWS
-    BU = (_BASIS_ROWS @ U).reshape(n, 10, 16)
-    pi = (BU @ U.reshape(n, 16, 1))[:, :, 0]
-    G = np.empty((n, 10, 10))
+    u, slope = _entries(theta)
+    uQ = (u @ _QUADRATIC_FORMS[convention]).reshape(len(theta), 10, 10)
+    pi: Array = (uQ @ u[:, :, None])[:, :, 0]
+    G = uQ * (2.0 * slope)[:, None, :]
     G[:, :, 0] = 2.0 * pi
-    G[:, :, 1:] = BU[:, :, 4 * rows + columns]
-    slope = np.repeat(2.0 * np.exp(theta[:, :1]), 9, axis=1)  # dU/dtheta: e^alpha, e^(alpha + d)
-    slope[:, :3] *= np.exp(theta[:, 1:4])
-    G[:, :, 1:] *= slope[:, None, :]
     return pi, G
 
 
@@ -124,7 +114,7 @@ def log_cholesky_from_parameters(pi: Array, convention: str = "rucker") -> Array
     theta[0] = half_log[3]
     theta[1:4] = half_log[:3] - half_log[3]
     scaled = V * scale if convention == "rucker" else V * scale[:, None]
-    theta[4:] = scaled[_ROWS[3:], _COLUMNS[3:]]
+    theta[4:] = scaled[_ROWS[4:], _COLUMNS[4:]]
     return theta
 
 
@@ -138,3 +128,35 @@ def _unit_lower_factor(J: Array) -> tuple[Array, Array]:
         L[k + 1 :, k] = rest[k + 1 :, k] / d[k]
         rest = rest - d[k] * np.outer(L[:, k], L[:, k]) * (np.arange(4) >= k)[:, None]
     return L, d
+
+
+def _entries(theta: Array) -> tuple[Array, Array]:
+    """Return the entries u of U and the slope of each by its own coordinate, shape (n, 10) each."""
+    slope = np.ones_like(theta)
+    exponentials = np.exp(theta[:, :4])
+    slope[:, 1:4] = exponentials[:, 1:]
+    slope *= exponentials[:, :1]
+    u = slope.copy()
+    u[:, 4:] *= theta[:, 4:]
+    return u, slope
+
+
+def _quadratic_form(across: NDArray[np.int64], along: NDArray[np.int64]) -> Array:
+    """Return Q, shape (10, 100), whose row e holds Q_a[e, f] for all a and f.
+
+    Entries e and f of U meet in J = U U' where they share a column; J then has their product at their
+    rows. For J = U'U rows and columns change places.
+
+    Args:
+        across: Index of each entry in J, shape (10,).
+        along: Index that two entries must share, shape (10,).
+    """
+    meet = along[:, None] == along
+    Q = PSEUDO_INERTIA_BASIS[:, across[:, None], across] * meet  # (a, e, f)
+    return np.ascontiguousarray(Q.transpose(1, 0, 2)).reshape(10, 100)
+
+
+_QUADRATIC_FORMS = {
+    "rucker": _quadratic_form(_ROWS, _COLUMNS),
+    "foster": _quadratic_form(_COLUMNS, _ROWS),
+}

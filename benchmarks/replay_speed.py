@@ -1,0 +1,71 @@
+"""Speed of a replay with both pipelines: seconds of recording per second of wall clock, reading included.
+
+The recording is iCub walking where the data sets are there (``INERTIAL_ESTIMATION_DATASETS``), else a synthetic
+one of Talos, written to a bag first. Run from the root of the project: ``python -m benchmarks.replay_speed``.
+Bound: 20 times real time.
+"""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.sensor_noise import REALISTIC, measure
+from inertial_estimation.replay.synthetic import Timing
+from inertial_estimation.replay.synthetic_robots import synthetic_truth
+
+ICUB_BAG = Path("icub_walking", "walk_front_back_2021")
+ICUB_URDF = Path("icub_walking", "iCubGenova04.urdf")
+TALOS_DURATION = 20.0  # of the synthetic recording [s]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--synthetic", action="store_true", help="take Talos even where the data sets are")
+    args = parser.parse_args()
+    datasets = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", "../shared/datasets"))
+    if (datasets / ICUB_BAG).exists() and not args.synthetic:
+        report("icub", datasets / ICUB_BAG, str(datasets / ICUB_URDF), args.runs)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        report("talos", talos_bag(Path(folder) / "talos"), "", args.runs)
+
+
+def talos_bag(path: Path) -> Path:
+    timing = Timing(duration_s=TALOS_DURATION)
+    truth = synthetic_truth("talos", timing, np.random.default_rng(0), payload_time_s=5.0)
+    write_recording(measure(truth, REALISTIC, np.random.default_rng(1)), path)
+    return path
+
+
+def report(robot: str, bag: Path, urdf: str, runs: int) -> None:
+    results = [one_run(robot, bag, urdf) for _ in range(runs)]
+    factors = [result.realtime_factor for result in results]
+    best = results[int(np.argmax(factors))]
+    print(f"{robot}, {best.data_s:.1f} s, {len(best.base)} tilt and {len(best.inertial)} inertial steps")
+    low, middle, high = min(factors), float(np.median(factors)), max(factors)
+    print(f"times real time, {runs} runs: min {low:.1f}   median {middle:.1f}   max {high:.1f}")
+    print("step p50 of the fastest run [us]:", end="")
+    for name, durations in (("tilt", best.tilt_tick_ns), ("inertial", best.inertial_tick_ns)):
+        print(f"   {name} {1e-3 * float(np.percentile(durations, 50)):.0f}", end="")
+    print()
+
+
+def one_run(robot: str, bag: Path, urdf: str) -> ReplayRun:
+    pipelines = build_pipelines(load_config_file(find_config(robot)), urdf=urdf)
+    topics = replay_topics(pipelines.values, {})
+    with BagRecording(bag) as recording:
+        return replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+
+
+if __name__ == "__main__":
+    main()
