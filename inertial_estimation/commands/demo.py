@@ -30,7 +30,7 @@ from inertial_estimation.signals import OrientationSample
 __all__ = ["add_arguments", "run"]
 
 PAYLOAD_TIME_S = 5.0
-STARTUP_S = 20.0
+STARTUP_S = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ def _start(processes: ProcessGroup, config: Path, bag: Path) -> "subprocess.Pope
         call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
         processes.start(node, [sys.executable, "-c", call, *ros])
     main = [sys.executable, "-m", "inertial_estimation.commands.main"]
-    return processes.start("player", [*main, "play", str(bag), "--wait", "15"])
+    return processes.start("player", [*main, "play", str(bag), "--wait", "20", "--subscribers", "2"])
 
 
 def _no_show(_record: LiveRecord) -> None:

@@ -24,7 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clock-rate", type=float, default=200.0, metavar="HZ", help="rate of /clock; 0: no clock (200)"
     )
     parser.add_argument(
-        "--wait", type=float, default=5.0, metavar="S", help="wait for a subscription at most so long (5)"
+        "--wait", type=float, default=5.0, metavar="S", help="wait for subscribers at most so long (5)"
+    )
+    parser.add_argument(
+        "--subscribers", type=int, default=1, metavar="N", help="begin once a topic has so many (1)"
     )
     parser.add_argument(
         "--remap", action="append", default=[], metavar="FROM:=TO", help="publish a topic under another name"
@@ -39,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.replay.recording import BagRecording
     from inertial_estimation.ros.bag_player import BagPlayer, PlayOptions
 
-    options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, _remappings(args.remap))
+    remap = _remappings(args.remap)
+    options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, args.subscribers, remap)
     with BagRecording(args.bag) as recording:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         for number in (signal.SIGINT, signal.SIGTERM):

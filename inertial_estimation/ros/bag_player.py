@@ -30,7 +30,8 @@ class PlayOptions:
         rate: Speed, as a multiple of real time.
         loop: Whether to begin again at the end.
         clock_rate: How often /clock is published, per second of the wall clock [Hz]; 0: never.
-        wait: How long to wait for a first subscription at most [s].
+        wait: How long to wait for subscriptions at most [s].
+        subscribers: How many subscriptions one of the topics must have before it begins.
         remap: New topic names by recorded ones.
     """
 
@@ -38,11 +39,14 @@ class PlayOptions:
     loop: bool = False
     clock_rate: float = 200.0
     wait: float = 5.0
+    subscribers: int = 1
     remap: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.rate <= 1000.0:
             raise ConfigurationError(f"rate is {self.rate}, expected a value in (0, 1000]")
+        if self.subscribers < 1:
+            raise ConfigurationError(f"subscribers is {self.subscribers}, expected at least 1")
         if not 0.0 <= self.clock_rate <= 10000.0:
             raise ConfigurationError(f"clock rate is {self.clock_rate} Hz, expected a value in [0, 10000]")
 
@@ -103,14 +107,15 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscriptions and no new ones come, but not longer than asked."""
+        """Wait until there are subscribers and no new ones come, but not longer than asked."""
         deadline = time.monotonic() + self._options.wait
         found, since = 0, time.monotonic()
         while time.monotonic() < deadline:
-            count = sum(publisher.get_subscription_count() for publisher in self._publishers.values())
-            if count != found:
-                found, since = count, time.monotonic()
-            elif found and time.monotonic() - since > SETTLING:
+            counts = [publisher.get_subscription_count() for publisher in self._publishers.values()]
+            if sum(counts) != found:
+                found, since = sum(counts), time.monotonic()
+            enough = max(counts, default=0) >= self._options.subscribers
+            if enough and time.monotonic() - since > SETTLING:
                 return
             time.sleep(0.05)
 
