@@ -1,0 +1,90 @@
+"""Live nodes against replay of the same bag: largest differences of tilt and mass.
+
+Starts both nodes as processes on a ROS domain of their own, plays the bag to them over DDS, and compares
+what they publish with a replay in this process, stamp by stamp. Run:
+python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--rate 2]
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.live_record import LiveRecord, tilt_angles
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.signals import OrientationSample
+
+
+def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[str]) -> LiveRecord:
+    from inertial_estimation.ros.demo_monitor import monitor
+
+    ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
+    if args.urdf:
+        ros += ["-p", f"urdf:={Path(args.urdf).resolve()}"]
+    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+        for node in nodes:
+            call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
+            processes.start(node, [sys.executable, "-c", call, *ros])
+        play = [sys.executable, "-m", "inertial_estimation.commands.main", "play", str(args.bag)]
+        play += ["--rate", str(args.rate), "--wait", "20", "--subscribers", str(len(nodes))]
+        player = processes.start("player", play)
+
+        def done() -> bool:
+            processes.check()
+            return player.poll() is not None
+
+        return monitor(links, done=done, show=lambda _record: None, linger_s=2.0)
+
+
+def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:
+    with BagRecording(args.bag) as recording:
+        pipelines = build_pipelines(load_config_file(config), urdf=args.urdf)
+        topics = replay_topics(pipelines.values, {})
+        return replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+
+
+def compare(record: LiveRecord, run: ReplayRun, links: list[str]) -> None:
+    if run.base:
+        truth = [OrientationSample(e.state.stamp_ns, e.state.quaternion_xyzw) for e in run.base]
+        stamps, angles = tilt_angles(record.orientations, truth)
+        print(f"tilt: {len(truth)} replayed, {len(record.orientations)} heard, {len(stamps)} in both")
+        print(f"      largest difference {np.degrees(angles).max():.6f} deg (bound 0.05)")
+    for index, link in enumerate(links):
+        known = {e.stamp_ns: e.links[index].published.mass for e in run.inertial}
+        heard = record.inertias[link]
+        pairs = np.array([(body.mass, known[stamp]) for stamp, body in heard if stamp in known]).reshape(
+            -1, 2
+        )
+        off = 100.0 * np.abs(pairs[:, 0] / pairs[:, 1] - 1.0)
+        print(f"mass of {link}: {len(known)} replayed, {len(heard)} heard, {len(pairs)} in both")
+        print(f"      largest difference {off.max():.6f} %, last {off[-1]:.6f} % (bound 1)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("bag", type=Path)
+    parser.add_argument("--config", default="icub")
+    parser.add_argument("--urdf", default="")
+    parser.add_argument("--rate", type=float, default=1.0)
+    args = parser.parse_args()
+    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    config = find_config(args.config)
+    content = load_config_file(config)
+    nodes = [node for node in ("tilt_observer", "inertial_ekf") if content.has(node)]
+    links = list(content.values("inertial_ekf", ()).get("links", [])) if "inertial_ekf" in nodes else []
+    compare(live(args, config, nodes, links), replayed(args, config), links)
+
+
+if __name__ == "__main__":
+    main()
