@@ -1,6 +1,6 @@
 """Speed of a replay with both pipelines: seconds of recording per second of wall clock, reading included.
 
-The recording is iCub walking where the data sets are there (``INERTIAL_ESTIMATION_DATASETS``), else a synthetic
+The recording is iCub walking where the data sets are (``INERTIAL_ESTIMATION_DATASETS``), else a synthetic
 one of Talos, written to a bag first. Run from the root of the project: ``python -m benchmarks.replay_speed``.
 Bound: 20 times real time.
 """

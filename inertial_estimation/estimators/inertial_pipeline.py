@@ -13,7 +13,7 @@ from inertial_estimation.estimators.inertial_filter import FilterUpdate, Inertia
 from inertial_estimation.estimators.inertial_inputs import InertialInputs
 from inertial_estimation.estimators.information import informed_directions, relative_information
 from inertial_estimation.estimators.linear_kalman import LinearKalman
-from inertial_estimation.estimators.link_estimates import link_estimates
+from inertial_estimation.estimators.link_estimates import LinkReport
 from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.residual_bias import ResidualBias
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
@@ -82,6 +82,7 @@ class InertialPipeline:
         self.filter = _make_filter(config, self._bodies, friction, self._gate)
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
         self._hand_over = [HandOver(body.nominal_C, config.hand_over_rate) for body in self._bodies]
+        self._report = LinkReport(self._bodies)
         self._learning = config.enabled
         self._forget()
 
@@ -116,14 +117,12 @@ class InertialPipeline:
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        if self._inputs.aligner.missing(now_ns):
-            return []
         estimates = []
         for sample in self._inputs.aligner.pop_ready():
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        return estimates
+        return [] if self._inputs.aligner.missing(now_ns) else estimates
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how the inputs and the filter are."""
@@ -219,7 +218,7 @@ class InertialPipeline:
         friction = dict(zip(self._friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
-            links=link_estimates(self._bodies, pi_C, covariance_C, published_C),
+            links=self._report.estimates(pi_C, covariance_C, published_C),
             row_names=self.row_names,
             innovation=frozen_array("innovation", update.innovation),
             nis=update.nis,

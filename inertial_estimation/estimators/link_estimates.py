@@ -5,26 +5,42 @@ import numpy as np
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
-__all__ = ["central_jacobian", "central_parameters", "link_estimates"]
+__all__ = ["LinkReport", "central_jacobian", "central_parameters"]
 
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 _MATRIX = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
+_COM = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
 _UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
 
 
-def _by_moment() -> tuple[Array, Array]:
-    """Derivative of I_cm by I, shape (6, 6), and by h, linear in the centre of mass, shape (3, 18)."""
-    by_inertia, by_moment = np.zeros((6, 6)), np.zeros((3, 6, 3))
+def _constant_jacobian() -> Array:
+    """Entries of the Jacobian that do not depend on the body: of the mass and of I_cm by I."""
+    D = np.zeros((10, 10))
+    D[0, 0] = 1.0
+    D[np.arange(4, 10), _MATRIX[_UPPER]] = 1.0
+    return D
+
+
+def _by_moment() -> Array:
+    """Derivative of I_cm by h, linear in the centre of mass, shape (3, 18)."""
+    by_moment = np.zeros((3, 6, 3))
     for row, (i, j) in enumerate(zip(*_UPPER, strict=True)):
-        by_inertia[row, _MATRIX[i, j] - 4] = 1.0
         by_moment[j, row, i] += 1.0
         by_moment[i, row, j] += 1.0
         if i == j:
             by_moment[[0, 1, 2], row, [0, 1, 2]] -= 2.0
-    return by_inertia, by_moment.reshape(3, 18)
+    return by_moment.reshape(3, 18)
 
 
-_BY_INERTIA, _BY_MOMENT = _by_moment()
+def _parallel_axes() -> Array:
+    """Map from the entries of c h' to those of c h' - c'h 1, shape (9, 9)."""
+    identity = np.eye(3).ravel()
+    return np.eye(9) - np.outer(identity, identity)
+
+
+_CONSTANT = _constant_jacobian()
+_BY_MOMENT = _by_moment()
+_PARALLEL_AXES = _parallel_axes()
 
 
 def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
@@ -41,8 +57,8 @@ def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
     m, h = pi[:, 0], pi[:, 1:4]
     inverse = np.divide(1.0, m, out=np.zeros(len(m)), where=np.abs(m) > SMALLEST_MASS)
     com = h * inverse[:, None]
-    inertia = pi[:, _MATRIX] + com[:, :, None] * h[:, None, :]
-    inertia[:, [0, 1, 2], [0, 1, 2]] -= np.sum(com * h, axis=1)[:, None]
+    products = (com[:, :, None] * h[:, None, :]).reshape(-1, 9)
+    inertia = pi[:, _MATRIX] + (products @ _PARALLEL_AXES).reshape(-1, 3, 3)
     return m, com, inertia
 
 
@@ -56,39 +72,42 @@ def central_jacobian(pi: Array) -> Array:
         Shape (n, 10, 10).
     """
     n = len(pi)
-    m = pi[:, :1]
-    c = pi[:, 1:4] / m
-    D = np.zeros((n, 10, 10))
-    D[:, 0, 0] = 1.0
-    D[:, 1:4, 0] = -c / m
-    D[:, [1, 2, 3], [1, 2, 3]] = 1.0 / m
-    D[:, 4:, 4:] = _BY_INERTIA
-    D[:, 4:, 1:4] = (c @ _BY_MOMENT).reshape(n, 6, 3)
-    D[:, 4:, 0] = -0.5 * (D[:, 4:, 1:4] @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
+    inverse = 1.0 / pi[:, :1]
+    c = pi[:, 1:4] * inverse
+    by_moment = (c @ _BY_MOMENT).reshape(n, 6, 3)
+    D = np.empty((n, 10, 10))
+    D[:] = _CONSTANT
+    D[:, 1:4, 0] = -c * inverse
+    D[:, _COM, _COM] = inverse
+    D[:, 4:, 1:4] = by_moment
+    D[:, 4:, 0] = -0.5 * (by_moment @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
 
 
-def link_estimates(
-    bodies: tuple[BodyReference, ...], pi_C: Array, covariance_C: Array, published_C: Array
-) -> tuple[LinkEstimate, ...]:
-    """Build what is reported of each link.
+class LinkReport:
+    """Builds what is reported of each link."""
 
-    Args:
-        bodies: The bodies.
-        pi_C: Estimated parameters in C, shape (n, 10).
-        covariance_C: Their covariances, shape (n, 10, 10).
-        published_C: Parameters handed over, in C, shape (n, 10).
+    def __init__(self, bodies: tuple[BodyReference, ...]) -> None:
+        self._links = tuple(body.link for body in bodies)
+        self._to_link = np.array([body.to_link for body in bodies])
+        self._nominal_C = np.array([body.nominal_C for body in bodies])
 
-    Returns:
-        One estimate per body, in link axes.
-    """
-    n = len(bodies)
-    X = np.array([body.to_link for body in bodies])
-    nominal_C = np.array([body.nominal_C for body in bodies])
-    stacked = np.array([published_C, pi_C, pi_C - nominal_C])  # (3, n, 10)
-    pi_L = (X @ stacked[..., None])[..., 0]
-    mass, com, inertia = central_parameters(pi_L.reshape(3 * n, 10))
-    D = central_jacobian(pi_L[1]) @ X
-    covariance = D @ covariance_C @ D.transpose(0, 2, 1)
-    values = [LinkInertia(bodies[k % n].link, float(mass[k]), com[k], inertia[k]) for k in range(3 * n)]
-    return tuple(LinkEstimate(values[i], values[n + i], values[2 * n + i], covariance[i]) for i in range(n))
+    def estimates(self, pi_C: Array, covariance_C: Array, published_C: Array) -> tuple[LinkEstimate, ...]:
+        """Return one estimate per body, in link axes.
+
+        Args:
+            pi_C: Estimated parameters in C, shape (n, 10).
+            covariance_C: Their covariances, shape (n, 10, 10).
+            published_C: Parameters handed over, in C, shape (n, 10).
+        """
+        n, X = len(self._links), self._to_link
+        stacked = np.array([published_C, pi_C, pi_C - self._nominal_C])  # (3, n, 10)
+        pi_L = (X @ stacked[..., None])[..., 0]
+        mass, com, inertia = central_parameters(pi_L.reshape(3 * n, 10))
+        D = central_jacobian(pi_L[1]) @ X
+        covariance = D @ covariance_C @ D.transpose(0, 2, 1)
+        rows = zip(self._links * 3, mass.tolist(), com, inertia, strict=True)
+        values = [LinkInertia(*row) for row in rows]
+        return tuple(
+            LinkEstimate(values[i], values[n + i], values[2 * n + i], covariance[i]) for i in range(n)
+        )

@@ -234,6 +234,23 @@ def test_a_stale_input_stops_the_output_and_is_named(talos_handed_a_weight):
     assert "waiting for left_foot/wrench" in health[-1].message
 
 
+def test_steps_do_not_pile_up_while_an_input_is_lost(talos_handed_a_weight):
+    """Rows that waited in vain are let go at once, not all together when the input is back."""
+    _start, stream = talos_handed_a_weight
+    pipeline = talos_pipeline()
+    run(pipeline, stream[:1000])
+    lost = [(t, s) for t, s in stream[1000:3000] if t != "/left_foot/wrench"]
+    run(pipeline, lost)
+    now_ns = lost[-1][1].stamp_ns
+    skipped = int(pipeline.health(now_ns)[-1].values["steps without an input"])
+    steps = sum(isinstance(s, JointReading) for _t, s in lost) / 2  # 250 Hz thinned to 125 Hz
+    waiting = pipeline.config.robot.inputs.max_wait + pipeline.config.window
+    assert skipped > steps - 125.0 * (waiting + 0.1)
+    back = run(pipeline, stream[3000:3200])
+    assert back
+    assert all(estimate.stamp_ns > now_ns - 1e9 * waiting for estimate in back)
+
+
 def test_parameters_that_may_change_do_and_others_do_not():
     pipeline = panda_pipeline()
     pipeline.set_parameter("hand_over_rate", 1.0)

@@ -5,9 +5,9 @@ import pinocchio as pin
 from inertial_scenes import ArmScene
 
 from inertial_estimation.estimators.link_estimates import (
+    LinkReport,
     central_jacobian,
     central_parameters,
-    link_estimates,
 )
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
@@ -47,7 +47,7 @@ def test_payload_is_the_difference_to_nominal_and_covariance_that_of_samples():
     scene.add_payload(0, 2.0, (0.0, 0.0, 0.1))
     sigma = 1e-4 * np.eye(10)
     truth = scene.truth[0][None]
-    link = link_estimates(scene.bodies, truth, sigma[None] ** 2, body.nominal_C[None])[0]
+    link = LinkReport(scene.bodies).estimates(truth, sigma[None] ** 2, body.nominal_C[None])[0]
     assert np.isclose(link.payload.mass, 2.0)
     assert np.allclose(link.payload.com_L, [0.0, 0.0, 0.1])
     assert np.allclose(link.payload.inertia_Lcm, 2.0 * 0.4 * 0.05**2 * np.eye(3))
