@@ -7,10 +7,9 @@ import argparse
 import signal
 import sys
 import time
-from collections.abc import Sequence
 from types import FrameType
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.commands.remappings import parse_remappings
 
 __all__ = ["add_arguments", "run"]
 
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from inertial_estimation.replay.recording import BagRecording
     from inertial_estimation.ros.bag_player import BagPlayer, PlayOptions
 
-    remap = _remappings(args.remap)
+    remap = parse_remappings(args.remap)
     options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, args.subscribers, remap)
     with BagRecording(args.bag) as recording:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -63,13 +62,3 @@ def run(args: argparse.Namespace) -> int:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def _remappings(texts: Sequence[str]) -> dict[str, str]:
-    remap: dict[str, str] = {}
-    for text in texts:
-        old, separator, new = text.partition(":=")
-        if not (old and separator and new):
-            raise ConfigurationError(f"'{text}' is no remapping, expected /old:=/new")
-        remap[old] = new
-    return remap

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.replay.config_file import load_config_file, parse_overrides
 from inertial_estimation.replay.evaluation import Evaluation, evaluate
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{len(reference)} messages on '{args.reference}'"
             )
         pipelines = build_pipelines(config, urdf=args.urdf)
-        topics = replay_topics(pipelines.values, _remappings(args.remap))
+        topics = replay_topics(pipelines.values, parse_remappings(args.remap))
         length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
         with _progress_bar(length_s) as progress:
             result = replay(
@@ -140,16 +141,6 @@ def _summarise(folder: Path, evaluation: Evaluation) -> None:
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
     print(f"results               {folder}")
-
-
-def _remappings(texts: list[str]) -> dict[str, str]:
-    remappings: dict[str, str] = {}
-    for text in texts:
-        old, sign, new = text.partition(":=")
-        if not (sign and old and new):
-            raise ConfigurationError(f"'{text}' is no remapping, expected name:=other")
-        remappings[old] = new
-    return remappings
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def test_remapped_and_overridden(talos_bag: Path, tmp_path: Path, capsys: pytest
     line = refused([*common, "--remap", "gps:=/a"], capsys)
     assert "no input 'gps'" in line
     line = refused([*common, "--remap", "gps"], capsys)
-    assert "expected name:=other" in line
+    assert "expected from:=to" in line
     line = refused([*common, "--param", "inertial_ekf.links=[hand_of_god]"], capsys)
     assert "no link 'hand_of_god'" in line
 

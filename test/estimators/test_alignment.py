@@ -101,7 +101,7 @@ def test_values_that_are_not_finite_are_dropped_and_counted(bad):
 
 def test_a_dropped_reading_warns_for_a_while_and_stays_counted():
     aligner = make()
-    feed(aligner, ["imu"], range(0, 5))
+    feed(aligner, ["imu"], range(5))
     aligner.push("imu", 5 * MS, np.array([np.nan]))
     feed(aligner, ["imu"], range(6, 9000, 10))
     assert aligner.health(9000 * MS)[0].level == HealthLevel.WARN
