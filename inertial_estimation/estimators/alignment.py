@@ -5,6 +5,7 @@ to its time; it is then emitted with the others interpolated there. Nothing here
 caller's `now_ns` only tells whether a stream is stale.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -136,7 +137,7 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        if not np.isfinite(row).all():
+        if not math.isfinite(row @ row):
             return target.drop("not finite")
         last = target.last_stamp_ns
         if last is not None:

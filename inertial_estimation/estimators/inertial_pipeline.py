@@ -183,6 +183,7 @@ class InertialPipeline:
             hand_over.reset()
         self._last_ns: int | None = None
         self._information: Array = np.zeros(len(self.filter.x))
+        self._informed = 0
         self._informed_at_ns: int | None = None
         self._counts: dict[str, int] = {}
         self._skipped = 0
@@ -226,7 +227,7 @@ class InertialPipeline:
             accepted=update.accepted,
             decision=update.decision,
             information_eigenvalues=self._information,
-            informed_directions=informed_directions(self._information),
+            informed_directions=self._informed,
             friction=friction,
         )
 
@@ -237,13 +238,14 @@ class InertialPipeline:
         self._informed_at_ns = time_ns
         eigenvalues = relative_information(self.filter.P, self.filter.prior_factor)
         self._information = frozen_array("information", eigenvalues)
+        self._informed = informed_directions(self._information)
 
     def _filter_health(self, now_ns: int) -> Health:
         values = {f"steps {decision}": str(n) for decision, n in self._counts.items()}
         values |= {
             "steps without an input": str(self._skipped),
             "windows too short": str(self._inputs.short_windows),
-            "informed directions": f"{informed_directions(self._information)} of {len(self._information)}",
+            "informed directions": f"{self._informed} of {len(self._information)}",
         }
         _parameters, covariance_C = self.filter.body_parameters()
         for body, covariance in zip(self._bodies, covariance_C, strict=True):

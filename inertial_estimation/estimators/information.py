@@ -1,7 +1,7 @@
 """Which directions of the state the data have informed."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from inertial_estimation.signals import Array
 
@@ -22,8 +22,8 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
     Returns:
         Eigenvalues, ascending, shape (n,).
     """
-    half = solve_triangular(prior_factor, P, lower=True, check_finite=False)
-    relative = solve_triangular(prior_factor, half.T, lower=True, check_finite=False)
+    half, _info = dtrtrs(prior_factor, P, lower=1)
+    relative, _info = dtrtrs(prior_factor, half.T, lower=1)
     mu = np.linalg.eigvalsh(0.5 * (relative + relative.T))[::-1]
     information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
     return information

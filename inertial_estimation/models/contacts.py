@@ -24,7 +24,6 @@ from inertial_estimation.spatial.vectors import (
     cross,
     matrix,
     times,
-    transpose,
     vector,
 )
 
@@ -116,6 +115,18 @@ class KinematicState:
     w_BI_B: Vector
 
 
+@dataclass(frozen=True, slots=True)
+class _ImuMotion:
+    """Pose and spatial velocity (IMU axes) of the IMU relative to the base, and both as numbers."""
+
+    T_BI: pin.SE3
+    V_BI_I: pin.Motion
+    R_BI: Matrix
+    p_BI: Vector
+    v_BI_B: Vector
+    w_BI_B: Vector
+
+
 class ContactKinematics:
     """Forward kinematics of all contacts in one pass, over the joints between base, IMU and contacts.
 
@@ -144,10 +155,9 @@ class ContactKinematics:
         self._contact_ids = [self._robot.frame_id(name) for name in names]
         wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
         self._wrench_frames = [(matrix(T.rotation), vector(T.translation)) for T in wrench_poses]
-        self._imu_fixed = not _supporting_joints(robot, (imu_frame,))
-        pin.framesForwardKinematics(model, self._data, pin.neutral(model))
-        T_BI = self._data.oMf[self._imu_id]
-        self._R_BI, self._p_BI = matrix(T_BI.rotation), vector(T_BI.translation)
+        pin.forwardKinematics(model, self._data, pin.neutral(model), self._v)
+        imu_fixed = not _supporting_joints(robot, (imu_frame,))
+        self._fixed_imu = self._imu_motion() if imu_fixed else None
 
     def update(self, q: Array, v: Array) -> KinematicState:
         """Compute poses and velocities of all contacts relative to the IMU.
@@ -162,25 +172,23 @@ class ContactKinematics:
         model, data = self._robot.model, self._data
         self._v[self._n_base :] = v[self.joints]
         pin.forwardKinematics(model, data, self._robot.configuration(q[self.joints]), self._v)
-        if self._imu_fixed:
-            R_BI, p_BI, v_BI, w_BI = self._R_BI, self._p_BI, ZERO, ZERO
-        else:
-            R_BI, p_BI, v_BI, w_BI = self._frame_motion(self._imu_id)
-        R_IB = transpose(R_BI)
+        imu = self._fixed_imu or self._imu_motion()
         contacts = tuple(
-            _relative_motion(R_IB, p_BI, v_BI, w_BI, self._frame_motion(frame_id), wrench_frame)
+            _relative_motion(imu, *self._frame_motion(frame_id), wrench_frame)
             for frame_id, wrench_frame in zip(self._contact_ids, self._wrench_frames, strict=True)
         )
-        return KinematicState(contacts, R_BI, p_BI, v_BI, w_BI)
+        return KinematicState(contacts, imu.R_BI, imu.p_BI, imu.v_BI_B, imu.w_BI_B)
 
-    def _frame_motion(self, frame_id: int) -> tuple[Matrix, Vector, Vector, Vector]:
-        """Pose and velocity of a frame in the base: R_BF, p_BF, v_BF_B, w_BF_B."""
-        T = pin.updateFramePlacement(self._robot.model, self._data, frame_id)
-        motion = pin.getFrameVelocity(
-            self._robot.model, self._data, frame_id, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        )
-        vx, vy, vz, wx, wy, wz = motion.vector.tolist()
-        return matrix(T.rotation), tuple(T.translation.tolist()), (vx, vy, vz), (wx, wy, wz)
+    def _frame_motion(self, frame_id: int) -> tuple[pin.SE3, pin.Motion]:
+        """Pose of a frame in the base, and its spatial velocity relative to the base, its own axes."""
+        T_BF = pin.updateFramePlacement(self._robot.model, self._data, frame_id)
+        return T_BF, pin.getFrameVelocity(self._robot.model, self._data, frame_id)
+
+    def _imu_motion(self) -> _ImuMotion:
+        T_BI, V_BI_I = self._frame_motion(self._imu_id)
+        R_BI = matrix(T_BI.rotation)
+        v_BI_B, w_BI_B = times(R_BI, vector(V_BI_I.linear)), times(R_BI, vector(V_BI_I.angular))
+        return _ImuMotion(T_BI.copy(), V_BI_I, R_BI, vector(T_BI.translation), v_BI_B, w_BI_B)
 
 
 class ContactTrigger:
@@ -273,22 +281,18 @@ def anchor_velocity(
 
 
 def _relative_motion(
-    R_IB: Matrix,
-    p_BI: Vector,
-    v_BI: Vector,
-    w_BI: Vector,
-    contact: tuple[Matrix, Vector, Vector, Vector],
-    wrench_frame: tuple[Matrix, Vector],
+    imu: _ImuMotion, T_BC: pin.SE3, V_BC_C: pin.Motion, wrench_frame: tuple[Matrix, Vector]
 ) -> ContactMotion:
-    """Motion of a contact relative to the IMU, both given in the base, seen in the turning IMU frame."""
-    R_BC, p_BC, v_BC, w_BC = contact
-    d = (p_BC[0] - p_BI[0], p_BC[1] - p_BI[1], p_BC[2] - p_BI[2])
-    turning = cross(w_BI, d)
-    v = (v_BC[0] - v_BI[0] - turning[0], v_BC[1] - v_BI[1] - turning[1], v_BC[2] - v_BI[2] - turning[2])
-    w = (w_BC[0] - w_BI[0], w_BC[1] - w_BI[1], w_BC[2] - w_BI[2])
-    columns = tuple(times(R_IB, column) for column in transpose(R_BC))
-    R_IC = transpose((columns[0], columns[1], columns[2]))
-    return ContactMotion(R_IC, times(R_IB, d), times(R_IB, v), times(R_IB, w), *wrench_frame)
+    """Motion of a contact relative to the IMU, seen in the turning IMU frame.
+
+    The spatial velocity X_IC V_BC - V_BI is taken at the IMU's origin; the contact is at r_I.
+    """
+    T_IC = imu.T_BI.actInv(T_BC)
+    vx, vy, vz, wx, wy, wz = (T_IC.act(V_BC_C) - imu.V_BI_I).vector.tolist()
+    x, y, z = T_IC.translation.tolist()
+    r_I, w_I = (x, y, z), (wx, wy, wz)
+    v_I = add((vx, vy, vz), cross(w_I, r_I))
+    return ContactMotion(matrix(T_IC.rotation), r_I, v_I, w_I, *wrench_frame)
 
 
 def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

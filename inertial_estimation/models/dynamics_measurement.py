@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.measurement_rows import ContactMode, Indices, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -136,6 +136,7 @@ class DynamicsMeasurement:
         self._friction = friction
         self._rows = rows.resolved(robot, contacts)
         self.row_names = self._rows.names
+        self._picked = _slice_if_contiguous(self._rows.picked)
         self._nominal_model = robot.model.copy()
         if robot.floating_base:
             self._nominal_model.gravity.linear = np.zeros(3)
@@ -168,7 +169,7 @@ class DynamicsMeasurement:
             applied[self._robot.n_base :] = state.tau
         if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
             applied += state.wrenches.ravel() @ J_C
-        picked = self._rows.picked
+        picked = self._picked
         noise = self._noise(M[picked], J_C[:, picked])
         value = (applied - tau_nom)[picked]
         equation = LinearEquation(A[picked], value, noise, applied[picked])
@@ -232,7 +233,7 @@ class DynamicsMeasurement:
         if self._rows.contacts is ContactMode.MEASURED and len(J_C):
             W = J_C.T * self._sigma_wrench
             R += W @ W.T
-        R.flat[:: len(R) + 1] += self._variance
+        R.reshape(-1)[:: len(R) + 1] += self._variance
         return R
 
     def _seen_accelerations(self, M: Array) -> Array:
@@ -257,6 +258,12 @@ class DynamicsMeasurement:
         return LinearEquation(
             N.T @ equation.regressor, N.T @ equation.value, N.T @ equation.noise @ N, N.T @ equation.measured
         )
+
+
+def _slice_if_contiguous(indices: Indices) -> slice | Indices:
+    """Return the same rows as a slice where it can be: views instead of copies."""
+    first, last = int(indices[0]), int(indices[-1])
+    return slice(first, last + 1) if last - first + 1 == len(indices) else indices
 
 
 def _imu_place(

@@ -12,7 +12,7 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["BASE_ROWS", "ContactMode", "ResolvedRows", "RowSelection"]
+__all__ = ["BASE_ROWS", "ContactMode", "Indices", "ResolvedRows", "RowSelection"]
 
 Indices = NDArray[np.int64]
 BASE_ROWS = (
