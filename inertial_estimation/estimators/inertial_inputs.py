@@ -66,12 +66,11 @@ class InertialInputs:
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         try:
-            sample = self._map.sample(reading)
+            row = self._map.row(reading)
         except MeasurementError as error:
             self.aligner.count_drop(JOINTS, str(error))
             return
-        parts = [sample.q, sample.v] if sample.tau is None else [sample.q, sample.v, sample.tau]
-        self.aligner.push(JOINTS, sample.stamp_ns, np.concatenate(parts))
+        self.aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where not needed."""

@@ -58,7 +58,7 @@ def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
     inverse = np.divide(1.0, m, out=np.zeros(len(m)), where=np.abs(m) > SMALLEST_MASS)
     com = h * inverse[:, None]
     products = (com[:, :, None] * h[:, None, :]).reshape(-1, 9)
-    inertia = pi[:, _MATRIX] + (products @ _PARALLEL_AXES).reshape(-1, 3, 3)
+    inertia = pi.take(_MATRIX, axis=1) + (products @ _PARALLEL_AXES).reshape(-1, 3, 3)
     return m, com, inertia
 
 

@@ -72,12 +72,12 @@ class TiltPipeline:
     def push_joints(self, reading: JointReading) -> None:
         """Take one joint state; one that misses joints or velocities is dropped and counted."""
         try:
-            sample = self._joint_map.sample(reading)
+            row = self._joint_map.row(reading)
         except MeasurementError:
             reason = "no velocity" if reading.velocity is None else "joints missing"
             self._aligner.count_drop(JOINTS, reason)
             return
-        self._aligner.push(JOINTS, sample.stamp_ns, np.concatenate((sample.q, sample.v)))
+        self._aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact.

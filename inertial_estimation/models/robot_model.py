@@ -220,13 +220,28 @@ class JointMap:
             ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity, or an
                 effort that is needed, is not there.
         """
+        return JointSample(reading.stamp_ns, *self._picked(reading))
+
+    def row(self, reading: JointReading) -> Array:
+        """Return what `sample` holds as one row: positions, velocities and, where needed, efforts.
+
+        Args:
+            reading: Joint state by name.
+
+        Returns:
+            Numbers in the model's order, shape (2 n_joints,) or (3 n_joints,).
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: As `sample` does.
+        """
+        return np.concatenate(self._picked(reading))
+
+    def _picked(self, reading: JointReading) -> list[Array]:
         if reading.names != self._names:
             self._look_up(reading.names)
         self._check_fields(reading)
-        order = self._order
-        tau = reading.effort[order] if self._need_effort and reading.effort is not None else None
-        assert reading.velocity is not None
-        return JointSample(reading.stamp_ns, reading.position[order], reading.velocity[order], tau)
+        fields = (reading.position, reading.velocity, reading.effort if self._need_effort else None)
+        return [field[self._order] for field in fields if field is not None]
 
     def _look_up(self, names: tuple[str, ...]) -> None:
         where = {name: i for i, name in enumerate(names)}

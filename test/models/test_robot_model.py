@@ -108,6 +108,14 @@ class TestJointMap:
         np.testing.assert_array_equal(sample.v, [12, 11])
         np.testing.assert_array_equal(sample.tau, [22, 21])
 
+    @pytest.mark.parametrize("need_effort", [True, False])
+    def test_a_row_is_the_sample_in_one_piece(self, need_effort):
+        joint_map = JointMap(self.robot, need_effort=need_effort)
+        reading = self.reading(["x", "elbow", "shoulder"])
+        sample = joint_map.sample(reading)
+        parts = [sample.q, sample.v] + ([sample.tau] if need_effort else [])
+        np.testing.assert_array_equal(joint_map.row(reading), np.concatenate(parts))
+
     def test_names_that_change_are_followed_and_counted(self):
         joint_map = JointMap(self.robot)
         joint_map.sample(self.reading(["shoulder", "elbow"]))
