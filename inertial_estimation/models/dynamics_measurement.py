@@ -224,34 +224,40 @@ class DynamicsMeasurement:
         self._sigma_a = np.array(acceleration)
         self._variance = np.array(direct)[self._rows.picked] ** 2
         wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
-        self._sigma_wrench = np.array(wrench * len(self._contact_maps))
+        measured = self._rows.contacts is ContactMode.MEASURED
+        self._sigma_wrench = np.array(wrench * len(self._contact_maps) if measured else [])
 
     def _noise(self, M: Array, J_C: Array) -> Array:
-        """Return R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J in the picked rows."""
-        W = self._seen_accelerations(M) * self._sigma_a
+        """Return R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J in the picked rows, as R_tau + W W'."""
+        n = M.shape[1]
+        W = np.empty((len(M), n + len(self._sigma_wrench)))
+        W_a = W[:, :n]
+        np.multiply(M, self._sigma_a, out=W_a)
+        if self._imu is not None:
+            self._see_through_imu(M[:, :6], W_a)
+        if len(self._sigma_wrench):
+            np.multiply(J_C.T, self._sigma_wrench, out=W[:, n:])
         R: Array = W @ W.T
-        if self._rows.contacts is ContactMode.MEASURED and len(J_C):
-            W = J_C.T * self._sigma_wrench
-            R += W @ W.T
         R.reshape(-1)[:: len(R) + 1] += self._variance
         return R
 
-    def _seen_accelerations(self, M: Array) -> Array:
-        """Return M T, the generalized forces per unit error of each acceleration as it is sensed.
+    def _see_through_imu(self, M_B: Array, W_a: Array) -> None:
+        """Make W_a = M T: the generalized forces per sigma of each acceleration as it is sensed.
 
         The base's acceleration is not sensed: a_B = X_BI (a_I - J_I a), so errors of the IMU reach the
         base through the lever arm, and those of the joints between base and IMU act in two places.
+
+        Args:
+            M_B: Columns of the mass matrix that belong to the base, shape (m, 6).
+            W_a: Mass matrix times the sigmas, changed in place, shape (m, nv).
         """
-        if self._imu is None:
-            return M
+        assert self._imu is not None
         joint_id, T_JI, between = self._imu
-        data = self._nominal_data  # the base is at the origin: world coordinates are the base's
-        M_B = M[:, :6]
-        seen: Array = M.copy()
-        seen[:, :6] = M_B @ (data.oMi[joint_id] * T_JI).toActionMatrix()
-        if len(between):
-            seen[:, between] -= M_B @ data.J[:, between]
-        return seen
+        data, sigma = self._nominal_data, self._sigma_a
+        X_BI = (data.oMi[joint_id] * T_JI).toActionMatrix()  # the base is at the origin of the world
+        np.matmul(M_B, X_BI * sigma[:6], out=W_a[:, :6])
+        if between is not None:
+            W_a[:, between] -= M_B @ (data.J[:, between] * sigma[between])
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)
@@ -266,14 +272,13 @@ def _slice_if_contiguous(indices: Indices) -> slice | Indices:
     return slice(first, last + 1) if last - first + 1 == len(indices) else indices
 
 
-def _imu_place(
-    robot: RobotModel, imu_frame: str
-) -> tuple[int, pin.SE3, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
-    """Return the IMU's joint, its placement there, and the velocities between base and IMU."""
+def _imu_place(robot: RobotModel, imu_frame: str) -> tuple[int, pin.SE3, slice | Indices | None]:
+    """Return the IMU's joint, its placement there, and the velocities between base and IMU, if any."""
     frame = robot.model.frames[robot.frame_id(imu_frame)]
     joint_id = int(frame.parentJoint)
     between = [robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > 1]
-    return joint_id, frame.placement, np.array(between, dtype=np.int64)
+    rows = _slice_if_contiguous(np.array(between, dtype=np.int64)) if between else None
+    return joint_id, frame.placement, rows
 
 
 def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:
