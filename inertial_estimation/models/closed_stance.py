@@ -27,6 +27,7 @@ class ClosedStance:
     Attributes:
         robot: The model.
         leg_joints: Indices (in the model's joint order) of the joints that follow.
+        point_frames: Contact frames of which only the position is held.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class ClosedStance:
             q_joints[robot.joint_index(name)] = angle
         self.posture = q_joints
         self._columns = [self._leg_columns(frame) for frame in self._frames]
+        legs = zip(contact_frames, self._columns, strict=True)
+        self.point_frames = tuple(frame for frame, columns in legs if len(columns) < 6)
         used = [column for columns in self._columns for column in columns]
         if len(used) != len(set(used)):
             raise ModelError(f"the legs of {', '.join(contact_frames)} share joints")

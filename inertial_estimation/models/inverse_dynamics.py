@@ -64,6 +64,7 @@ class IdealSensors:
         *,
         imu_frame: str = "",
         contact_frames: Sequence[str] = (),
+        point_contacts: Sequence[str] = (),
         payload: LinkInertia | None = None,
     ) -> None:
         """Resolve the frames and attach the payload.
@@ -72,6 +73,7 @@ class IdealSensors:
             robot: The robot without payload.
             imu_frame: Link of the IMU; empty: none.
             contact_frames: Frames of the contacts that carry a floating base.
+            point_contacts: Those of them that transmit no torque.
             payload: Rigidly attached to its link; None: nothing.
 
         Raises:
@@ -85,6 +87,8 @@ class IdealSensors:
         self._data = self._model.createData()
         self._imu = robot.frame_id(imu_frame) if imu_frame else None
         self._contacts = [robot.frame_id(frame) for frame in contact_frames]
+        levers = [0.0 if frame in point_contacts else TORQUE_ARM for frame in contact_frames]
+        self._scale = np.concatenate([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers] or [[]])
 
     def read(self, state: MotionState) -> IdealReadings:
         """Return what the sensors read.
@@ -95,6 +99,9 @@ class IdealSensors:
 
         Args:
             state: Configuration, velocity and acceleration.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If the contacts cannot carry the motion (two points).
         """
         model, data = self._model, self._data
         force = np.array(pin.rnea(model, data, state.q, state.v, state.a))
@@ -104,7 +111,7 @@ class IdealSensors:
             pin.computeJointJacobians(model, data, state.q)
             pin.updateFramePlacements(model, data)
             jacobians = [pin.getFrameJacobian(model, data, f, pin.LOCAL) for f in self._contacts]
-            wrenches = _least_norm_wrenches(jacobians, force[:n_base])
+            wrenches = _least_norm_wrenches(jacobians, force[:n_base], self._scale)
             for J, wrench in zip(jacobians, wrenches, strict=True):
                 force -= J.T @ wrench
         f_I, w_I = self._imu_reading(state)
@@ -135,10 +142,14 @@ def _with_payload(robot: RobotModel, payload: LinkInertia) -> pin.Model:
     return model
 
 
-def _least_norm_wrenches(jacobians: Sequence[Array], base_force: Array) -> Array:
-    """Solve sum_i J_i,base^T wrench_i = base_force with the least weighed norm."""
+def _least_norm_wrenches(jacobians: Sequence[Array], base_force: Array, scale: Array) -> Array:
+    """Solve sum_i J_i,base^T wrench_i = base_force with the least norm of wrench / scale."""
     n = len(base_force)
-    scale = np.tile([1.0, 1.0, 1.0, TORQUE_ARM, TORQUE_ARM, TORQUE_ARM], len(jacobians))
     A = np.hstack([J[:, :n].T for J in jacobians]) * scale
-    wrenches: Array = (scale * (np.linalg.pinv(A) @ base_force)).reshape(-1, 6)
+    scaled = np.linalg.pinv(A) @ base_force
+    if np.abs(A @ scaled - base_force).max() > 1e-6 * max(1.0, np.abs(base_force).max()):
+        raise ModelError(
+            f"{len(jacobians)} point contact(s) cannot carry this motion, expected three or more"
+        )
+    wrenches: Array = (scale * scaled).reshape(-1, 6)
     return wrenches

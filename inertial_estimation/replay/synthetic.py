@@ -1,6 +1,6 @@
 """Synthetic truth: what a robot of known inertia did and what ideal sensors on it would read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -170,7 +170,15 @@ def stance_truth(
         pose, twist = base_motion(base, t)
         return stance.close(pose, twist, joints.at(t))
 
-    return _truth(robot, timing, state, imu_frame=imu_frame, contacts=contacts, payload=payload)
+    return _truth(
+        robot,
+        timing,
+        state,
+        imu_frame=imu_frame,
+        contacts=contacts,
+        points=stance.point_frames,
+        payload=payload,
+    )
 
 
 def _truth(
@@ -180,13 +188,18 @@ def _truth(
     *,
     imu_frame: str,
     contacts: Mapping[str, str],
+    points: Sequence[str] = (),
     payload: Payload | None,
 ) -> Truth:
     frames = list(contacts.values())
-    bare = IdealSensors(robot, imu_frame=imu_frame, contact_frames=frames)
-    loaded = bare
-    if payload is not None:
-        loaded = IdealSensors(robot, imu_frame=imu_frame, contact_frames=frames, payload=payload.inertia)
+
+    def sensors(load: LinkInertia | None) -> IdealSensors:
+        return IdealSensors(
+            robot, imu_frame=imu_frame, contact_frames=frames, point_contacts=points, payload=load
+        )
+
+    bare = sensors(None)
+    loaded = bare if payload is None else sensors(payload.inertia)
     times = np.arange(round(timing.duration_s * timing.rate_hz)) / timing.rate_hz
     states = tuple(state(t) for t in times.tolist())
     readings = tuple(

@@ -5,10 +5,12 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise, measure
-from inertial_estimation.replay.synthetic import Timing, Truth
+from inertial_estimation.replay.synthetic import StanceMotion, Timing, Truth, stance_truth
 from inertial_estimation.replay.synthetic_motion import base_motion, random_sines
 from inertial_estimation.replay.synthetic_robots import synthetic_truth
+from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import ImuSample, JointReading
 
 pytest.importorskip("example_robot_data")
@@ -142,6 +144,35 @@ def test_feet_only_push_and_stay_in_their_friction_cones(talos: Truth) -> None:
     wrenches = np.array([reading.wrenches_C for reading in talos.readings])
     assert wrenches[..., 2].min() > 50.0
     assert np.abs(wrenches[..., :2] / wrenches[..., 2:3]).max() < 0.3
+
+
+def quadruped(feet: tuple[str, ...]) -> Truth:
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=True)
+    posture = {name: 0.8 if "thigh" in name else -1.5 for name in robot.joint_names if "hip" not in name}
+    timing = Timing(duration_s=2.0, rate_hz=50.0, rest_s=0.2, fade_s=0.5)
+    contacts = {foot: foot for foot in feet}
+    rng = np.random.default_rng(6)
+    return stance_truth(robot, timing, rng, contacts=contacts, imu_frame="imu", motion=StanceMotion(posture))
+
+
+def test_point_feet_carry_forces_alone_and_they_balance_the_robot() -> None:
+    truth = quadruped(("FL_foot", "FR_foot", "RL_foot", "RR_foot"))
+    model = truth.robot.model
+    data = model.createData()
+    for state, reading in zip(truth.states, truth.readings, strict=True):
+        assert not reading.wrenches_C[:, 3:].any()
+        pin.forwardKinematics(model, data, state.q, state.v, state.a)
+        total = np.zeros(3)
+        for foot, wrench in zip(truth.contacts, reading.wrenches_C, strict=True):
+            total += pin.updateFramePlacement(model, data, model.getFrameId(foot)).rotation @ wrench[:3]
+        pin.computeCentroidalMomentumTimeVariation(model, data, state.q, state.v, state.a)
+        weight = np.array([0.0, 0.0, -G0 * truth.robot.total_mass])
+        np.testing.assert_allclose(total + weight, data.dhg.linear, atol=1e-8)
+
+
+def test_two_point_feet_cannot_carry_a_robot() -> None:
+    with pytest.raises(ModelError, match="2 point contact"):
+        quadruped(("FL_foot", "RR_foot"))
 
 
 def test_joints_stay_within_their_limits(talos: Truth, panda: Truth) -> None:
