@@ -198,17 +198,17 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         self._last_ns = sample.time_ns
         equation = self._measurement.equation(state)
-        update = self._update(equation, float(np.abs(state.v).max()), dt)
+        update = self._update(equation, state.v, dt)
         self._counts[update.decision] = self._counts.get(update.decision, 0) + 1
         return self._estimate(sample, update, dt)
 
-    def _update(self, equation: LinearEquation, speed: float, dt: float) -> FilterUpdate:
+    def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
         value = equation.value - self._bias.bias
         biased = LinearEquation(equation.regressor, value, equation.noise, equation.measured)
         if not self._bias.active:
             return self.filter.update(biased, dt, learn=self._learning)
         update = self.filter.update(equation, dt, learn=False)
-        decision = self._bias.feed(update.innovation, speed, dt)
+        decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
         return FilterUpdate(update.innovation, update.nis, False, decision, 0)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:

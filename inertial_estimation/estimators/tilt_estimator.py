@@ -229,7 +229,7 @@ class TiltEstimator:
             self._joint_velocity = velocity
         share = h / (h + 0.5 * self._config.bias.rest_window)
         self._joint_velocity = self._joint_velocity + share * (velocity - self._joint_velocity)
-        return float(np.abs(self._joint_velocity).max(initial=0.0))
+        return max(map(abs, self._joint_velocity.tolist()), default=0.0)
 
     def _estimate(
         self,

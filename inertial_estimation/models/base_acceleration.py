@@ -3,9 +3,10 @@
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
+from inertial_estimation.spatial.vectors import add, cross, vector
 
 __all__ = ["ImuToBase"]
 
@@ -19,7 +20,7 @@ class ImuToBase:
 
         w'_B = R_BI (w'_I - w'_I0),   f_B = R_BI (f_I - a_I0) - w'_B x r_BI
 
-    For an IMU fixed to the base this is f_B = R_BI f_I - w' x r_BI - w x (w x r_BI) (THEORY 2).
+    For an IMU fixed to the base this is f_B = R_BI f_I - w' x r_BI - w x (w x r_BI), no kinematics needed.
     """
 
     def __init__(self, robot: RobotModel, imu_frame: str) -> None:
@@ -32,6 +33,9 @@ class ImuToBase:
         self._frame_id = robot.frame_id(imu_frame)
         self._data = robot.model.createData()
         self._zero = np.zeros(robot.model.nv)
+        frame = robot.model.frames[self._frame_id]
+        self._fixed = frame.parentJoint == BASE_JOINT
+        self._R_BI, self._r_BI = frame.placement.rotation.copy(), vector(frame.placement.translation)
 
     def base_motion(
         self, joints: tuple[Array, Array, Array], f_I: Array, w_I: Array, wd_I: Array
@@ -47,6 +51,8 @@ class ImuToBase:
         Returns:
             f_B [m/s^2], w_B [rad/s], wd_B [rad/s^2] in base axes, shape (3,) each.
         """
+        if self._fixed:
+            return self._rigid_motion(f_I, w_I, wd_I)
         model, data, frame = self._robot.model, self._data, self._frame_id
         q, v, a = self._robot.configuration(joints[0]), self._zero.copy(), self._zero.copy()
         v[6:], a[6:] = joints[1], joints[2]
@@ -59,4 +65,12 @@ class ImuToBase:
         without = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL)
         wd_B = R_BI @ (wd_I - without.angular)
         f_B: Array = R_BI @ (f_I - without.linear) - skew(wd_B) @ r_BI
+        return f_B, w_B, wd_B
+
+    def _rigid_motion(self, f_I: Array, w_I: Array, wd_I: Array) -> tuple[Array, Array, Array]:
+        R_BI, r_BI = self._R_BI, self._r_BI
+        w_B, wd_B = R_BI @ w_I, R_BI @ wd_I
+        w = vector(w_B.tolist())
+        lever = add(cross(vector(wd_B.tolist()), r_BI), cross(w, cross(w, r_BI)))
+        f_B: Array = R_BI @ f_I - np.array(lever)
         return f_B, w_B, wd_B

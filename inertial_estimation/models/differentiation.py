@@ -66,7 +66,7 @@ def window_weights(times: Array) -> WindowWeights:
         )
     centred = times - times.sum() / len(times)
     slope = centred / (centred @ centred)
-    steps = -np.cumsum(slope)[:-1] * (times[1:] - times[:-1])
+    steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
     mean = np.empty(len(times))
     mean[:-1] = steps
     mean[-1] = 0.0
