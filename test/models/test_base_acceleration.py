@@ -11,9 +11,16 @@ from inertial_estimation.models.robot_model import RobotModel
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
-@pytest.mark.parametrize("frame", ["base_link", "imu_link", "head_2_link", "left_sole_link"])
+def talos_with_an_imu_on_its_base():
+    model = load("talos").model
+    placement = pin.SE3(pin.exp3(np.array([0.3, -0.5, 1.2])), np.array([0.1, -0.2, 0.3]))
+    model.addFrame(pin.Frame("base_imu", 1, placement, pin.FrameType.OP_FRAME))
+    return RobotModel(model, floating_base=True, base_link="base_link")
+
+
+@pytest.mark.parametrize("frame", ["base_link", "base_imu", "imu_link", "head_2_link", "left_sole_link"])
 def test_motion_of_the_base_is_recovered_from_an_imu_on_any_link(frame):
-    robot = RobotModel(load("talos").model, floating_base=True, base_link="base_link")
+    robot = talos_with_an_imu_on_its_base()
     model = robot.model
     rng = np.random.default_rng(3)
     q0, v0, a0 = pin.neutral(model), rng.normal(size=model.nv), rng.normal(size=model.nv)
