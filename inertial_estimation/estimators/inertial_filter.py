@@ -11,18 +11,28 @@ the prior, never grows, and x goes to nominal; for T to infinity the parameters 
 
 Measurements averaged over a window longer than the step between updates share their noise. The gate
 judges one innovation by its own covariance S = H P H' + R; the gain counts the same noise only once per
-window, R times the overlap, so P does not shrink faster than the data inform. What a linearisation
-neglects counts as noise as well, in proportion to H P H': it matters while P is wide and vanishes with it.
+window, R times the overlap, so P does not shrink faster than the data inform.
+
+Between linearisations the filter is the linear one in x. When the mean has moved away from the point of
+linearisation, all that was learned is said again with the Jacobians there (`linearisation`).
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.gate import REJECTED, REOPENED, InnovationGate
+from inertial_estimation.estimators.linearisation import (
+    DataInformation,
+    Linearisation,
+    Posterior,
+    Prior,
+    cholesky,
+    inverse,
+    solve,
+)
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
@@ -30,9 +40,9 @@ from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameter
 
 __all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
 
-MAX_ITERATIONS = 12  # of one update; the loop ends when a step is small
-SMALL_STEP = 0.01  # coordinates are logarithms or counted in gyration radii: 1 %
-LARGEST_STEP = 0.7  # of one iteration: exp(2 * 0.7) = 4 times the mass
+FAR = 0.01  # from the linearisation, where it is made anew; coordinates are logarithms or gyration radii
+LARGEST_STEP = 0.7  # exp(2 * 0.7) = 4 times the mass
+MOST_STEPS = 12  # at one update
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class FilterUpdate:
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
         decision: "accepted", "rejected", "reopened" or "disabled".
-        iterations: Linearisations made.
+        iterations: Linearisations made to take the posterior to its new mean.
     """
 
     innovation: Array
@@ -109,6 +119,7 @@ class InertialFilter(ABC):
         )
         self._P_prior = self._prior_covariance(prior)
         self._prior_factor: Array = np.asarray(np.linalg.cholesky(self._P_prior), dtype=np.float64)
+        self._prior_information = inverse(self._P_prior)
         self._to_joint = np.array([body.to_joint for body in bodies])
         self.reset()
 
@@ -140,6 +151,8 @@ class InertialFilter(ABC):
         """Return to the nominal parameters and the prior covariance."""
         self.x: Array = self._x_nominal.copy()
         self.P: Array = self._P_prior.copy()
+        self._centre: Array = self._x_nominal.copy()
+        self._at: Linearisation = self._linearisation(self.x)
         self.gate.reset()
 
     def body_parameters(self) -> tuple[Array, Array]:
@@ -150,8 +163,8 @@ class InertialFilter(ABC):
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
-        phi, _jacobian = self._parameters(self.x)
-        prediction: Array = equation.regressor @ phi
+        H = self._at.chain(equation.regressor)
+        prediction: Array = equation.regressor @ self._at.phi + H @ (self.x - self._at.x)
         return prediction
 
     def propagate(self, dt: float) -> None:
@@ -162,6 +175,7 @@ class InertialFilter(ABC):
         """
         decay = np.exp(-dt / self._memory)
         self.x = self._x_nominal + decay * (self.x - self._x_nominal)
+        self._centre = self._x_nominal + decay * (self._centre - self._x_nominal)
         self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
@@ -180,13 +194,11 @@ class InertialFilter(ABC):
         """
         if learn:
             self.propagate(dt)
-        phi, jacobian = self._parameters(self.x)
-        A, z = equation.regressor, equation.value
-        innovation = z - A @ phi
-        H = self._chain(A, jacobian)
+        H = self._at.chain(equation.regressor)
+        innovation = equation.value - equation.regressor @ self._at.phi - H @ (self.x - self._at.x)
         HP = H @ self.P
-        S_factor = _cholesky(HP @ H.T + equation.noise)
-        nis = float(innovation @ _solve(S_factor, innovation))
+        S_factor = cholesky(HP @ H.T + equation.noise)
+        nis = float(innovation @ solve(S_factor, innovation))
         if not learn:
             return FilterUpdate(innovation, nis, False, "disabled", 0)
         decision = self.gate.decide(nis, dt)
@@ -195,33 +207,44 @@ class InertialFilter(ABC):
         if decision == REOPENED:
             self._admit_change()
             HP = H @ self.P
-        R = self._overlap * equation.noise + self._nonlinearity() * (HP @ H.T)
-        S_factor = _cholesky(HP @ H.T + R)
-        iterations = self._correct(equation, innovation, R, H, HP, S_factor)
-        return FilterUpdate(innovation, nis, True, decision, iterations)
-
-    def _correct(
-        self, equation: LinearEquation, innovation: Array, R: Array, H: Array, HP: Array, S_factor: Array
-    ) -> int:
-        """Gauss-Newton on the posterior, steps limited; with a small first step one plain EKF update."""
-        x_prior, x = self.x, self.x
-        iterations = 1
-        while True:
-            K = _solve(S_factor, HP).T
-            step = x_prior + K @ innovation - x
-            largest = 0.0 if self.linear else float(np.abs(step[: self._n_inertial]).max())
-            x = x + step * min(1.0, LARGEST_STEP / max(largest, 1e-12)) if not self.linear else x + step
-            if largest < SMALL_STEP or iterations == MAX_ITERATIONS:
-                break
-            iterations += 1
-            phi, jacobian = self._parameters(x)
-            H = self._chain(equation.regressor, jacobian)
-            HP = H @ self.P
-            S_factor = _cholesky(HP @ H.T + R)
-            innovation = equation.value - equation.regressor @ phi - H @ (x_prior - x)
-        self.x = self._bounded(x)
+        R = self._overlap * equation.noise
+        K = solve(cholesky(HP @ H.T + R), HP).T
+        self.x = self.x + K @ innovation
         self._joseph(K, H, HP, R)
-        return iterations
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise())
+
+    def _relinearise(self) -> int:
+        """Take the posterior to a linearisation near its mean, by limited steps; return how many."""
+        if self.linear or self._farthest(self.x - self._at.x) < FAR:
+            return 0
+        prior = Prior(self._centre, self._prior_information)
+        try:
+            posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
+        except MeasurementError:  # data that contradict one another beyond what floating point resolves
+            self.x = self._at.x
+            self._admit_change()
+            return 0
+        self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
+        return steps
+
+    def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
+        """Return the posterior linearised near its mean, and the number of steps to get there."""
+        origin, target, steps = self._at.x, self.x, 0
+        while True:
+            steps += 1
+            shorter = min(1.0, LARGEST_STEP / self._farthest(target - origin))
+            at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
+            posterior = data.posterior_at(at)
+            if steps == MOST_STEPS or self._farthest(posterior.x - at.x) < FAR:
+                return posterior, steps
+            origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
+
+    def _curvature(self, x: Array, slope_pi: Array) -> Array:
+        """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
+        return np.zeros((len(self.bodies), 10, 10))
+
+    def _farthest(self, step: Array) -> float:
+        return float(np.abs(step[: self._n_inertial]).max())
 
     def _joseph(self, K: Array, H: Array, HP: Array, R: Array) -> None:
         """P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K."""
@@ -235,10 +258,7 @@ class InertialFilter(ABC):
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
-
-    def _nonlinearity(self) -> float:
-        """Return the variance the linearisation neglects, as a share of that of the prediction."""
-        return 0.0
+        self._centre = np.concatenate((self.x[:n], self._centre[n:]))
 
     def _bounded(self, x: Array) -> Array:
         """Keep the state where its parameters can be told from impossible ones in floating point."""
@@ -248,18 +268,11 @@ class InertialFilter(ABC):
         coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
         return coordinates
 
-    def _parameters(self, x: Array) -> tuple[Array, Array]:
-        """Return phi(x), about the joint frames, and the Jacobians of its bodies, (n, 10, 10)."""
+    def _linearisation(self, x: Array) -> Linearisation:
         pi_C, G = self._body_map(self._body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return phi, self._to_joint @ G
-
-    def _chain(self, A: Array, jacobian: Array) -> Array:
-        H: Array = A.copy()
-        for i, G in enumerate(jacobian):
-            H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
-        return H
+        return Linearisation(x, pi_C, G, phi, self._to_joint @ G)
 
     def _prior_covariance(self, prior: PriorSigma) -> Array:
         """Map the prior, stated in Rucker's coordinates about nominal, into this filter's coordinates."""
@@ -273,17 +286,3 @@ class InertialFilter(ABC):
             P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
         P[self._n_inertial :, self._n_inertial :] = np.diag(prior.friction**2)
         return P
-
-
-def _cholesky(S: Array) -> Array:
-    factor, info = dpotrf(S, lower=1, overwrite_a=1, clean=0)
-    if info != 0:
-        raise MeasurementError("the innovation covariance is not positive definite")
-    lower: Array = factor
-    return lower
-
-
-def _solve(S_factor: Array, rhs: Array) -> Array:
-    solution, _info = dpotrs(S_factor, rhs, lower=1)
-    x: Array = solution
-    return x

@@ -9,13 +9,16 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
+    contracted_curvature,
     log_cholesky_from_parameters,
     parameters_and_jacobian,
 )
 
 __all__ = ["LogCholeskyEkf"]
 
-LARGEST_LOGARITHM = 4.0  # from nominal: mass within e^8 = 3000 times, radii of gyration within 55 times
+# From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
+# centre of mass within 10. Beyond, floating point no longer tells a body from an impossible one.
+FARTHEST = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 
 
 class LogCholeskyEkf(InertialFilter):
@@ -49,17 +52,15 @@ class LogCholeskyEkf(InertialFilter):
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)
 
-    def _nonlinearity(self) -> float:
-        # exp(2 alpha) with variance s^2 of alpha: first order varies by 4 s^2, second order by 8 s^4.
-        variances = self.P.diagonal()[: self._n_inertial].reshape(-1, 10)[:, :4]
-        return 2.0 * float(variances.max())
-
     def _bounded(self, x: Array) -> Array:
         bounded: Array = x.copy()
-        logarithms = self._body_coordinates(bounded)[:, :4]  # a view
-        nominal = self._body_coordinates(self._x_nominal)[:, :4]
-        np.clip(logarithms, nominal - LARGEST_LOGARITHM, nominal + LARGEST_LOGARITHM, out=logarithms)
+        coordinates = self._body_coordinates(bounded)  # a view
+        nominal = self._body_coordinates(self._x_nominal)
+        np.clip(coordinates, nominal - FARTHEST, nominal + FARTHEST, out=coordinates)
         return bounded
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)
+
+    def _curvature(self, x: Array, slope_pi: Array) -> Array:
+        return contracted_curvature(self._body_coordinates(x), slope_pi, self.convention)

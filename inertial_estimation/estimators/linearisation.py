@@ -1,0 +1,176 @@
+"""Where a filter is linearised, and how its posterior moves when the linearisation does.
+
+Data are quadratic in the parameters phi, the prior is quadratic in the coordinates x. A posterior (x, P)
+about a linearisation phi(x) = phi_a + G_a (x - x_a) with prior (c, P_0) therefore holds, exactly,
+
+    information of the data  I = P^-1 - P_0^-1,   their pull at x  g = P_0^-1 (x - c)
+
+in the coordinates of that linearisation. At another point y, with T = G_a^-1 G_y and
+d = G_a^-1 (phi(y) - phi_a) - (x - x_a), the same data give
+
+    P_y^-1 = P_0^-1 + T' I T,   x_y = y - P_y (P_0^-1 (y - c) + T' (I d - g))
+
+One such step is Gauss-Newton on the posterior of all data so far, without keeping any of them: what was
+learned with Jacobians of a worse estimate is said again with those of a better one. A filter that keeps
+its old Jacobians believes itself informed in directions that no measurement has ever seen.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.signals import Array
+
+__all__ = ["DataInformation", "Linearisation", "Posterior", "Prior", "cholesky", "inverse", "solve"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linearisation:
+    """Parameters and Jacobians of the bodies at one point.
+
+    Attributes:
+        x: Where, bodies and then friction, shape (n,).
+        pi_C: Parameters of the bodies in C, shape (n_bodies, 10).
+        G: Their Jacobians, shape (n_bodies, 10, 10).
+        phi: All parameters about the joint frames, friction last, shape (n,).
+        G_joint: Jacobians of the bodies' part of phi, shape (n_bodies, 10, 10).
+    """
+
+    x: Array
+    pi_C: Array
+    G: Array
+    phi: Array
+    G_joint: Array
+
+    def chain(self, A: Array) -> Array:
+        """Return H = A dphi/dx of a regressor, shape (m, n)."""
+        H: Array = A.copy()
+        for i, G in enumerate(self.G_joint):
+            H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
+        return H
+
+    def seen_from(self, other: "Linearisation") -> tuple[Array, Array]:
+        """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), y this point and a the other."""
+        n = 10 * len(self.G)
+        difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
+        solved = np.linalg.solve(other.G, difference)
+        T, d = np.eye(len(self.x)), self.x - other.x
+        for i, block in enumerate(solved):
+            T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block[:, :10]
+        d[:n] = solved[:, :, 10].ravel()
+        return T, d
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """Normal belief before the data: centre, shape (n,), and inverse covariance, shape (n, n)."""
+
+    centre: Array
+    information: Array
+
+
+class DataInformation:
+    """What the data say, taken out of a posterior."""
+
+    def __init__(self, at: Linearisation, x: Array, P: Array, prior: Prior) -> None:
+        """Take it out.
+
+        Args:
+            at: Where the posterior is linearised.
+            x: Its mean, shape (n,).
+            P: Its covariance, shape (n, n).
+            prior: The prior it contains.
+
+        Raises:
+            MeasurementError: If the covariance is not positive definite.
+        """
+        self._at, self._x, self._prior = at, x, prior
+        self._information: Array = inverse(P) - prior.information
+        self._pull: Array = prior.information @ (x - prior.centre)
+
+    def posterior_at(self, to: Linearisation) -> "Posterior":
+        """Return the posterior with another linearisation.
+
+        Raises:
+            MeasurementError: If its covariance is not positive definite.
+        """
+        T, d = to.seen_from(self._at)
+        slope = self._information @ (d - (self._x - self._at.x)) - self._pull
+        gradient = self._prior.information @ (to.x - self._prior.centre) + T.T @ slope
+        hessian: Array = self._prior.information + T.T @ self._information @ T
+        P = inverse(hessian)
+        n = 10 * len(to.G)
+        slope_pi = np.linalg.solve(self._at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
+        return Posterior(to, to.x - P @ gradient, P, gradient, hessian, slope_pi)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """All data so far and the prior, about one linearisation.
+
+    Attributes:
+        at: The linearisation.
+        x: Mean, shape (n,).
+        P: Covariance, shape (n, n).
+        gradient: Of the negative logarithm at the point of the linearisation, shape (n,).
+        hessian: P^-1, shape (n, n).
+        slope_pi: Gradient of the data's part by the parameters in C, shape (n_bodies, 10).
+    """
+
+    at: Linearisation
+    x: Array
+    P: Array
+    gradient: Array
+    hessian: Array
+    slope_pi: Array
+
+    def newton_point(self, curvature: Array) -> Array:
+        """Return where Newton's method goes next; Gauss-Newton where that is not downhill.
+
+        Where data inform only a curved surface of coordinates, Gauss-Newton swings across it for ever.
+
+        Args:
+            curvature: Second derivatives of slope_pi' pi by the coordinates, shape (n_bodies, 10, 10).
+        """
+        hessian = self.hessian.copy()
+        for i, block in enumerate(curvature):
+            hessian[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] += block
+        try:
+            point: Array = self.at.x - solve(cholesky(hessian), self.gradient)
+        except MeasurementError:
+            return self.x
+        return point
+
+
+def cholesky(S: Array) -> Array:
+    """Return the lower Cholesky factor of S, which is overwritten where it can be; its upper half is junk.
+
+    Raises:
+        MeasurementError: If S is not positive definite.
+    """
+    factor, info = dpotrf(S, lower=1, overwrite_a=1, clean=0)
+    if info != 0:
+        raise MeasurementError("the innovation covariance is not positive definite")
+    lower: Array = factor
+    return lower
+
+
+def solve(S_factor: Array, rhs: Array) -> Array:
+    """Return S^-1 rhs from the factor of S."""
+    solution, _info = dpotrs(S_factor, rhs, lower=1)
+    x: Array = solution
+    return x
+
+
+def inverse(S: Array) -> Array:
+    """Return the inverse of a positive definite matrix, exactly symmetric.
+
+    Raises:
+        MeasurementError: If S is not positive definite.
+    """
+    half, _info = dpotri(cholesky(S.copy()), lower=1)
+    lower = np.tril(half)
+    full: Array = lower + np.tril(half, -1).T
+    return full
