@@ -1,6 +1,7 @@
 """ROS 2 parameter files read without ROS: one flat mapping of dotted names per node."""
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,15 @@ __all__ = ["ALL_NODES", "ROS_PARAMETERS", "ConfigFile", "load_config_file", "par
 ALL_NODES = "/**"
 _OPTIONS = (spec.name for cls in (TiltNodeOptions, InertialNodeOptions) for spec in iterate_parameters(cls))
 ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
+
+
+class _RosLoader(yaml.SafeLoader):
+    """Reads 1e3 as a number, as ROS does; YAML 1.1 wants 1.0e+3 and takes the former for text."""
+
+
+_RosLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ def load_config_file(path: str | Path) -> ConfigFile:
     except OSError as error:
         raise ConfigurationError(f"cannot read the parameter file '{path}': {error.strerror}") from error
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, _RosLoader)
     except yaml.YAMLError as error:
         raise ConfigurationError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content:
@@ -144,7 +154,7 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
         if not (equals and dot and node and name):
             raise ConfigurationError(f"'{text}' is no parameter, expected node.name=value")
         try:
-            overrides.append((node, name, yaml.safe_load(value)))
+            overrides.append((node, name, yaml.load(value, _RosLoader)))
         except yaml.YAMLError as error:
             raise ConfigurationError(f"the value in '{text}' is not valid YAML") from error
     return overrides

@@ -52,6 +52,13 @@ def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
         config.check_shared(["contacts", "rate"])
 
 
+@pytest.mark.parametrize("text", ["1e3", "1E+3", "1.e3", "1.0e3", "10000e-1"])
+def test_exponents_are_numbers_as_in_ros(tmp_path: Path, text: str) -> None:
+    config = load(tmp_path, f"tilt_observer: {{ros__parameters: {{rate: {text}, gains: [{text}]}}}}")
+    assert config.nodes["tilt_observer"] == {"rate": 1000.0, "gains": [1000.0]}
+    assert parse_overrides([f"tilt_observer.rate={text}"]) == [("tilt_observer", "rate", 1000.0)]
+
+
 def test_misspelt_node_is_found(tmp_path: Path) -> None:
     config = load(tmp_path, "tilt_observr: {ros__parameters: {}}")
     with pytest.raises(ConfigurationError, match=r"no node 'tilt_observr'.*did you mean 'tilt_observer'\?"):
