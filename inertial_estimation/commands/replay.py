@@ -23,6 +23,7 @@ from inertial_estimation.replay.result_files import (
     write_link_inertias,
     write_metrics,
 )
+from inertial_estimation.signals import Health
 
 __all__ = ["add_arguments", "run"]
 
@@ -70,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         pipelines = build_pipelines(config, urdf=args.urdf)
         topics = replay_topics(pipelines.values, parse_remappings(args.remap))
         length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
+        if args.settle and not 0.0 <= args.settle < length_s:
+            raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
         with _progress_bar(length_s) as progress:
             result = replay(
                 recording,
@@ -122,10 +125,16 @@ def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
     """Say on stderr what the pipelines have to say about their inputs."""
     for health in result.health:
         if health.level > 0 and "learning is switched off" not in health.message:
-            print(f"{health.name}: {health.message}", file=sys.stderr)
+            print(_said(health), file=sys.stderr)
     if not len(evaluation.tilt.stamps_ns) and not len(evaluation.inertial.stamps_ns):
-        said = "; ".join(f"{h.name}: {h.message}" for h in result.health)
+        said = "; ".join(dict.fromkeys(_said(health) for health in result.health))
         raise RecordingError(f"the estimators gave no estimate on this recording ({said})")
+
+
+def _said(health: Health) -> str:
+    """One line: the message, and for an input why readings were dropped."""
+    drops = [f"{name} ({count})" for name, count in health.values.items() if name.startswith("dropped: ")]
+    return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
 def _summarise(folder: Path, evaluation: Evaluation) -> None:

@@ -76,7 +76,9 @@ def evaluate(
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
-        metrics["accepted_fraction"] = float(inertial.accepted.mean())
+        learning = np.array([decision != "disabled" for decision in inertial.decisions])
+        if learning.any():
+            metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
     ticks = {"tilt_observer": run.tilt_tick_ns, "inertial_ekf": run.inertial_tick_ns}
     metrics["tick_us"] = {name: percentiles_us(times) for name, times in ticks.items() if times}
     metrics["realtime_factor"] = run.realtime_factor

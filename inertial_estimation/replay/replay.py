@@ -171,10 +171,8 @@ def replay(
         RecordingError: If a topic is missing or of the wrong type, or nothing lies after the start.
     """
     wanted = required_topics(recording, topics, use_base_state=tilt is None and inertial is not None)
+    _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * 1e9)
-    if begin_ns > recording.end_ns:
-        length = (recording.end_ns - recording.start_ns) * 1e-9
-        raise RecordingError(f"--start {start_s:g} s is past the end of '{recording.name}' ({length:.1f} s)")
     driver = _Driver(topics, tilt, inertial)
     if hold_out_s is not None:
         driver.hold_out_ns = recording.start_ns + round(hold_out_s * 1e9)
@@ -190,6 +188,18 @@ def replay(
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
     return run
+
+
+def _check_times(recording: Recording, start_s: float, hold_out_s: float | None) -> None:
+    length_s = (recording.end_ns - recording.start_ns) * 1e-9
+    if not 0.0 <= start_s <= length_s:
+        where = "past the end" if start_s > 0.0 else "before the start"
+        raise RecordingError(f"--start {start_s:g} s is {where} of '{recording.name}' ({length_s:.1f} s)")
+    if hold_out_s is not None and not start_s <= hold_out_s <= length_s:
+        raise RecordingError(
+            f"--hold-out is {hold_out_s:g} s, expected a time from the start ({start_s:g} s) to the end "
+            f"({length_s:.1f} s) of '{recording.name}'"
+        )
 
 
 @contextmanager

@@ -129,6 +129,27 @@ def test_bad_recording_and_reference(
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--start", "-1"], "--start -1 s is before the start"),
+        (["--start", "100"], "--start 100 s is past the end"),
+        (["--hold-out", "-1"], "--hold-out is -1 s, expected a time from the start (0 s) to the end (7.0 s)"),
+        (["--hold-out", "100"], "--hold-out is 100 s, expected"),
+        (["--start", "3", "--hold-out", "2"], "from the start (3 s)"),
+        (["--settle", "-1"], "--settle is -1 s, expected 0 to"),
+        (["--settle", "100"], "--settle is 100 s, expected 0 to"),
+    ],
+)
+def test_times_outside_the_recording(
+    talos_bag: Path, tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in refused(
+        [str(talos_bag), "--config", "talos", "--output", str(tmp_path / "out"), *arguments], capsys
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_bad_yaml(talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "bad.yaml"
     config.write_text("tilt_observer: [")
