@@ -51,7 +51,7 @@ def figure_of_tilt(history: TiltHistory, errors: TiltErrors | None) -> Any:
     """
     figure, axes = new_figure(3 if errors is not None else 2)
     origin = int(history.stamps_ns[0])
-    names = ("along x (pitch)", "along y (roll)")
+    names = ("along x (minus the pitch)", "along y (roll)")
     t_estimate: Array = _seconds(history.stamps_ns, origin)
     for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
         if errors is not None:
