@@ -177,6 +177,7 @@ class InertialFilter(ABC):
         self.x = self._x_nominal + decay * (self.x - self._x_nominal)
         self._centre = self._x_nominal + decay * (self._centre - self._x_nominal)
         self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
+        self._relinearise()
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
         """Let time pass, then correct the state with one equation.
