@@ -73,9 +73,8 @@ class TiltPipeline:
         """Take one joint state; one that misses joints or velocities is dropped and counted."""
         try:
             row = self._joint_map.row(reading)
-        except MeasurementError:
-            reason = "no velocity" if reading.velocity is None else "joints missing"
-            self._aligner.count_drop(JOINTS, reason)
+        except MeasurementError as error:
+            self._aligner.count_drop(JOINTS, str(error))
             return
         self._aligner.push(JOINTS, reading.stamp_ns, row)
 
