@@ -127,20 +127,26 @@ class Posterior:
     slope_pi: Array
 
     def newton_point(self, curvature: Array) -> Array:
-        """Return where Newton's method goes next; Gauss-Newton where that is not downhill.
+        """Return where Newton's method goes next.
 
         Where data inform only a curved surface of coordinates, Gauss-Newton swings across it for ever.
+        Where the true second derivative is not positive, its curvature counts by size, so the step is
+        downhill all the same.
 
         Args:
             curvature: Second derivatives of slope_pi' pi by the coordinates, shape (n_bodies, 10, 10).
         """
+        try:
+            return self._step(curvature)
+        except MeasurementError:
+            values, V = np.linalg.eigh(curvature)
+            return self._step((V * np.abs(values)[:, None, :]) @ V.transpose(0, 2, 1))
+
+    def _step(self, curvature: Array) -> Array:
         hessian = self.hessian.copy()
         for i, block in enumerate(curvature):
             hessian[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] += block
-        try:
-            point: Array = self.at.x - solve(cholesky(hessian), self.gradient)
-        except MeasurementError:
-            return self.x
+        point: Array = self.at.x - solve(cholesky(hessian), self.gradient)
         return point
 
 
