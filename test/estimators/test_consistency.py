@@ -6,7 +6,7 @@ The full run on TALOS (50 seeds, raw sensors through the pipeline) is benchmarks
 import numpy as np
 import pytest
 from inertial_scenes import MEMORY, ArmScene
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from inertial_estimation.estimators.inertial_filter import PriorSigma
 from inertial_estimation.estimators.linear_kalman import LinearKalman
@@ -65,3 +65,21 @@ def test_the_reported_mass_sigma_is_that_of_the_masses():
         ratios.append((pi_C[0, 0] - scene.truth[0][0]) ** 2 / covariance[0, 0, 0])
     low, high = bounds(1)
     assert low < np.mean(ratios) < high
+
+
+def test_mass_bands_hold_with_wide_priors():
+    """Two sigma hold 95 % of the masses although Jacobians change much on the way."""
+    wide = PriorSigma(mass=0.5, com=0.05, radii=0.3, friction=np.zeros(0))
+    scene, inside = ArmScene(links=("panda_link5", "panda_link7")), []
+    for seed in range(SEEDS):
+        scene.rng = np.random.default_rng(seed)
+        filter_ = LogCholeskyEkf(scene.bodies, wide, scene.gate(enabled=False), MEMORY)
+        x_true = filter_.x + filter_.prior_factor @ scene.rng.normal(size=20)
+        scene.truth = list(filter_._body_map(x_true.reshape(-1, 10))[0])
+        for _ in range(UPDATES):
+            filter_.update(scene.equation(), 0.003)
+        pi_C, covariance = filter_.body_parameters()
+        masses = np.array([pi[0] for pi in scene.truth])
+        inside.append((pi_C[:, 0] - masses) ** 2 < 4.0 * covariance[:, 0, 0])
+    low, high = binom.ppf([0.025, 0.975], 2 * SEEDS, 0.9545)
+    assert low <= np.sum(inside) <= high
