@@ -9,6 +9,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from inertial_estimation.estimators.stamped_buffer import StampedBuffer, Stamps
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import Array, Health, HealthLevel, seconds
 
-__all__ = ["AlignedSample", "SignalAligner", "StreamSpec"]
+__all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
 THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
 NS = 1_000_000_000
+OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
 RECENT_NS = 10 * NS  # how long a dropped reading shows as a warning
 
 
@@ -41,6 +43,21 @@ class StreamSpec:
     required: bool = True
 
 
+class Continuity(Enum):
+    """How a sample follows the one before.
+
+    Attributes:
+        CONTINUOUS: In time.
+        AFTER_GAP: Every input was gone for longer than a jump; what does not change meanwhile (inertias,
+            gyroscope bias) still holds.
+        RESTARTED: It is the first, or stamps went back: nothing before it holds.
+    """
+
+    CONTINUOUS = "continuous"
+    AFTER_GAP = "after a gap"
+    RESTARTED = "restarted"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AlignedSample:
     """All inputs at the time of one driver row.
@@ -50,14 +67,14 @@ class AlignedSample:
         time_ns: Its time, regularised and less its delay [ns]: what is integrated over.
         driver_row: Mean of the driver rows since the last step, shape (width,).
         rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
-        after_reset: Whether the clock jumped before this sample and estimators start afresh.
+        continuity: How it follows the sample before.
     """
 
     stamp_ns: int
     time_ns: int
     driver_row: Array
     rows: Mapping[str, Array | None]
-    after_reset: bool
+    continuity: Continuity
 
     @property
     def complete(self) -> bool:
@@ -121,7 +138,7 @@ class SignalAligner:
         self._last_step_ns: int | None = None
         self._sum = np.zeros(driver.width)
         self._count = 0
-        self._after_reset = True
+        self._continuity = Continuity.RESTARTED
         self.resets = 0
 
     def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
@@ -147,7 +164,7 @@ class SignalAligner:
             if step < 0 and not (step < -self._jump_ns and self._config.on_jump == "reset"):
                 return target.drop("backward stamp")
             if step < 0 or stamp_ns - self._newest_stamp_ns > self._jump_ns:
-                self._handle_jump(target)
+                self._handle_jump(target, forward=step > 0)
         target.last_stamp_ns = stamp_ns
         self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
         time_ns = target.regulator.time_of(stamp_ns) - target.delay_ns
@@ -193,7 +210,7 @@ class SignalAligner:
         self._last_step_ns = None
         self._sum[:] = 0.0
         self._count = 0
-        self._after_reset = True
+        self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived or are older than the timeout."""
@@ -220,10 +237,12 @@ class SignalAligner:
         regulator = StampRegulator(self._config.stamps, self._config.nominal_rate)
         return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NS))
 
-    def _handle_jump(self, target: _Stream) -> None:
+    def _handle_jump(self, target: _Stream, *, forward: bool) -> None:
         target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
         if self._config.on_jump == "reset":
+            restarted = not forward or self._continuity is Continuity.RESTARTED
             self.clear()
+            self._continuity = Continuity.RESTARTED if restarted else Continuity.AFTER_GAP
             self.resets += 1
         else:
             for stream in self._streams.values():
@@ -256,9 +275,9 @@ class SignalAligner:
         self._sum[:] = 0.0
         self._count = 0
         self._last_step_ns = time_ns
-        after_reset, self._after_reset = self._after_reset, False
+        continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
         rows = {s.spec.name: s.buffer.at(time_ns, self._max_gap_ns) for s in self._required}
-        return AlignedSample(stamp_ns, time_ns, mean, rows, after_reset)
+        return AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
 
     def _stream_health(self, stream: _Stream, now_ns: int) -> Health:
         name = stream.spec.name
@@ -274,6 +293,8 @@ class SignalAligner:
         values["age [s]"] = f"{age:.3f}"
         if age > self._config.timeout and stream.spec.required:
             message = f"lost: last reading {age:.2f} s ago, limit {self._config.timeout:g} s"
+            if age > OTHER_CLOCK_S:
+                message += "; are its stamps of another clock (use_sim_time)?"
             return Health(name, HealthLevel.ERROR, message, values)
         recently = stream.dropped_after_ns is None or now_ns - stream.dropped_after_ns < RECENT_NS
         if stream.dropped and recently:

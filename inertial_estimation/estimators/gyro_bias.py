@@ -114,11 +114,15 @@ class GyroBiasEstimator:
     def reset(self) -> None:
         """Forget bias and window."""
         self.bias: Vector = ZERO
+        self.clear_window()
+        self.calibrate()
+
+    def clear_window(self) -> None:
+        """Forget the readings rest is judged by, as after a gap; the bias stays."""
         self._window: deque[tuple[float, Vector, Vector]] = deque()
         self._sums = [0.0] * 12
         self._duration = 0.0
         self.resting = False
-        self.calibrate()
 
     def calibrate(self) -> None:
         """Doubt the bias as at start, so that the next rest sets it anew."""

@@ -5,7 +5,7 @@ import fnmatch
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.estimators.alignment import AlignedSample
+from inertial_estimation.estimators.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.gate import InnovationGate
 from inertial_estimation.estimators.hand_over import HandOver
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
@@ -189,8 +189,10 @@ class InertialPipeline:
         self._skipped = 0
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
-        if sample.after_reset and self._last_ns is not None:
+        if sample.continuity is Continuity.RESTARTED and self._last_ns is not None:
             self._forget()
+        elif sample.continuity is Continuity.AFTER_GAP:
+            self._last_ns = None
         state = self._inputs.state_at(sample)
         if state is None:
             self._skipped += 1

@@ -71,10 +71,7 @@ class StampRegulator:
         if self._mode == "as_is":
             return stamp_ns
         self._note(stamp_ns)
-        if self.active:
-            self._time = self._regular_time(stamp_ns)
-        else:
-            self._time = max(stamp_ns, self._time + 1)
+        self._time = self._regular_time(stamp_ns) if self.active else stamp_ns
         return self._time
 
     def _note(self, stamp_ns: int) -> None:

@@ -69,6 +69,11 @@ class TiltEstimator:
     def reset(self) -> None:
         """Forget everything, the gyro bias included."""
         self.bias.reset()
+        self.restart()
+
+    def restart(self) -> None:
+        """Find tilt and position anew, as after a gap in the readings; the gyro bias still holds."""
+        self.bias.clear_window()
         self.uncertainty.reset()
         self._position.reset()
         for trigger in self._triggers:

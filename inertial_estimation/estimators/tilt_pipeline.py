@@ -3,7 +3,7 @@
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.alignment import AlignedSample, Continuity, SignalAligner, StreamSpec
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
 from inertial_estimation.models.robot_config import robot_from_config
@@ -164,8 +164,11 @@ class TiltPipeline:
         return SignalAligner(driver, tuple(others), inputs, rate=self.config.rate)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
-        if sample.after_reset:
+        if sample.continuity is Continuity.RESTARTED:
             self._forget()
+        elif sample.continuity is Continuity.AFTER_GAP:
+            self._estimator.restart()
+            self._last_time_ns = None
         h = seconds(sample.time_ns - self._last_time_ns) if self._last_time_ns is not None else 0.0
         self._last_time_ns = sample.time_ns
         row = sample.rows[JOINTS]

@@ -40,7 +40,8 @@ class InputConfig:
     )
     on_jump: str = parameter(
         "reset",
-        "At a jump: reset the estimator, or keep its state and drop readings until time catches up.",
+        "At a jump: reset (back: all; ahead: all but inertias and gyroscope bias), or keep the state and "
+        "drop readings until time catches up.",
         choices=("reset", "keep"),
     )
     stamps: str = parameter(

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.alignment import SignalAligner, StreamSpec
+from inertial_estimation.estimators.alignment import Continuity, SignalAligner, StreamSpec
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel
 
@@ -32,8 +32,7 @@ def test_a_step_waits_until_all_have_arrived():
     ready = aligner.pop_ready()
     assert [s.stamp_ns for s in ready] == [0, MS]
     np.testing.assert_allclose([s.rows["joints"][0] for s in ready], [0, 1])
-    assert ready[0].after_reset
-    assert not ready[1].after_reset
+    assert [s.continuity for s in ready] == [Continuity.RESTARTED, Continuity.CONTINUOUS]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -120,15 +119,17 @@ def test_equal_and_backward_stamps_are_dropped_and_counted():
     assert (values["dropped: equal stamp"], values["dropped: backward stamp"]) == ("1", "1")
 
 
-@pytest.mark.parametrize("start_again", [-5000, 60000])
-def test_a_jump_resets_everything(start_again):
+@pytest.mark.parametrize(
+    ("start_again", "continuity"), [(-5000, Continuity.RESTARTED), (60000, Continuity.AFTER_GAP)]
+)
+def test_a_jump_clears_all_buffers_and_tells_its_direction(start_again, continuity):
     aligner = make()
     feed(aligner, ["imu", "joints", "foot"], range(50))
     aligner.pop_ready()
     feed(aligner, ["imu", "joints", "foot"], range(start_again, start_again + 10))
     ready = aligner.pop_ready()
     assert [s.stamp_ns for s in ready] == [t * MS for t in range(start_again, start_again + 10)]
-    assert [s.after_reset for s in ready] == [True] + [False] * 9
+    assert [s.continuity for s in ready] == [continuity] + [Continuity.CONTINUOUS] * 9
     assert aligner.resets == 1
 
 
@@ -139,7 +140,7 @@ def test_keeping_the_state_waits_for_time_to_catch_up():
     feed(aligner, ["imu", "joints", "foot"], range(10))
     assert aligner.pop_ready() == []
     feed(aligner, ["imu", "joints", "foot"], range(5050, 5060))
-    assert not any(s.after_reset for s in aligner.pop_ready())
+    assert {s.continuity for s in aligner.pop_ready()} == {Continuity.CONTINUOUS}
     assert aligner.resets == 0
 
 

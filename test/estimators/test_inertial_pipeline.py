@@ -1,5 +1,7 @@
 """From raw readings to estimates: the whole inertial pipeline on synthetic recordings."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,18 @@ def test_finite_differences_of_a_base_state_serve_as_well(talos_handed_a_weight)
         estimates += pipeline.tick(sample.stamp_ns)
     assert len(estimates) > 50
     assert abs(estimates[-1].links[0].payload.mass) < 0.2
+
+
+def test_masses_outlive_a_gap_but_not_a_step_back(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    for shift_s, kept in ((20, True), (-20, False)):
+        pipeline = panda_pipeline()
+        before = run(pipeline, stream)[-1].links[0]
+        again = [
+            (topic, replace(sample, stamp_ns=sample.stamp_ns + shift_s * 10**9)) for topic, sample in stream
+        ]
+        after = run(pipeline, again[:200])[0].links[0]
+        assert (after.published.mass == pytest.approx(before.published.mass, rel=0.02)) == kept
 
 
 def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_weight):
