@@ -41,8 +41,8 @@ from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameter
 __all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
 
 FAR = 0.01  # from the linearisation, where it is made anew; coordinates are logarithms or gyration radii
-LARGEST_STEP = 0.7  # exp(2 * 0.7) = 4 times the mass
-MOST_STEPS = 12  # at one update
+LARGEST_STEP = 0.35  # exp(2 * 0.35) = twice the mass
+MOST_STEPS = 30  # at one update; after a change of many times the mass, else one or two
 
 
 @dataclass(frozen=True)
