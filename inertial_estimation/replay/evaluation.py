@@ -13,7 +13,7 @@ from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relat
 from inertial_estimation.replay.pipelines import Pipelines
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
-from inertial_estimation.signals import Array, JointReading, OrientationSample
+from inertial_estimation.signals import Array, InertialEstimate, JointReading, OrientationSample
 
 __all__ = ["Evaluation", "evaluate", "innovation_error"]
 
@@ -73,6 +73,7 @@ def evaluate(
     if run.inertial:
         payloads = sum(float(link.payload_masses[-1]) for link in inertial.links)
         metrics["total_mass_kg"] = pipelines.nominal_mass + payloads
+        metrics |= _final_estimates(run.inertial[-1])
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
@@ -84,6 +85,21 @@ def evaluate(
     metrics["realtime_factor"] = run.realtime_factor
     metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
     return Evaluation(tilt, inertial, errors, metrics)
+
+
+def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
+    """The last estimate of the filter itself: masses, standard deviations, payloads, friction."""
+    links = {
+        link.estimate.link: {
+            "mass_kg": link.estimate.mass,
+            "mass_sigma_kg": float(np.sqrt(link.covariance[0, 0])),
+            "payload_kg": link.payload.mass,
+            "com_m": link.estimate.com_L.tolist(),
+            "com_sigma_m": np.sqrt(np.diag(link.covariance)[1:4]).tolist(),
+        }
+        for link in last.links
+    }
+    return {"links": links, "friction": dict(last.friction)} if last.friction else {"links": links}
 
 
 def _torque_error(

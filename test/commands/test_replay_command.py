@@ -48,6 +48,8 @@ def test_metrics_have_the_promised_names_and_find_the_truth(results: Path) -> No
     assert set(metrics["tilt_error_deg"]) == {"mean", "rms", "p95", "max"}
     assert metrics["tilt_error_deg"]["rms"] < 0.2
     assert metrics["total_mass_kg"] == pytest.approx(90.272 + 5.44, abs=0.5)
+    forearm = metrics["links"]["arm_left_5_link"]
+    assert abs(forearm["payload_kg"] - 5.44) < max(0.1, 3.0 * forearm["mass_sigma_kg"])
     assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf"}
     assert set(metrics["tick_us"]["tilt_observer"]) == {"p50", "p99"}
     assert metrics["realtime_factor"] > 1.0
