@@ -8,6 +8,7 @@ the constant alignment of the metric.
 import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from vqf import VQF
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors, verticals
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording, read_orientations
+from inertial_estimation.replay.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import ImuSample
@@ -56,6 +57,7 @@ def estimates(start: float) -> Iterator[tuple[str, Tilts]]:
     """Verticals in the base frame by every estimator, with their stamps."""
     for name, overrides in OBSERVERS.items():
         yield name, observer_tilts(overrides, start)
+    yield "two_stage, stamps in bursts", bursty_tilts(start)
     stamps, forces, rates = imu_readings(start)
     R_BI = imu_orientation()
     for name, xyzw in imu_only(stamps, forces, rates).items():
@@ -82,6 +84,42 @@ def observer_tilts(overrides: list[tuple[str, str, object]], start: float) -> Ti
         run = replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start)
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     return stamps, np.array([estimate.tilt_B for estimate in run.base])
+
+
+def bursty_tilts(start: float) -> Tilts:
+    """Run it over the same messages stamped on arrival, by a transport that stalls up to 160 ms."""
+    pipelines = build_pipelines(
+        load_config_file(ROOT / "config" / "icub.yaml"), urdf=str(ICUB / "iCubGenova04.urdf")
+    )
+    topics = replay_topics(pipelines.values, {})
+    with BagRecording(BAG) as recording:
+        wanted = [topics.imu, topics.joints, *topics.wrenches.values()]
+        begin = recording.start_ns + round(1e9 * start)
+        entries = list(recording.entries(wanted, begin))
+        types = {topic: recording.topics[topic] for topic in wanted}
+    true = sorted({entry.sample.stamp_ns for entry in entries})
+    arrival = arrivals(np.array(true), np.random.default_rng(0))
+    late = dict(zip(true, arrival.tolist(), strict=True))
+    stamped = tuple(
+        replace(entry, log_ns=at, sample=replace(entry.sample, stamp_ns=at))
+        for entry in entries
+        if (at := late[entry.sample.stamp_ns])
+    )
+    run = replay(MemoryRecording(stamped, types), topics, tilt=pipelines.tilt)
+    known = {at: stamp for stamp, at in late.items()}
+    stamps = np.array([known[estimate.state.stamp_ns] for estimate in run.base])
+    return stamps, np.array([estimate.tilt_B for estimate in run.base])
+
+
+def arrivals(stamps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Stamps on arrival: now and then up to 16 messages are held back, then come 0.05 ms apart."""
+    late, k = stamps.copy(), 0
+    while k < len(stamps):
+        n = int(rng.integers(2, 17)) if rng.random() < 0.1 else 1
+        held = late[k : k + n]
+        held[:] = held[-1] + 50_000 * np.arange(len(held))
+        k += n
+    return np.maximum.accumulate(late + np.arange(len(late)))
 
 
 def imu_readings(start: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
