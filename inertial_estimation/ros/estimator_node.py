@@ -1,6 +1,7 @@
 """What both nodes share: parameters, the robot description, counted inputs, the timer, diagnostics."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -62,7 +63,7 @@ ConfigT = TypeVar("ConfigT")
 PipelineT = TypeVar("PipelineT", bound=Pipeline)
 
 
-class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
+class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
     """A node that owns one pipeline: parameters, conversion, call, publish.
 
     A subclass says how to build the pipeline and what to publish. The node starts estimating once it has
@@ -108,21 +109,25 @@ class EstimatorNode(Node, Generic[ConfigT, PipelineT]):
         """The parameters now."""
         return self._parameters_declared.config
 
+    @abstractmethod
     def _robot_config(self, config: ConfigT) -> RobotConfig:
-        raise NotImplementedError
+        """Return the part of the parameters that describes the robot."""
 
+    @abstractmethod
     def _build(self, config: ConfigT, urdf: str) -> PipelineT:
-        raise NotImplementedError
+        """Build the pipeline."""
 
+    @abstractmethod
     def _rate(self, config: ConfigT) -> float:
-        raise NotImplementedError
+        """Return the rate of the timer [Hz]."""
 
+    @abstractmethod
     def _create_interfaces(self, pipeline: PipelineT) -> None:
         """Create the publishers, services and the inputs only this node has."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _publish(self, estimates: Sequence[Any]) -> None:
-        raise NotImplementedError
+        """Publish what one tick returned, in order."""
 
     def _start(self, urdf: str) -> None:
         self.pipeline = self._build(self.config, urdf)
