@@ -137,6 +137,10 @@ class InertialPipelineConfig:
     hand_over_rate: float = parameter(
         3.0, "Fastest change of the published mass.", unit="kg/s", lower=0.001, upper=1e6, runtime=True
     )
+    calibrate_at_start: bool = parameter(
+        False,
+        "Begin with a calibration: the residual at the first rest becomes a bias of the rows.",
+    )
     calibration_window: float = parameter(
         2.0, "Time at rest over which a calibration averages.", unit="s", lower=0.01, upper=60.0
     )

@@ -84,7 +84,7 @@ class InertialPipeline:
         self._hand_over = [HandOver(body.nominal_C, config.hand_over_rate) for body in self._bodies]
         self._report = LinkReport(self._bodies)
         self._learning = config.enabled
-        self._forget()
+        self.reset()
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
@@ -140,6 +140,8 @@ class InertialPipeline:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._inputs.aligner.clear()
         self._bias.reset()
+        if self.config.calibrate_at_start:
+            self._bias.start()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:

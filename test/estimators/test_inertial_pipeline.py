@@ -181,8 +181,9 @@ def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_wei
     assert run(pipeline, stream[600:])[-1].accepted
 
 
-def test_calibration_takes_the_residual_at_rest_for_a_bias():
-    pipeline = panda_pipeline(calibration_window=0.5)
+@pytest.mark.parametrize("at_start", [False, True])
+def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
+    pipeline = panda_pipeline(calibration_window=0.5, calibrate_at_start=at_start)
     robot = pipeline.robot
     q = np.full(7, -0.5)
     tau = pipeline._measurement  # inverse dynamics at rest is the equation's prediction
@@ -192,7 +193,8 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias():
 
     equation = tau.equation(DynamicsState(q, zero, zero, zero))
     resting = pipeline.filter.predict(equation) - equation.value
-    pipeline.calibrate()
+    if not at_start:
+        pipeline.calibrate()
     decisions = []
     for k in range(400):
         pipeline.push_joints(JointReading(4_000_000 * (k + 1), robot.joint_names, q, zero, resting + offset))

@@ -1,6 +1,8 @@
 """Nodes as processes over DDS: start, publish, answer, report bad input, end cleanly."""
 
+import os
 import signal
+import sys
 
 import pytest
 
@@ -8,7 +10,7 @@ pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("pinocchio", reason="needs Pinocchio")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, TransformStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -39,6 +41,23 @@ def test_tilt_observer_publishes_answers_and_ends(world):
         assert world.call(Trigger, f"tilt_observer/{service}").success
     assert node.stop(signal.SIGINT) == 0, node.output
     assert "Traceback" not in node.output
+
+
+def test_the_transform_is_broadcast_where_tf2_is(world, tmp_path, monkeypatch):
+    """A stand-in for tf2_ros (there is no wheel of it) sends what it is given on a topic."""
+    (tmp_path / "tf2_ros.py").write_text(
+        "from geometry_msgs.msg import TransformStamped\n"
+        "class TransformBroadcaster:\n"
+        "    def __init__(self, node): self._out = node.create_publisher(TransformStamped, 'sent', 50)\n"
+        "    def sendTransform(self, transform): self._out.publish(transform)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    world.start("tilt_observer", publish_tf="true", base_frame="trunk", world_frame="map")
+    sent = world.listen(TransformStamped, "sent")
+    assert world.run(lambda: len(sent) > 20, leave_out=["base_state"])
+    assert (sent[-1].header.frame_id, sent[-1].child_frame_id) == ("map", "trunk")
+    assert stamp_from_msg(sent[-1].header.stamp) in set(world.stamps)
+    assert abs(sent[-1].transform.rotation.w - 1.0) < 1e-3
 
 
 def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
