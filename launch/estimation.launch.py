@@ -70,12 +70,20 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def chosen_nodes(text: str, robot_file: Path) -> list[str]:
     """Return the nodes to start: as asked, or those with a section in the parameter file."""
     if not text:
-        content = yaml.safe_load(robot_file.read_text(encoding="utf-8")) or {}
-        text = ",".join(name for name in NODES if name in content)
+        return nodes_of(str(robot_file))
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in NODES]
     if unknown or not names:
         raise RuntimeError(f"no node {', '.join(unknown) or '(none given)'}; there are {', '.join(NODES)}")
+    return names
+
+
+def nodes_of(robot: str) -> list[str]:
+    """Return the nodes with a section in the parameter file of a robot."""
+    content = yaml.safe_load(parameter_file(robot).read_text(encoding="utf-8")) or {}
+    names = [name for name in NODES if name in content]
+    if not names:
+        raise RuntimeError(f"'{robot}' has a section for none of {', '.join(NODES)}")
     return names
 
 

@@ -4,7 +4,10 @@ Ends by itself when the recording does.
 """
 
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
@@ -46,8 +49,20 @@ def generate_launch_description() -> LaunchDescription:
 
 def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Play the recording, and end the launch after it."""
-    bag, rate = (LaunchConfiguration(name).perform(context) for name in ("bag", "rate"))
+    bag, rate, robot = (LaunchConfiguration(name).perform(context) for name in ("bag", "rate", "robot"))
+    nodes = estimation_launch().nodes_of(robot)
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", bag, "--rate", rate]
-    player = ExecuteProcess(cmd=[*command, "--wait", "30"], output="screen", name="play")
+    waiting = ["--wait", "30", "--subscribers", str(len(nodes))]
+    player = ExecuteProcess(cmd=[*command, *waiting], output="screen", name="play")
     end = TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
     return [player, RegisterEventHandler(OnProcessExit(target_action=player, on_exit=[end]))]
+
+
+def estimation_launch() -> ModuleType:
+    """Load the launch file beside this one, which knows the nodes a parameter file configures."""
+    loader = SourceFileLoader("estimation_launch", str(HERE / "estimation.launch.py"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module

@@ -62,9 +62,11 @@ def test_a_wrong_name_lists_what_exists(given, expected):
         load("estimation").start_nodes(context(**given))
 
 
-def test_replay_plays_the_bag_and_ends_after_it():
-    given = context(bag="/data/bag", rate="2.0")
+@pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1")])
+def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nodes):
+    given = context(bag="/data/bag", rate="2.0", robot=robot)
     player, _at_exit = load("replay").start_player(given)
     words = [given.perform_substitution(part) for word in player.cmd for part in word]
     assert words[words.index("play") + 1] == "/data/bag"
     assert words[words.index("--rate") + 1] == "2.0"
+    assert words[words.index("--subscribers") + 1] == nodes
