@@ -63,12 +63,15 @@ def run(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
         bag = Path(folder) / "talos"
         write_recording(recording, bag)
-        player = _start(processes, config, bag)
+        _start_nodes(processes, config)
+        players: list[subprocess.Popen[bytes]] = []
         deadline = time.monotonic() + STARTUP_S + args.duration
 
         def done() -> bool:
             processes.check()
-            return player.poll() is not None or time.monotonic() > deadline
+            if not players:  # only now does this process listen
+                players.append(_start_player(processes, bag))
+            return players[0].poll() is not None or time.monotonic() > deadline
 
         record = monitor(links, done=done, show=show)
         complaints = processes.output()
@@ -101,11 +104,14 @@ def _import_monitor() -> Callable[..., LiveRecord]:
     return monitor
 
 
-def _start(processes: ProcessGroup, config: Path, bag: Path) -> "subprocess.Popen[bytes]":
+def _start_nodes(processes: ProcessGroup, config: Path) -> None:
     ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
     for node in ("tilt_observer", "inertial_ekf"):
         call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
         processes.start(node, [sys.executable, "-c", call, *ros])
+
+
+def _start_player(processes: ProcessGroup, bag: Path) -> "subprocess.Popen[bytes]":
     main = [sys.executable, "-m", "inertial_estimation.commands.main"]
     return processes.start("player", [*main, "play", str(bag), "--wait", "20", "--subscribers", "2"])
 
