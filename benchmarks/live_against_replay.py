@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,6 @@ from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.recording import BagRecording
 from inertial_estimation.replay.replay import ReplayRun, replay
 from inertial_estimation.signals import OrientationSample
-
-LISTENING_S = 3.0  # for this process to be heard by the nodes, before the bag is played
 
 
 def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[str]) -> LiveRecord:
@@ -38,15 +35,16 @@ def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[s
             processes.start(node, [sys.executable, "-c", call, *ros])
         play = [sys.executable, "-m", "inertial_estimation.commands.main", "play", str(args.bag)]
         play += ["--rate", str(args.rate), "--wait", "20", "--subscribers", str(len(nodes))]
-        begin, players = time.monotonic(), []
+        players = []
 
-        def done() -> bool:
+        def done(listening: bool) -> bool:
             processes.check()
-            if not players and time.monotonic() - begin > LISTENING_S:
+            if listening and not players:
                 players.append(processes.start("player", play))
             return bool(players) and players[0].poll() is not None
 
-        return monitor(links, done=done, show=lambda _record: None, linger_s=2.0)
+        tilt = "tilt_observer" in nodes
+        return monitor(links, done=done, show=lambda _record: None, orientation=tilt, linger_s=2.0)
 
 
 def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:

@@ -67,11 +67,12 @@ def run(args: argparse.Namespace) -> int:
         players: list[subprocess.Popen[bytes]] = []
         deadline = time.monotonic() + STARTUP_S + args.duration
 
-        def done() -> bool:
+        def done(listening: bool) -> bool:
             processes.check()
-            if not players:  # only now does this process listen
+            if listening and not players:
                 players.append(_start_player(processes, bag))
-            return players[0].poll() is not None or time.monotonic() > deadline
+            ended = bool(players) and players[0].poll() is not None
+            return ended or time.monotonic() > deadline
 
         record = monitor(links, done=done, show=show)
         complaints = processes.output()

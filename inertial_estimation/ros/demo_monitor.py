@@ -32,9 +32,10 @@ class DemoMonitor(Node):
         record: What was heard so far.
     """
 
-    def __init__(self, links: Sequence[str]) -> None:
+    def __init__(self, links: Sequence[str], *, orientation: bool = True) -> None:
         super().__init__("demo_monitor", start_parameter_services=False)
         self.record = LiveRecord()
+        self._awaited = ["base_orientation"] if orientation else []
         for link in links:
             for topic, store in (
                 ("payloads", self.record.payloads),
@@ -43,9 +44,15 @@ class DemoMonitor(Node):
                 heard = _keep(store.setdefault(link, []), link)
                 name = f"{topic}/{topic_token(link)}"
                 self.create_subscription(InertiaStamped, name, heard, RELIABLE_OUTPUT)
+                self._awaited.append(name)
             self.record.sigmas[link] = []
         self.create_subscription(QuaternionStamped, "base_orientation", self._on_orientation, RELIABLE_OUTPUT)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE_OUTPUT)
+
+    @property
+    def listening(self) -> bool:
+        """Whether the nodes have been found, so that nothing they publish from now on is missed."""
+        return all(self.count_publishers(topic) for topic in self._awaited)
 
     def _on_orientation(self, msg: QuaternionStamped) -> None:
         self.record.orientations.append(orientation_from_msg(msg))
@@ -67,8 +74,9 @@ class DemoMonitor(Node):
 def monitor(
     links: Sequence[str],
     *,
-    done: Callable[[], bool],
+    done: Callable[[bool], bool],
     show: Callable[[LiveRecord], None],
+    orientation: bool = True,
     period_s: float = 0.5,
     linger_s: float = 0.5,
 ) -> LiveRecord:
@@ -76,8 +84,9 @@ def monitor(
 
     Args:
         links: Estimated links.
-        done: Says when there is nothing more to hear.
+        done: Says when there is nothing more to hear; told whether all nodes have been found.
         show: Called at every period with what was heard so far.
+        orientation: Whether the tilt observer is among the nodes.
         period_s: Time between two calls of it [s].
         linger_s: How long to listen on after done [s].
 
@@ -86,7 +95,7 @@ def monitor(
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = DemoMonitor(links)
+        node = DemoMonitor(links, orientation=orientation)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         next_show, end = time.monotonic() + period_s, None
@@ -96,7 +105,7 @@ def monitor(
             if now >= next_show:
                 show(node.record)
                 next_show = now + period_s
-            if end is None and done():
+            if end is None and done(node.listening):
                 end = now + linger_s
         return node.record
     except ExternalShutdownException:
