@@ -21,6 +21,7 @@ __all__ = [
     "iterate_parameters",
     "parameter",
     "parameter_values",
+    "replace_runtime_value",
     "replace_value",
     "section",
 ]
@@ -190,6 +191,21 @@ def parameter_values(config: Any) -> dict[str, Any]:
 def replace_value(config: ConfigT, name: str, value: Any) -> ConfigT:
     """Return a copy of a config with one parameter changed, checked as in `build_config`."""
     return build_config(type(config), {**parameter_values(config), name: value})
+
+
+def replace_runtime_value(config: ConfigT, name: str, value: Any) -> ConfigT:
+    """Return a copy of a config with one parameter changed that may change while running.
+
+    Raises:
+        ConfigurationError: If it does not exist, is fixed at construction, or the value is bad.
+    """
+    changed = replace_value(config, name, value)
+    runtime = [spec.name for spec in iterate_parameters(type(config)) if spec.runtime]
+    if name not in runtime:
+        raise ConfigurationError(
+            f"parameter '{name}' cannot change while running; these can: {listing(runtime, limit=200)}"
+        )
+    return changed
 
 
 def _walk(

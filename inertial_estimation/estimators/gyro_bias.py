@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, norm
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot
 
 __all__ = ["GyroBiasConfig", "GyroBiasEstimator"]
 
@@ -218,8 +218,3 @@ class GyroBiasEstimator:
     def sigma(self) -> float:
         """Standard deviation of the horizontal bias [rad/s]."""
         return math.sqrt(self.variance_horizontal)
-
-    @property
-    def magnitude(self) -> float:
-        """Norm of the bias [rad/s]."""
-        return norm(self.bias)

@@ -9,7 +9,6 @@ hand when this was written: gains and letters are those quoted by Benallegue et 
 one that is invariant to yaw and makes it the slowest of the three with their gains, as they report.
 """
 
-import math
 from dataclasses import dataclass
 
 from inertial_estimation.estimators.r3s2_observer import relaxed_innovation
@@ -17,6 +16,7 @@ from inertial_estimation.estimators.tilt_observer import (
     STANDARD_GRAVITY,
     GravityFallbackConfig,
     TiltObserver,
+    slow_root,
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, add, combine, dot, normalised, rotate
@@ -69,8 +69,7 @@ class HuaObserver(TiltObserver):
     @property
     def convergence_rate(self) -> float:
         """Slowest root of s^2 + (k1v + k2v) s + k1r [1/s]."""
-        a1 = self.config.k1v + self.config.k2v
-        return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * self.config.k1r, 0.0)))
+        return slow_root(self.config.k1v + self.config.k2v, self.config.k1r)
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
         config = self.config

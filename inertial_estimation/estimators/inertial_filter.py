@@ -132,11 +132,6 @@ class InertialFilter(ABC):
         """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
 
     @property
-    def n_friction(self) -> int:
-        """Number of friction states."""
-        return len(self.x) - self._n_inertial
-
-    @property
     def friction(self) -> Array:
         """Friction parameters, shape (n_friction,)."""
         friction: Array = self.x[self._n_inertial :].copy()

@@ -11,6 +11,7 @@ from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
 from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.models.friction import smooth_sign
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import JointMap, RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -18,7 +19,6 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 __all__ = ["BASE_STATE", "IMU", "JOINTS", "InertialInputs", "wrench_stream"]
 
 JOINTS, IMU, BASE_STATE = "joint_states", "imu/data", "base_state"
-STANDARD_GRAVITY = 9.80665
 
 
 def wrench_stream(contact: str) -> str:

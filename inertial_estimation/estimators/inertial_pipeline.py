@@ -23,7 +23,7 @@ from inertial_estimation.models.measurement_rows import ContactMode, RowSelectio
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-from inertial_estimation.parameters import iterate_parameters, replace_value
+from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
     BaseState,
@@ -154,12 +154,7 @@ class InertialPipeline:
         Raises:
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
-        runtime = [spec.name for spec in iterate_parameters(InertialPipelineConfig) if spec.runtime]
-        config = replace_value(self.config, name, value)
-        if name not in runtime:
-            raise ConfigurationError(
-                f"parameter '{name}' cannot change while running; those that can: {listing(runtime)}"
-            )
+        config = replace_runtime_value(self.config, name, value)
         self.config = config
         self._gate.config = config.gate
         self._inputs.aligner.set_timeout(config.robot.inputs.timeout)

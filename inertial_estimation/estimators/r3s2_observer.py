@@ -14,6 +14,7 @@ from inertial_estimation.estimators.tilt_observer import (
     STANDARD_GRAVITY,
     GravityFallbackConfig,
     TiltObserver,
+    slow_root,
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, combine, normalised, rotate
@@ -58,7 +59,7 @@ class R3S2Observer(TiltObserver):
     @property
     def convergence_rate(self) -> float:
         """Slowest root of s^2 + k1v s + k1r [1/s]."""
-        return _slow_root(self.config.k1v, self.config.k1r)
+        return slow_root(self.config.k1v, self.config.k1r)
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
         half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
@@ -90,7 +91,3 @@ def relaxed_innovation(e: Vector, free: Vector, gain: float, h: float) -> tuple[
     steady = (-free[0] / gain, -free[1] / gain, -free[2] / gain)
     rest = (e[0] - steady[0], e[1] - steady[1], e[2] - steady[2])
     return combine(steady, decay, rest), combine(steady, share, rest)
-
-
-def _slow_root(a1: float, a2: float) -> float:
-    return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))

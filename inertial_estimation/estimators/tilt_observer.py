@@ -4,16 +4,16 @@ All observers estimate x1 = v_WI in I (velocity of the IMU) and x2 = R_WI^T e_z 
 dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific force f and rate w.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, normalised, rotate
 
-__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver"]
-
-STANDARD_GRAVITY = 9.80665
+__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "slow_root"]
 
 
 @dataclass(frozen=True)
@@ -129,3 +129,8 @@ class TiltObserver(ABC):
         scale = -gain / STANDARD_GRAVITY
         a = cross(x2, e)
         return scale * a[0], scale * a[1], scale * a[2]
+
+
+def slow_root(a1: float, a2: float) -> float:
+    """Return the rate of the slower root of s^2 + a1 s + a2, its real part where complex [1/s]."""
+    return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))

@@ -8,7 +8,7 @@ from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import JointMap
-from inertial_estimation.parameters import iterate_parameters, replace_value
+from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
     BaseEstimate,
@@ -62,7 +62,6 @@ class TiltPipeline:
         self._last_time_ns: int | None = None
         self._steps = 0
         self._incomplete = 0
-        self._last: BaseEstimate | None = None
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take one IMU reading; its arrival drives the steps."""
@@ -110,8 +109,6 @@ class TiltPipeline:
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        if estimates:
-            self._last = estimates[-1]
         return [] if self._aligner.missing(now_ns) else estimates
 
     def health(self, now_ns: int) -> list[Health]:
@@ -144,12 +141,7 @@ class TiltPipeline:
         Raises:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
-        changed = replace_value(self.config, name, value)
-        runtime = [spec.name for spec in iterate_parameters(TiltPipelineConfig) if spec.runtime]
-        if name not in runtime:
-            raise ConfigurationError(
-                f"parameter '{name}' cannot change while running; these can: {listing(runtime, limit=200)}"
-            )
+        changed = replace_runtime_value(self.config, name, value)
         _check(changed)
         self.config = changed
         self._estimator.set_config(changed)
@@ -197,7 +189,6 @@ class TiltPipeline:
     def _forget(self) -> None:
         self._estimator.reset()
         self._last_time_ns = None
-        self._last = None
 
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()

@@ -18,6 +18,7 @@ from inertial_estimation.estimators.tilt_observer import (
     STANDARD_GRAVITY,
     GravityFallbackConfig,
     TiltObserver,
+    slow_root,
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
@@ -81,9 +82,7 @@ class TwoStageObserver(TiltObserver):
     @property
     def convergence_rate(self) -> float:
         """Slowest of gamma and the roots of s^2 + alpha1 s + alpha2 [1/s]."""
-        a1, a2 = self.config.alpha1, self.config.alpha2
-        slow = 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))
-        return min(slow, self.config.gamma)
+        return min(slow_root(self.config.alpha1, self.config.alpha2), self.config.gamma)
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
         config = self.config

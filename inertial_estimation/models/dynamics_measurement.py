@@ -175,14 +175,6 @@ class DynamicsMeasurement:
         equation = LinearEquation(A[picked], value, noise, applied[picked])
         return self._projected(equation, J_C) if self._rows.projects else equation
 
-    def mass_matrix(self, q: Array) -> Array:
-        """Return the nominal joint-space inertia, shape (nv, nv)."""
-        configuration = self._robot.configuration(q)
-        M: Array = pin.crba(
-            self._nominal_model, self._nominal_data, configuration, pin.Convention.WORLD
-        ).copy()
-        return M
-
     def _generalized(self, state: DynamicsState) -> tuple[Array, Array, Array]:
         q = self._robot.configuration(state.q)
         if not self._robot.floating_base:

@@ -5,7 +5,7 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector, cross, times
 
-__all__ = ["base_twist", "specific_force"]
+__all__ = ["STANDARD_GRAVITY", "base_twist", "specific_force"]
 
 STANDARD_GRAVITY = 9.80665
 

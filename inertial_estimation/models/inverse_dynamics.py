@@ -12,7 +12,6 @@ import pinocchio as pin
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
 __all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState"]
 
@@ -116,12 +115,6 @@ class IdealSensors:
                 force -= J.T @ wrench
         f_I, w_I = self._imu_reading(state)
         return IdealReadings(force[n_base:], f_I, w_I, wrenches)
-
-    def frame_pose(self, state: MotionState, frame: str) -> tuple[Array, Array]:
-        """Return position [m] and orientation (x, y, z, w) of a frame in the world."""
-        pin.framesForwardKinematics(self._model, self._data, state.q)
-        placement = self._data.oMf[self.robot.frame_id(frame)]
-        return np.array(placement.translation), quaternion_from_rotation(placement.rotation)
 
     def _imu_reading(self, state: MotionState) -> tuple[Array, Array]:
         if self._imu is None:

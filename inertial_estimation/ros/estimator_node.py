@@ -46,6 +46,10 @@ class Pipeline(Protocol):
         """Change a parameter declared `runtime`."""
         ...
 
+    def reset(self) -> None:
+        """Forget state and buffered readings, as at start."""
+        ...
+
     def push_imu(self, sample: Any) -> None:
         """Take a reading of the IMU."""
         ...
@@ -134,6 +138,7 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
         robot = self._robot_config(self.config)
         pipeline = self.pipeline
         self._create_interfaces(pipeline)
+        self.add_trigger("~/reset", self._reset)
         self._create_inputs(robot, pipeline)
         awaited = {part.name for part in pipeline.health(0) if part.level == HealthLevel.STALE}
         for counter in self._inputs:
@@ -191,6 +196,11 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
         """Convert and publish, if anybody listens."""
         if publisher.get_subscription_count():
             publisher.publish(convert())
+
+    def _reset(self) -> str:
+        assert self.pipeline is not None
+        self.pipeline.reset()
+        return "reset"
 
     def _on_description(self, msg: String) -> None:
         if self.pipeline is None:

@@ -65,7 +65,6 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
         if self.config.pipeline.robot.floating_base:
             self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
-        self.add_trigger("~/reset", self._reset)
         self.add_trigger("~/export_urdf", self._export_urdf)
         self.add_switch("~/set_enabled", self._set_enabled)
 
@@ -82,11 +81,6 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
         assert self.pipeline is not None
         self.pipeline.calibrate()
         return "calibrating the model: keep the load as it is"
-
-    def _reset(self) -> str:
-        assert self.pipeline is not None
-        self.pipeline.reset()
-        return "reset"
 
     def _set_enabled(self, enabled: bool) -> str:
         assert self.pipeline is not None

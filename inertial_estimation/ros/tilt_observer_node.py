@@ -63,7 +63,6 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         push = pipeline.push_yaw_reference
         self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push, serialized=False)
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
-        self.add_trigger("~/reset", self._reset)
 
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
         orientation, state, tilt = self._messages
@@ -79,11 +78,6 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         assert self.pipeline is not None
         self.pipeline.calibrate_gyro()
         return "calibrating the gyroscope: keep the robot still"
-
-    def _reset(self) -> str:
-        assert self.pipeline is not None
-        self.pipeline.reset()
-        return "reset"
 
     def _transform_broadcaster(self) -> Any:
         try:
