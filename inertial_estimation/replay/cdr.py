@@ -1,8 +1,8 @@
-"""Lean decoding of the few message types a replay reads, from their serialised form (CDR).
+"""Lean decoding of the few message types replay and nodes read, from their serialised form (CDR).
 
-`rosbags` decodes any message by its definition; a replay spends much of its time there, for strings and
-covariances it never looks at. Plain little-endian CDR of these types is decoded here at fixed offsets
-after the header; anything else is left to `rosbags`.
+`rosbags` and rclpy decode any message by its definition; a replay, or a node at 1 kHz, spends much of its
+time there, for strings and covariances it never looks at. Plain little-endian CDR of these types is
+decoded here at fixed offsets after the header; anything else is left to them.
 
 Layout (OMG CDR, XCDR1): 4 bytes of encapsulation, then fields aligned to their size counted from there;
 a string is its length with the final zero (uint32) and its bytes; a sequence its count (uint32).
@@ -14,9 +14,16 @@ from collections.abc import Callable
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.signals import ImuSample, JointReading, OrientationSample, WrenchSample
+from inertial_estimation.signals import BaseState, ImuSample, JointReading, OrientationSample, WrenchSample
 
-__all__ = ["LITTLE_ENDIAN", "decode_imu", "decode_quaternion", "decode_wrench", "joint_state_decoder"]
+__all__ = [
+    "LITTLE_ENDIAN",
+    "decode_base_state",
+    "decode_imu",
+    "decode_quaternion",
+    "decode_wrench",
+    "joint_state_decoder",
+]
 
 LITTLE_ENDIAN = b"\x00\x01"
 _STAMP = struct.Struct("<iI")
@@ -40,6 +47,13 @@ def decode_wrench(data: bytes) -> WrenchSample:
 def decode_quaternion(data: bytes) -> OrientationSample:
     """Decode geometry_msgs/QuaternionStamped."""
     return OrientationSample(_stamp_ns(data), np.frombuffer(data, _DOUBLE, 4, _after_header(data)))
+
+
+def decode_base_state(data: bytes) -> BaseState:
+    """Decode nav_msgs/Odometry: pose (7), 36 of covariance, twist (6), after the child's frame."""
+    child = _aligned(_behind_string(data, _FRAME), 4)
+    values = np.frombuffer(data, _DOUBLE, 49, _aligned(_behind_string(data, child), 8))
+    return BaseState(_stamp_ns(data), values[3:7], values[0:3], values[43:46], values[46:49])
 
 
 def joint_state_decoder() -> Callable[[bytes], JointReading]:
@@ -70,7 +84,11 @@ def _stamp_ns(data: bytes) -> int:
 
 def _after_header(data: bytes) -> int:
     """Offset of the first double after the header."""
-    return _aligned(_FRAME + 4 + int(_LENGTH.unpack_from(data, _FRAME)[0]), 8)
+    return _aligned(_behind_string(data, _FRAME), 8)
+
+
+def _behind_string(data: bytes, offset: int) -> int:
+    return offset + 4 + int(_LENGTH.unpack_from(data, offset)[0])
 
 
 def _aligned(offset: int, size: int) -> int:
@@ -79,7 +97,7 @@ def _aligned(offset: int, size: int) -> int:
 
 def _names(data: bytes) -> tuple[tuple[str, ...], int]:
     """Names, and the offset behind them."""
-    offset = _aligned(_FRAME + 4 + int(_LENGTH.unpack_from(data, _FRAME)[0]), 4)
+    offset = _aligned(_behind_string(data, _FRAME), 4)
     (count,) = _LENGTH.unpack_from(data, offset)
     offset += 4
     names: list[str] = []

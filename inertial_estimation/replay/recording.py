@@ -13,6 +13,7 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError, MissingDependencyError, RecordingError, listing
 from inertial_estimation.replay.cdr import (
     LITTLE_ENDIAN,
+    decode_base_state,
     decode_imu,
     decode_quaternion,
     decode_wrench,
@@ -227,6 +228,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             JOINT_STATE_TYPE: joint_state_decoder(),
             WRENCH_TYPE: decode_wrench,
             QUATERNION_TYPE: decode_quaternion,
+            ODOMETRY_TYPE: decode_base_state,
         }
         for topic, message_type, log_ns, data in self.raw_messages(topics, start_ns):
             decode = lean.get(message_type) if data[:2] == LITTLE_ENDIAN else None
