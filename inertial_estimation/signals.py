@@ -22,6 +22,7 @@ __all__ = [
     "LinkEstimate",
     "LinkInertia",
     "OrientationSample",
+    "TorqueCommand",
     "WrenchSample",
     "frozen_array",
     "seconds",
@@ -277,6 +278,25 @@ class InertialEstimate:
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TorqueCommand:
+    """What a controller wants the joints to do.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state it answers [ns].
+        names: Joint names.
+        tau: Torques or forces [Nm or N], shape (n,).
+    """
+
+    stamp_ns: int
+    names: tuple[str, ...]
+    tau: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "tau", frozen_array("joint torque", self.tau, (len(self.names),)))
 
 
 class HealthLevel(IntEnum):

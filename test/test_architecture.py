@@ -7,6 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
 FOUNDATION = {"errors", "parameters", "signals", "node_options"}
+ONLINE = {"spatial", "models", "estimators", "control", "simulation"}
 
 MAY_IMPORT = {
     "errors": set(),
@@ -16,10 +17,13 @@ MAY_IMPORT = {
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
     "estimators": FOUNDATION | {"spatial", "models"},
-    "replay": FOUNDATION | {"spatial", "models", "estimators"},
-    "plots": FOUNDATION | {"spatial", "models", "estimators", "replay"},
-    "ros": FOUNDATION | {"spatial", "models", "estimators", "replay"},
-    "commands": FOUNDATION | {"spatial", "models", "estimators", "replay", "plots", "ros"},
+    "control": FOUNDATION | {"spatial", "models"},
+    "simulation": FOUNDATION | {"spatial", "models"},
+    "replay": FOUNDATION | ONLINE,
+    "experiments": FOUNDATION | ONLINE | {"replay"},
+    "plots": FOUNDATION | ONLINE | {"replay", "experiments"},
+    "ros": FOUNDATION | ONLINE | {"replay"},
+    "commands": FOUNDATION | ONLINE | {"replay", "experiments", "plots", "ros"},
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
@@ -30,10 +34,12 @@ ONLY_IN = {
     "matplotlib": {"plots"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"replay"},
+    "mujoco": {"simulation"},
+    "proxsuite": {"control"},
     "tqdm": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
-NO_CLOCK = {"errors", "parameters", "signals", "spatial", "models", "estimators"}
+NO_CLOCK = {"errors", "parameters", "signals", "spatial", "models", "estimators", "control", "simulation", "experiments"}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 

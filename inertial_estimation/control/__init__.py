@@ -1,0 +1,1 @@
+"""Whole-body controller that consumes the estimates."""

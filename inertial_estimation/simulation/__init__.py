@@ -1,0 +1,1 @@
+"""Simulated robots with contact physics, sensors, disturbances and ground truth."""
