@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.live_record import LiveRecord, tilt_angles

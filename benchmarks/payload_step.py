@@ -10,7 +10,7 @@ import argparse
 
 import numpy as np
 
-from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.replay import replay

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.replay.config_file import load_config_file, parse_overrides

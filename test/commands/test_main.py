@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from inertial_estimation.commands import main as dispatcher
-from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.commands.main import COMMANDS, main
 from inertial_estimation.errors import ConfigurationError
 

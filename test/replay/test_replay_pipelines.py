@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.commands.config_lookup import find_config
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay import replay as replay_module
 from inertial_estimation.replay.config_file import load_config_file, parse_overrides
 from inertial_estimation.replay.evaluation import evaluate
