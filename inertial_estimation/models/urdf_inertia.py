@@ -1,4 +1,4 @@
-"""Writes inertial parameters into a URDF."""
+"""Writes inertial parameters into a URDF: those of an estimate, or a robot unlike its description."""
 
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
@@ -12,7 +12,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["urdf_with_bodies"]
+__all__ = ["perturbed_urdf", "urdf_with_bodies"]
 
 _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
@@ -49,6 +49,38 @@ def urdf_with_bodies(
             own = InertialParameters.from_vector(whole)
             _clear_others(links, robot, body)
         _write(links[body.link], own)
+    text: str = ElementTree.tostring(root, encoding="unicode")
+    return text
+
+
+def perturbed_urdf(urdf: str, rng: np.random.Generator, *, mass_sigma: float, com_sigma: float) -> str:
+    """Return the URDF of a robot that is not quite like its description.
+
+    The mass of every link is multiplied by e^(sigma n), its rotational inertia with it, and its centre of
+    mass is moved, n and the moves being normal. A scaled and moved body is a possible one.
+
+    Args:
+        urdf: XML text.
+        rng: Source of the deviations.
+        mass_sigma: Standard deviation of the logarithm of each mass.
+        com_sigma: Standard deviation of each component of each centre of mass [m].
+
+    Returns:
+        XML text; all else is as it was.
+
+    Raises:
+        ModelError: If a standard deviation is negative.
+    """
+    if mass_sigma < 0.0 or com_sigma < 0.0:
+        raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected none below zero")
+    root = ElementTree.fromstring(urdf)
+    for link in root.iter("link"):
+        factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
+        pi = _read(link)
+        if pi[0] > 0.0:
+            own = InertialParameters.from_vector(pi)
+            moved = InertialParameters(factor * own.mass, own.com_F + move, factor * own.inertia_Fcm)
+            _write(link, moved)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return text
 

@@ -1,0 +1,103 @@
+"""A closed loop from a robot's parameter file: what the launch file does with four nodes."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
+from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.replay.config_file import ConfigFile, load_config_file
+from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.pipelines import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+__all__ = ["CONTROLLER_NODE", "SIMULATOR_NODE", "RobotLoop"]
+
+SIMULATOR_NODE = "simulator"
+CONTROLLER_NODE = "whole_body_controller"
+Overrides = Mapping[str, Mapping[str, Any]]
+ConfigT = TypeVar("ConfigT")
+
+
+class RobotLoop:
+    """Builds closed loops of one robot that differ in single parameters.
+
+    Attributes:
+        urdf: Text of the robot description the estimators and the controller believe in.
+    """
+
+    def __init__(self, robot: str, overrides: Overrides | None = None) -> None:
+        """Read the parameter file.
+
+        Args:
+            robot: Path of a parameter file, or the name of one that comes with the package.
+            overrides: Values by node, then by dotted name, over the file's.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
+            ~inertial_estimation.errors.ModelError: If there is no robot description.
+        """
+        self._file = _overridden(load_config_file(find_config(robot)), overrides or {})
+        urdf = str(self._file.shared.get("urdf", ""))
+        self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
+
+    def config(self, node: str, config_class: type[ConfigT], overrides: Overrides | None = None) -> ConfigT:
+        """Return the parameters of one node, some replaced."""
+        file = _overridden(self._file, overrides or {})
+        known = {spec.name for spec in iterate_parameters(config_class)}
+        return build_config(config_class, file.values(node, known), where=f"'{node}' of {file.name}")
+
+    def inertial(self, overrides: Overrides | None = None) -> InertialPipeline:
+        """Build an inertial filter, in the loop or as a spectator."""
+        return InertialPipeline(self.config(INERTIAL_NODE, InertialPipelineConfig, overrides), self.urdf)
+
+    def build(
+        self,
+        *,
+        overrides: Overrides | None = None,
+        disturbances: Sequence[Disturbance] = (),
+        seed: int = 0,
+        adaptation: bool = True,
+        true_urdf: str = "",
+        spectators: Sequence[InertialPipeline] = (),
+    ) -> ClosedLoop:
+        """Build the robot and all that runs it, on the hoist.
+
+        Args:
+            overrides: Values by node over the file's, for this loop alone.
+            disturbances: What happens to the robot; times count from the release.
+            seed: Of the sensor noise.
+            adaptation: Whether the controller is given the estimated inertias.
+            true_urdf: Description of the simulated robot where it differs from what is believed.
+            spectators: Other filters that see the same readings.
+        """
+        replaced = dict(overrides or {})
+        sensors = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
+        replaced[SIMULATOR_NODE] = sensors
+        simulation_config = self.config(SIMULATOR_NODE, SimulationConfig, replaced)
+        controller_config = self.config(CONTROLLER_NODE, ControllerConfig, replaced)
+        tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)
+        floating = simulation_config.robot.floating_base
+        return ClosedLoop(
+            Simulation(simulation_config, true_urdf or self.urdf, disturbances),
+            ControllerPipeline(controller_config, self.urdf),
+            TiltPipeline(tilt_config, self.urdf) if floating else None,
+            self.inertial(replaced),
+            adaptation=adaptation,
+            spectators=spectators,
+        )
+
+
+def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:
+    return file.overridden(
+        (node, name, value) for node, values in overrides.items() for name, value in values.items()
+    )

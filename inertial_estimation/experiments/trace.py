@@ -1,0 +1,52 @@
+"""Numbers recorded tick by tick."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.signals import Array
+
+__all__ = ["Trace", "rms"]
+
+
+class Trace:
+    """Named numbers against time.
+
+    Attributes:
+        names: Names of the columns, the time first.
+    """
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._rows: list[tuple[float, ...]] = []
+
+    def add(self, time_s: float, **values: float) -> None:
+        """Append one row; every row has the same names.
+
+        Args:
+            time_s: Time [s].
+            **values: Numbers by name.
+
+        Raises:
+            ConfigurationError: If the names differ from those of the first row.
+        """
+        names = ("time", *values)
+        if not self.names:
+            self.names = names
+        elif names != self.names:
+            raise ConfigurationError(f"a row has {listing(names)}, expected {listing(self.names)}")
+        self._rows.append((time_s, *values.values()))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def columns(self) -> Mapping[str, Array]:
+        """Return every column by name, shape (n,) each."""
+        table = np.array(self._rows, dtype=np.float64).reshape(-1, len(self.names))
+        return {name: table[:, i] for i, name in enumerate(self.names)}
+
+
+def rms(values: Array) -> float:
+    """Return the root of the mean square; NaN for no values."""
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
