@@ -14,6 +14,7 @@ COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
     "play": "publish a recording on its topics with /clock",
     "synthesize": "write a synthetic recording with known truth",
+    "experiment": "run an experiment of the papers: table, JSON, figure",
     "demo": "watch both nodes weigh a payload on a synthetic Talos",
     "version": "print the version",
 }

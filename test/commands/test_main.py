@@ -29,7 +29,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("command", ["replay", "synthesize", "demo", "play", "version"])
+@pytest.mark.parametrize("command", ["replay", "synthesize", "experiment", "demo", "play", "version"])
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main([command, "--help"])
@@ -50,7 +50,7 @@ def test_missing_package_is_named(
     assert len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", ["replay", "synthesize", "version", "demo"])
+@pytest.mark.parametrize("command", ["replay", "synthesize", "version", "experiment", "demo"])
 def test_command_loads_without_ros_and_without_matplotlib(command: str) -> None:
     code = (
         "import sys\n"

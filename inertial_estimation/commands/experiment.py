@@ -1,0 +1,140 @@
+"""Run an experiment of the source papers: its table beside the paper's, JSON and figure.
+
+Writes NAME.json and NAME.png into the output folder. A bound that is missed is said aloud in the table; it
+is a result, so the exit code is 0 all the same. `experiment --list` says what there is.
+"""
+
+import argparse
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.experiments.experiment import Experiment, ExperimentResult, Progress, silent
+from inertial_estimation.experiments.registry import EXPERIMENTS, find_experiment
+from inertial_estimation.experiments.result_file import result_document, write_result
+from inertial_estimation.experiments.result_table import result_lines, verdict
+
+__all__ = ["add_arguments", "run"]
+
+PACKAGES = (
+    *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
+    *("matplotlib", "vqf"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment, or all")
+    parser.add_argument("--list", action="store_true", help="list the experiments")
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (by experiment)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("results/experiments"),
+        metavar="DIR",
+        help="folder for JSON and figures (results/experiments)",
+    )
+    parser.add_argument("--quick", action="store_true", help="shortened: tries everything, proves nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, print, write."""
+    if args.list:
+        print("\n".join(_listed()))
+        return 0
+    if args.name is None:
+        raise ConfigurationError("no experiment is named; 'experiment --list' says what there is")
+    if args.seeds is not None and args.seeds < 1:
+        raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
+    if args.name == "all":
+        return _run_all(args)
+    _run_one(find_experiment(args.name), args)
+    return 0
+
+
+def _listed() -> list[str]:
+    width = max(len(experiment.name) for experiment in EXPERIMENTS)
+    return [
+        f"{experiment.name:<{width}}  {experiment.summary} ({experiment.source})"
+        for experiment in EXPERIMENTS
+    ]
+
+
+def _run_all(args: argparse.Namespace) -> int:
+    """Run every experiment; one that fails does not stop the others."""
+    said, failed = [], 0
+    for experiment in EXPERIMENTS:
+        try:
+            said.append(f"{experiment.name}: {verdict(_run_one(experiment, args))}")
+        except InertialEstimationError as error:
+            failed += 1
+            said.append(f"{experiment.name}: FAILED: {error}")
+            print(said[-1], file=sys.stderr)
+        print()
+    print("\n".join(said))
+    return 1 if failed else 0
+
+
+def _run_one(experiment: Experiment, args: argparse.Namespace) -> ExperimentResult:
+    seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
+    _make_folder(args.output)
+    with _progress_bar(experiment.name) as progress:
+        result = experiment.run(seeds, progress, quick=args.quick)
+    print("\n".join(result_lines(experiment, result, quick=args.quick)))
+    document = result_document(experiment, result, _versions(), quick=args.quick)
+    written = [write_result(args.output / f"{experiment.name}.json", document)]
+    if result.panels:
+        written += _draw(args.output / f"{experiment.name}.png", experiment, result)
+    print(f"  written: {', '.join(map(str, written))}")
+    return result
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+
+
+def _draw(path: Path, experiment: Experiment, result: ExperimentResult) -> list[Path]:
+    try:
+        from inertial_estimation.plots.experiment_figures import write_experiment_figure
+    except ImportError as error:
+        print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
+        return []
+    title = f"{experiment.name} ({experiment.source})"
+    return [write_experiment_figure(path, title, result.panels, columns=result.columns)]
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+@contextmanager
+def _progress_bar(name: str) -> Iterator[Progress]:
+    """A bar on a terminal; nothing where there is none, or without tqdm."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield silent
+        return
+    with tqdm(total=100, unit="%", bar_format="{desc} {bar} {n:.0f} % {elapsed}", desc=name) as bar:
+
+        def progress(what: str, share: float) -> None:
+            bar.set_description_str(f"{name}: {what}", refresh=False)
+            bar.update(100.0 * share - bar.n)
+
+        yield progress

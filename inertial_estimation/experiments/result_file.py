@@ -1,0 +1,74 @@
+"""A result as a JSON file: numbers, seeds, settings, versions; what is not finite becomes null."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
+
+__all__ = ["result_document", "write_result"]
+
+
+def result_document(
+    experiment: Experiment, result: ExperimentResult, versions: Mapping[str, str], *, quick: bool = False
+) -> dict[str, Any]:
+    """Return what the file holds.
+
+    Args:
+        experiment: What was run.
+        result: What it gave.
+        versions: Versions of the packages by name.
+        quick: Whether it was the shortened version.
+
+    Returns:
+        Mappings, lists, strings, numbers and None only; every number finite.
+    """
+    document = {
+        "experiment": experiment.name,
+        "source": experiment.source,
+        "summary": experiment.summary,
+        "quick": quick,
+        "seeds": list(result.seeds),
+        "bounds_met": not result.missed,
+        "table": [_row(row) for row in result.rows],
+        "per_seed": {name: list(values) for name, values in result.per_seed.items()},
+        "settings": dict(result.settings),
+        "facts": list(result.facts),
+        "versions": dict(versions),
+    }
+    finite: dict[str, Any] = _finite(document)
+    return finite
+
+
+def write_result(path: Path, document: Mapping[str, Any]) -> Path:
+    """Write a document of `result_document` and return the path."""
+    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _row(row: TableRow) -> dict[str, Any]:
+    return {
+        "quantity": row.quantity,
+        "unit": row.unit,
+        "paper": row.paper,
+        "ours": row.ours,
+        "spread": row.spread,
+        "bound": _bound(row.bound, row.bound_met),
+        "aim": _bound(row.aim, row.aim_met),
+    }
+
+
+def _bound(bound: Bound | None, met: bool | None) -> dict[str, Any] | None:
+    return None if bound is None else {"relation": bound.relation, "value": bound.value, "met": met}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float):  # numpy's float64 is one
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,141 @@
+"""The command: one line for an error, table printed, files written, a missed bound said aloud."""
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from inertial_estimation.commands import experiment as command
+from inertial_estimation.commands.main import main
+from inertial_estimation.errors import ModelError
+from inertial_estimation.experiments import registry
+from inertial_estimation.experiments.experiment import (
+    Bound,
+    Experiment,
+    ExperimentResult,
+    Progress,
+    TableRow,
+)
+from inertial_estimation.experiments.panels import Level, Panel, Series, Span
+
+GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_apple", seeds=3)
+BAD = Experiment("pear", "Newton, Fig. 2", "a pear fails", "fake_pear")
+
+
+def run_apple(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+    progress("falling", 0.5)
+    x = np.linspace(0.0, 1.0, 50)
+    panel = Panel(
+        "height",
+        "time [s]",
+        "height [m]",
+        (
+            Series("truth", x, 1.0 - x, "reference"),
+            Series("estimate", x, np.where(x > 0.9, np.nan, 1.0 - x), low=0.9 - x, high=1.1 - x),
+        ),
+        spans=(Span(0.2, 0.4, "wind"),),
+        levels=(Level(0.1, "ground"),),
+    )
+    rows = (TableRow("fall time", "s", 2.0, bound=Bound("<=", 1.0)),)
+    return ExperimentResult(tuple(seeds), rows, {"t": (math.nan,) * len(seeds)}, panels=(panel, panel))
+
+
+def run_pear(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+    raise ModelError("the pear has no stalk")
+
+
+@pytest.fixture(autouse=True)
+def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, run in (("fake_apple", run_apple), ("fake_pear", run_pear)):
+        fake = ModuleType(module)
+        fake.run = run  # type: ignore[attr-defined]
+        monkeypatch.setitem(__import__("sys").modules, module, fake)
+    for where in (command, registry):
+        monkeypatch.setattr(where, "EXPERIMENTS", (BAD, GOOD))
+
+
+def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert "apple" in printed
+    assert "Newton, Fig. 2" in printed
+
+
+def test_missed_bound_is_said_and_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment", "apple", "--output", str(tmp_path / "new")]) == 0
+    printed = capsys.readouterr().out
+    assert "<= 1 NOT MET" in printed
+    assert "1 of 1 bounds NOT MET" in printed
+    document = json.loads((tmp_path / "new" / "apple.json").read_text())
+    assert document["seeds"] == [0, 1, 2]
+    assert document["per_seed"]["t"] == [None, None, None]
+    assert set(document["versions"]) >= {"numpy", "mujoco", "python"}
+
+
+def test_figure_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert main(["experiment", "apple", "--seeds", "1", "--output", str(tmp_path)]) == 0
+    assert (tmp_path / "apple.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "apple.json").read_text())["seeds"] == [0]
+
+
+def test_all_goes_on_after_a_failure_and_ends_with_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["experiment", "all", "--output", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert "pear: FAILED: the pear has no stalk" in captured.err
+    assert (tmp_path / "apple.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plum"], "no experiment 'plum'; there are pear, apple, and 'all'"),
+        ([], "--list"),
+        (["apple", "--seeds", "0"], "--seeds is 0, expected at least 1"),
+        (["pear"], "the pear has no stalk"),
+    ],
+)
+def test_error_is_one_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["experiment", *arguments, "--output", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.splitlines()) == 1
+
+
+def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert main(["experiment", "apple", "--output", str(blocked)]) == 1
+    assert "cannot write into" in capsys.readouterr().err
+
+
+def test_panels_of_one_abscissa_share_their_limits() -> None:
+    pytest.importorskip("matplotlib")
+    from inertial_estimation.plots.experiment_figures import figure_of_panels
+
+    x = np.linspace(0.0, 1.0, 5)
+    first = Panel("a", "time [s]", "m", (Series("one", x, x), Series("two", x, -x)))
+    second = Panel("b", "time [s]", "m", (Series("two", 3.0 * x, x),))
+    third = Panel("c", "force [N]", "m", (Series("one", 9.0 * x, x),))
+    figure = figure_of_panels("title", (first, second, third))
+    a, b, c = figure.axes
+    assert a.get_xlim() == b.get_xlim() != c.get_xlim()
+    assert a.lines[1].get_color() == b.lines[0].get_color()  # one label, one colour
+    assert a.lines[0].get_color() == c.lines[0].get_color() != b.lines[0].get_color()
+
+
+def test_arguments_have_defaults() -> None:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    args = parser.parse_args(["apple"])
+    assert args.seeds is None
+    assert not args.quick

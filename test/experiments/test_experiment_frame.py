@@ -1,0 +1,135 @@
+"""The frame of the experiments: what a bound means, what the table and the file say, what may be missing."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError
+from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
+from inertial_estimation.experiments.panels import Series, thinned
+from inertial_estimation.experiments.registry import EXPERIMENTS, find_experiment
+from inertial_estimation.experiments.result_file import result_document, write_result
+from inertial_estimation.experiments.result_table import result_lines, verdict
+
+EXPERIMENT = Experiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module")
+
+
+def result() -> ExperimentResult:
+    rows = (
+        TableRow("fall time", "s", 1.0, spread=0.1, paper=1.25, bound=Bound("<=", 1.5), aim=Bound("<=", 0.5)),
+        TableRow("apples", "", 2.0, bound=Bound("==", 1.0)),
+        TableRow("never settled", "s", math.nan, bound=Bound("<", 9.0)),
+    )
+    return ExperimentResult(
+        seeds=(0, 1),
+        rows=rows,
+        per_seed={"fall time": (0.9, math.inf), "count": (np.float64(1.5), 2.0)},
+        settings={"height [m]": 5.0, "tree": "old"},
+        facts=("it was windy",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "met"),
+    [("<=", 1.0, True), ("<", 1.0, False), (">=", 1.0, True), (">", 1.0, False), ("==", 1.0, True)],
+)
+def test_bound_at_its_own_value(relation: str, value: float, met: bool) -> None:
+    assert Bound(relation, 1.0).met(value) is met
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "=="])
+def test_not_a_number_keeps_no_bound(relation: str) -> None:
+    assert not Bound(relation, 1.0).met(math.nan)
+
+
+def test_unknown_relation_lists_those_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"'about', expected one of: <=, <, >=, >, =="):
+        Bound("about", 1.0)
+
+
+def test_table_marks_each_missed_bound_and_aim() -> None:
+    lines = result_lines(EXPERIMENT, result())
+    (time,) = [line for line in lines if "fall time" in line and "+-" not in line and "*" not in line]
+    assert time.split()[2:] == ["1.25", "1", "0.1", "s", "<=", "1.5", "met", "<=", "0.5", "NOT", "MET"]
+    (apples,) = [line for line in lines if line.strip().startswith("apples")]
+    assert "== 1 NOT MET" in apples
+    assert "2 of 3 bounds NOT MET: apples; never settled" in verdict(result())
+    assert any("it was windy" in line for line in lines)
+
+
+def test_result_without_a_missed_bound_says_so() -> None:
+    good = ExperimentResult((0,), (TableRow("apples", "", 1.0, bound=Bound("==", 1.0)),))
+    assert verdict(good) == "all 1 bounds met"
+
+
+def test_quick_is_said_in_table_and_file() -> None:
+    assert any("QUICK" in line for line in result_lines(EXPERIMENT, result(), quick=True))
+    assert not any("QUICK" in line for line in result_lines(EXPERIMENT, result()))
+    assert result_document(EXPERIMENT, result(), {}, quick=True)["quick"] is True
+
+
+def test_file_gives_back_every_number_and_null_for_what_is_none(tmp_path: object) -> None:
+    document = result_document(EXPERIMENT, result(), {"numpy": "1"})
+    path = write_result(tmp_path / "apple.json", document)  # type: ignore[operator]
+    read = json.loads(path.read_text(encoding="utf-8"))
+    assert read == document
+    assert read["seeds"] == [0, 1]
+    assert read["per_seed"] == {"fall time": [0.9, None], "count": [1.5, 2.0]}
+    assert read["table"][0]["bound"] == {"relation": "<=", "value": 1.5, "met": True}
+    assert read["table"][2]["ours"] is None
+    assert read["bounds_met"] is False
+
+
+def test_values_per_seed_are_one_for_each() -> None:
+    with pytest.raises(ConfigurationError, match="'x' has 1 values, expected one for each of 2 seeds"):
+        ExperimentResult((0, 1), (), per_seed={"x": (1.0,)})
+
+
+def test_unknown_experiment_lists_the_names() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        find_experiment("foster-nose")
+    assert all(experiment.name in str(caught.value) for experiment in EXPERIMENTS)
+
+
+def test_names_are_unique_and_found() -> None:
+    assert [find_experiment(experiment.name) for experiment in EXPERIMENTS] == list(EXPERIMENTS)
+
+
+def test_missing_package_is_named_with_what_to_install() -> None:
+    with pytest.raises(MissingDependencyError, match=r"needs the Python package 'no'; pip install"):
+        EXPERIMENT.run([0])
+
+
+def test_no_seeds_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="got no seeds"):
+        EXPERIMENT.run([])
+
+
+def test_registry_loads_no_experiment() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('mujoco', 'proxsuite', 'pinocchio', 'vqf', 'matplotlib'): sys.modules[name] = None\n"
+        "from inertial_estimation.experiments.registry import EXPERIMENTS\n"
+        "assert EXPERIMENTS and not {e.module for e in EXPERIMENTS} & set(sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_thinned_curve_keeps_its_ends_of_the_data() -> None:
+    x = np.linspace(0.0, 1.0, 100_001)
+    curve = thinned("line", x, 3.0 * x)
+    assert len(curve.x) <= 4000
+    assert curve.x[0] == 0.0
+    assert curve.x[-1] > 0.999
+    np.testing.assert_allclose(curve.y, 3.0 * curve.x)
+
+
+def test_curve_refuses_unequal_lengths_and_unknown_styles() -> None:
+    with pytest.raises(Exception, match="shape"):
+        Series("a", np.zeros(3), np.zeros(2))
+    with pytest.raises(ConfigurationError, match="'wavy', expected one of: line"):
+        Series("a", np.zeros(3), np.zeros(3), style="wavy")
