@@ -77,15 +77,20 @@ class ConfigFile:
                     f"(parameters: {listing(sorted(known), limit=200)})"
                 )
 
-    def check_nodes(self, expected: Collection[str]) -> None:
+    def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
         """Check that at least one of some nodes has a section, and that none is misspelt.
+
+        Args:
+            expected: Nodes of which one must be there.
+            others: Nodes that may be there.
 
         Raises:
             ConfigurationError: Lists the sections the file has.
         """
+        known = [*expected, *others]
         for node in self.nodes:
-            close = difflib.get_close_matches(node, expected, n=1, cutoff=0.8)
-            if close and node not in expected:
+            close = difflib.get_close_matches(node, known, n=1, cutoff=0.8)
+            if close and node not in known:
                 raise ConfigurationError(f"no node '{node}' (in {self.name}), did you mean '{close[0]}'?")
         if not any(self.has(node) for node in expected):
             raise ConfigurationError(

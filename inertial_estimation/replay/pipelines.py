@@ -11,6 +11,7 @@ from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipel
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.replay.config_file import ConfigFile
+from inertial_estimation.replay.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.replay.replay import ReplayTopics
 from inertial_estimation.replay.urdf_source import read_urdf
 
@@ -55,9 +56,9 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         ConfigurationError: If a section or a parameter is misspelt or out of bounds.
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
-    config.check_nodes(list(CONFIG_CLASSES))
+    config.check_nodes(list(CONFIG_CLASSES), list(NODE_CONFIGS))
     known = {node: {spec.name for spec in iterate_parameters(cls)} for node, cls in CONFIG_CLASSES.items()}
-    config.check_shared(sorted(set().union(*known.values())))
+    config.check_shared(all_parameters())
     built: dict[str, Any] = {}
     for node, config_class in CONFIG_CLASSES.items():
         if config.has(node):

@@ -15,6 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import InertialEstimationError, MeasurementError
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics, InputCounter
 from inertial_estimation.ros.parameters import NodeParameters
@@ -76,13 +77,11 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
     Attributes:
         name: Default name of the node.
         config_class: Dataclass of all its parameters.
-        other_configs: Config dataclasses of the nodes that share its parameter file.
         node_parameters: Names of the parameters the pipeline does not know.
     """
 
     name: str
     config_class: type[Any]
-    other_configs: tuple[type, ...] = ()
     node_parameters: frozenset[str] = frozenset()
 
     def __init__(self, **node_arguments: Any) -> None:
@@ -96,7 +95,7 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
         """
         super().__init__(self.name, **node_arguments)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
-            self, self.config_class, self.other_configs
+            self, self.config_class, all_parameters()
         )
         self._parameters_declared.on_change(self._on_parameter)
         self.pipeline: PipelineT | None = None

@@ -12,9 +12,8 @@ from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.tilt_pipeline import TiltPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.node_options import InertialNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.estimator_node import EstimatorNode, topic_token
 from inertial_estimation.ros.messages import (
@@ -40,7 +39,6 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
 
     name = "inertial_ekf"
     config_class = InertialNodeConfig
-    other_configs = (TiltPipelineConfig, TiltNodeOptions)
     node_parameters = frozenset(field.name for field in fields(InertialNodeOptions))
 
     def _robot_config(self, config: InertialNodeConfig) -> RobotConfig:

@@ -5,7 +5,7 @@ here it stops the node. Whole numbers are accepted where a float is declared.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -78,14 +78,14 @@ def from_ros_value(value: Any) -> Any:
 class NodeParameters(Generic[ConfigT]):
     """All parameters of a node, declared from its config dataclass."""
 
-    def __init__(self, node: Node, config_class: type[ConfigT], elsewhere: Sequence[type] = ()) -> None:
+    def __init__(self, node: Node, config_class: type[ConfigT], elsewhere: Set[str] = frozenset()) -> None:
         """Declare every parameter with the value from the command line or YAML file.
 
         Args:
             node: Node that gets the parameters.
             config_class: Dataclass declared with `parameter` and `section`.
-            elsewhere: Config dataclasses of other nodes: their parameters may stand in a section for
-                all nodes (``/**``) and are passed over.
+            elsewhere: Names of other nodes' parameters: they may stand in a section for all nodes
+                (``/**``) and are passed over.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
@@ -93,8 +93,7 @@ class NodeParameters(Generic[ConfigT]):
         """
         self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
         self._listener: Callable[[str, Any], None] | None = None
-        others = {spec.name for other in elsewhere for spec in iterate_parameters(other)}
-        passed_over = others - self._specs.keys()
+        passed_over = elsewhere - self._specs.keys()
         given = {name: value for name, value in _given_values(node).items() if name not in passed_over}
         for name, value in given.items():
             if value is None and name in self._specs and isinstance(self._specs[name].default, tuple):

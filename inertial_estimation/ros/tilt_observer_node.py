@@ -8,10 +8,9 @@ from typing import Any
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 
-from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.node_options import TiltNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.estimator_node import EstimatorNode
 from inertial_estimation.ros.messages import (
@@ -39,7 +38,6 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
 
     name = "tilt_observer"
     config_class = TiltNodeConfig
-    other_configs = (InertialPipelineConfig, InertialNodeOptions)
     node_parameters = frozenset(field.name for field in fields(TiltNodeOptions))
 
     def _robot_config(self, config: TiltNodeConfig) -> RobotConfig:

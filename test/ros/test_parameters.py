@@ -28,12 +28,6 @@ class Config:
     gate: Gate = section(Gate)
 
 
-@dataclass(frozen=True)
-class Other:
-    links: tuple[str, ...] = parameter((), "Links.")
-    window: float = parameter(1.0, "Window.")
-
-
 @pytest.fixture
 def make_node():
     context = rclpy.Context()
@@ -96,7 +90,7 @@ def test_a_value_out_of_bounds_or_of_the_wrong_type_is_refused(make_node):
 
 
 def test_parameters_of_another_node_are_passed_over(make_node):
-    declared = NodeParameters(make_node(window=2.0, links=["leg"]), Config, (Other,))
+    declared = NodeParameters(make_node(window=2.0, links=["leg"]), Config, {"links", "window"})
     assert declared.config.links == ("leg",)
     with pytest.raises(ConfigurationError, match="no parameter 'window'"):
         NodeParameters(make_node(window=2.0), Config)

@@ -1,0 +1,33 @@
+"""The config dataclasses of every node: who may stand in a parameter file."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
+from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
+from inertial_estimation.parameters import iterate_parameters, section
+
+__all__ = ["NODE_CONFIGS", "all_parameters", "parameters_of"]
+
+
+@dataclass(frozen=True)
+class _Stance:
+    stance: StanceConfig = section(StanceConfig)
+
+
+NODE_CONFIGS: dict[str, tuple[type, ...]] = {
+    "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
+    "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
+    "simulator": (_Stance,),
+}
+
+
+def parameters_of(node: str) -> frozenset[str]:
+    """Return the dotted names of a node's parameters."""
+    return frozenset(spec.name for config in NODE_CONFIGS[node] for spec in iterate_parameters(config))
+
+
+def all_parameters() -> frozenset[str]:
+    """Return the dotted names some node knows: what a section for all nodes (``/**``) may hold."""
+    return frozenset().union(*map(parameters_of, NODE_CONFIGS))
