@@ -1,0 +1,120 @@
+"""Contact forces the ground can give: friction pyramid, centre of pressure in the sole, spin friction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.models.stance_config import StanceConfig, contact_points
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.signals import Array
+
+__all__ = ["Contact", "contact_jacobian", "make_contacts", "world_wrench"]
+
+PYRAMID = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """One contact as the controller sees it.
+
+    A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
+    world axes (a point foot rolls, its axes mean nothing).
+
+    Attributes:
+        name: Name of the contact.
+        points_C: Corners of the sole, or the point, in the contact frame [m], shape (4 or 1, 3).
+        cone: Rows G with G f >= 0 for every force the ground can give, shape (k, dim).
+    """
+
+    name: str
+    points_C: Array
+    cone: Array
+
+    @property
+    def dim(self) -> int:
+        """Number of force coordinates: 6 for a sole, 3 for a point."""
+        return int(self.cone.shape[1])
+
+    @property
+    def is_sole(self) -> bool:
+        """Whether it transmits torque."""
+        return self.dim == 6
+
+
+def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
+    """Build the contacts of a robot.
+
+    Args:
+        stance: Rectangles of the soles; without them every contact is a point.
+        names: Names of the contacts.
+        friction: Coefficient of friction of the ground.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a rectangle is wrong.
+    """
+    points = contact_points(stance, names)
+    return tuple(
+        Contact(name, p, _sole_cone(p, friction) if len(p) > 1 else _friction_pyramid(friction))
+        for name, p in zip(names, points, strict=True)
+    )
+
+
+def contact_axes(contact: Contact, motion: FrameMotion) -> Array:
+    """Return the axes the force of a contact is given in, in the world, shape (3, 3)."""
+    return motion.R_WF if contact.is_sole else np.eye(3)
+
+
+def contact_jacobian(contact: Contact, motion: FrameMotion) -> tuple[Array, Array]:
+    """Return J and J'v of a contact, in the axes of its force.
+
+    Args:
+        contact: The contact.
+        motion: Motion of its frame.
+
+    Returns:
+        Jacobian, shape (dim, nv), and velocity stacked with drift, shape (2, dim).
+    """
+    if not contact.is_sole:
+        return motion.jacobian[:3], np.stack((motion.velocity[:3], motion.drift[:3]))
+    R_CW = motion.R_WF.T
+    nv = motion.jacobian.shape[1]
+    J: Array = (R_CW @ motion.jacobian.reshape(2, 3, nv)).reshape(6, nv)
+    rates: Array = np.stack((motion.velocity, motion.drift)).reshape(4, 3) @ motion.R_WF
+    return J, rates.reshape(2, 6)
+
+
+def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
+    """Return force and torque about the contact's origin in world axes [N, Nm], shape (6,)."""
+    if not contact.is_sole:
+        return np.concatenate((force, np.zeros(3)))
+    wrench: Array = (force.reshape(2, 3) @ motion.R_WF.T).reshape(6)
+    return wrench
+
+
+def _friction_pyramid(friction: float) -> Array:
+    mu = PYRAMID * friction
+    return np.array(
+        [[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]],
+    )
+
+
+def _sole_cone(points: Array, friction: float) -> Array:
+    """Rows for a rectangle: pyramid, centre of pressure inside, spin about the centre.
+
+    Centre of pressure x = -n_y / f_z, y = n_x / f_z. Spin: |n_z - (c_x f_y - c_y f_x)| <= mu r f_z with c
+    the centre and r the shorter half side.
+    """
+    (x0, y0), (x1, y1) = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    cx, cy, mu = 0.5 * (x0 + x1), 0.5 * (y0 + y1), PYRAMID * friction
+    spin = mu * 0.5 * min(x1 - x0, y1 - y0)
+    pyramid = np.hstack((_friction_pyramid(friction), np.zeros((5, 3))))
+    pressure = [
+        [0.0, 0.0, -x0, 0.0, -1.0, 0.0],
+        [0.0, 0.0, x1, 0.0, 1.0, 0.0],
+        [0.0, 0.0, -y0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, y1, -1.0, 0.0, 0.0],
+        [-cy, cx, spin, 0.0, 0.0, -1.0],
+        [cy, -cx, spin, 0.0, 0.0, 1.0],
+    ]
+    return np.vstack((pyramid, pressure))

@@ -1,0 +1,56 @@
+"""What the controller says about one tick."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+
+__all__ = ["ControlResult"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ControlResult:
+    """Torques with what one needs to doubt them.
+
+    Positions are relative to the base origin, in world axes.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state answered [ns].
+        state: "control", or "damping" when there was no usable solution.
+        reason: Why it damps; empty in control.
+        tau: Joint torques [Nm], shape (n_joints,).
+        acceleration: Wanted acceleration (base, joints), shape (nv,).
+        wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
+            shape (n_contacts, 6).
+        task_errors: Root mean square of acceleration not reached, by task.
+        qp_status: What the solver said.
+        qp_iterations: Its iterations.
+        phase: Phase of the gait.
+        com: Centre of mass [m], shape (3,).
+        dcm: Divergent component of motion [m], shape (2,).
+        dcm_ref: Its reference [m], shape (2,).
+        cop: Wanted centre of pressure [m], shape (2,).
+        height: Height of the base above the support [m].
+        height_ref: Its reference [m].
+        q_ref: Reference of the joints [rad], shape (n_joints,).
+    """
+
+    stamp_ns: int
+    state: str
+    reason: str
+    tau: Array
+    acceleration: Array
+    wrenches_C: Array
+    task_errors: Mapping[str, float] = field(default_factory=dict)
+    qp_status: str = "not run"
+    qp_iterations: int = 0
+    phase: str = ""
+    com: Array = field(default_factory=lambda: np.zeros(3))
+    dcm: Array = field(default_factory=lambda: np.zeros(2))
+    dcm_ref: Array = field(default_factory=lambda: np.zeros(2))
+    cop: Array = field(default_factory=lambda: np.zeros(2))
+    height: float = 0.0
+    height_ref: float = 0.0
+    q_ref: Array = field(default_factory=lambda: np.zeros(0))

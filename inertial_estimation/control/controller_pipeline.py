@@ -1,0 +1,250 @@
+"""The whole-body controller from raw inputs to torque commands: what a node, an experiment and a test share."""
+
+import numpy as np
+
+from inertial_estimation.control.control_result import ControlResult
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.inertia_intake import InertiaIntake
+from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.stamped_input import StampedInput
+from inertial_estimation.control.whole_body_controller import WholeBodyController
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_model import JointMap
+from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import (
+    BaseState,
+    Health,
+    HealthLevel,
+    JointReading,
+    JointSample,
+    LinkInertia,
+    OrientationSample,
+    TorqueCommand,
+    WrenchSample,
+    seconds,
+)
+
+__all__ = ["ControllerConfig", "ControllerPipeline"]
+
+NS = 1_000_000_000
+RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
+
+
+class ControllerPipeline:
+    """Matches joints, orientation and base state by stamp and answers with torques.
+
+    Attributes:
+        config: The parameters in force.
+        robot: The robot's model.
+        contacts: Names of the contacts, in the configured order.
+        last: What the last step said; None before the first.
+        controller: The controller itself.
+    """
+
+    def __init__(self, config: ControllerConfig, urdf: str) -> None:
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If a list has the wrong length, or a floating base has no contact.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        _check(config)
+        self.config = config
+        self.robot, frames = robot_from_config(config.robot, urdf)
+        if not config.robot.floating_base:
+            frames = ()
+        self.contacts = tuple(frame.name for frame in frames)
+        self.controller = WholeBodyController(config, self.robot, frames)
+        bodies = self.controller.dynamics.bodies(config.inertias.links)
+        self._intake = InertiaIntake(bodies, config.inertias.timeout)
+        self._joint_map = JointMap(self.robot)
+        self._joints: StampedInput[JointSample] = StampedInput("joint_states")
+        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation")
+        self._base: StampedInput[BaseState] = StampedInput("base_state")
+        self._forget()
+
+    def push_orientation(self, sample: OrientationSample) -> None:
+        """Take the orientation of the base."""
+        self._orientation.push(sample.stamp_ns, sample)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take the twist of the base; its position is not used."""
+        self._base.push(state.stamp_ns, state)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take one joint state; one that misses joints or velocities is dropped and counted."""
+        try:
+            sample = self._joint_map.sample(reading)
+        except MeasurementError as error:
+            self._joints.dropped[str(error)] += 1
+            return
+        self._joints.push(reading.stamp_ns, sample)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of one contact: tells early and late touchdowns; optional.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self.contacts:
+            raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
+        if np.isfinite(sample.wrench_C).all():
+            self._wrenches[contact] = sample
+
+    def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
+        """Take the inertia of one link; all links of one stamp are applied together between two steps."""
+        self._intake.push(stamp_ns, inertia)
+
+    def push_joint_reference(self, reading: JointReading) -> None:
+        """Take targets of joints by name; the others keep theirs. Unknown or bad ones are counted."""
+        known = [i for i, name in enumerate(reading.names) if name in self.robot.joint_names]
+        values = [reading.position] + ([] if reading.velocity is None else [reading.velocity])
+        if len(known) < len(reading.names) or not np.isfinite(np.concatenate(values)).all():
+            self._refused_references += 1
+            return
+        indices = np.array([self.robot.joint_index(name) for name in reading.names], dtype=int)
+        self.controller.references.set_joints(indices, reading.position, reading.velocity)
+
+    def push_base_reference(self, reference: BaseReference) -> None:
+        """Take where the base should be; it moves there smoothly."""
+        self.controller.references.set_base(reference)
+
+    def push_walk_command(self, command: WalkCommand) -> None:
+        """Take steps to walk; they begin at the next step of the controller."""
+        self.controller.gait.command(command)
+
+    def tick(self, now_ns: int) -> list[TorqueCommand]:
+        """Answer the joint states whose base orientation and base state have arrived.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
+
+        Returns:
+            One command for each answered joint state, in order; none while a required input is lost.
+        """
+        inertias = self._intake.pop()
+        if inertias is not None:
+            self.controller.dynamics.set_inertias(inertias)
+        commands = [self._answer(stamp) for stamp in self._ready()]
+        return [] if self._lost(now_ns) else commands
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Say how inputs, inertias and controller are.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
+        timeout = self.config.robot.inputs.timeout
+        inputs = [stream.health(now_ns, timeout) for stream in self._required()]
+        return [*inputs, self._intake.health(now_ns), self._controller_health(now_ns)]
+
+    def reset(self) -> None:
+        """Forget state, references, inertias and buffered inputs, as at start."""
+        for stream in (self._joints, self._orientation, self._base):
+            stream.reset()
+        self._intake.reset()
+        self.controller.dynamics.reset_inertias()
+        self.controller.reset()
+        self._forget()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
+
+        Raises:
+            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
+        """
+        changed = replace_runtime_value(self.config, name, value)
+        self.controller.set_config(changed)
+        self._intake.timeout = changed.inertias.timeout
+        self.config = changed
+
+    def _forget(self) -> None:
+        self.last: ControlResult | None = None
+        self._wrenches: dict[str, WrenchSample] = {}
+        self._last_stamp_ns: int | None = None
+        self._steps = 0
+        self._damped_steps = 0
+        self._unmatched = 0
+        self._refused_references = 0
+
+    def _required(self) -> list[StampedInput]:  # type: ignore[type-arg]
+        base = [self._orientation, self._base] if self.robot.floating_base else []
+        return [self._joints, *base]
+
+    def _lost(self, now_ns: int) -> list[str]:
+        timeout = self.config.robot.inputs.timeout
+        return [stream.name for stream in self._required() if stream.stale(now_ns, timeout)]
+
+    def _ready(self) -> list[int]:
+        """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
+        streams = self._required()
+        matched = [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
+        if not matched:
+            return []
+        self._unmatched += sum(s < matched[-1] for s in self._joints.stamps()) - len(matched) + 1
+        period = int((1.0 - RATE_TOLERANCE) * NS / self.config.rate)
+        due, last = [], self._last_stamp_ns
+        for stamp in matched:
+            if last is None or stamp - last >= period:
+                due.append(stamp)
+                last = stamp
+        self._pending_until = matched[-1]
+        return due
+
+    def _answer(self, stamp_ns: int) -> TorqueCommand:
+        joints = self._joints.get(stamp_ns)
+        assert joints is not None
+        base = None
+        if self.robot.floating_base:
+            orientation, state = self._orientation.get(stamp_ns), self._base.get(stamp_ns)
+            assert orientation is not None
+            assert state is not None
+            base = BaseMotion(orientation.quaternion_xyzw, state.v_WB_B, state.w_WB_B)
+        h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
+        self._last_stamp_ns = stamp_ns
+        self.last = self.controller.step(h, base, joints)
+        self._steps += 1
+        self._damped_steps += self.last.state != "control"
+        for stream in self._required():
+            stream.forget_until(stamp_ns)
+        return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
+
+    def _controller_health(self, now_ns: int) -> Health:
+        values = {
+            "steps": str(self._steps),
+            "steps in damping": str(self._damped_steps),
+            "joint states without base": str(self._unmatched),
+            "references refused": str(self._refused_references),
+        }
+        lost = self._lost(now_ns)
+        if lost:
+            message = f"waiting for {listing(lost)}: no torques are sent"
+            return Health("controller", HealthLevel.STALE, message, values)
+        if self.last is None:
+            message = "no joint state with base orientation and base state of its stamp yet"
+            return Health("controller", HealthLevel.WARN, message, values)
+        values |= {
+            "state": self.last.state,
+            "phase": self.last.phase,
+            "solver": self.last.qp_status,
+            "largest torque [Nm]": f"{np.abs(self.last.tau).max():.2f}",
+            "height [m]": f"{self.last.height:.4f}",
+        }
+        if self.last.state != "control":
+            return Health("controller", HealthLevel.ERROR, f"damping: {self.last.reason}", values)
+        return Health("controller", HealthLevel.OK, f"controlling: {self.last.phase or 'posture'}", values)
+
+
+def _check(config: ControllerConfig) -> None:
+    if config.robot.floating_base and not config.robot.contacts:
+        raise ConfigurationError("'contacts' is empty, expected at least one contact for a floating base")

@@ -1,0 +1,33 @@
+"""What the gait wants of the feet at one instant."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.control.tasks import FootReference
+from inertial_estimation.signals import Array
+
+__all__ = ["SupportTarget"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SupportTarget:
+    """Support, centre of pressure and swing foot; positions relative to the base origin, world axes.
+
+    Attributes:
+        phase: What is under way: "standing", "transfer to left_foot", "swing of left_foot" ...
+        capacity: How much of its full force each contact may take, 0 (in the air) to 1.
+        zmp: Centre of pressure of the reference [m], shape (2,).
+        dcm: Divergent component of motion of the reference [m], shape (2,).
+        support_height: Height of the ground under the base [m]: of the soles that carry.
+        yaw: Heading of the feet [rad].
+        swing: Index of the foot in the air; None: all stand.
+        swing_reference: Where it should be.
+    """
+
+    phase: str
+    capacity: tuple[float, ...]
+    zmp: Array
+    dcm: Array
+    support_height: float
+    yaw: float
+    swing: int | None = None
+    swing_reference: FootReference | None = None

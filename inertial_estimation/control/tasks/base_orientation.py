@@ -1,0 +1,38 @@
+"""Task of the base orientation."""
+
+import numpy as np
+
+from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.models.whole_body_dynamics import DynamicsState
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import log_so3
+
+__all__ = ["BaseOrientationTask"]
+
+
+class BaseOrientationTask(Task):
+    """Turns the base to an orientation: w' = k log(R_ref R_WB') + d (w_ref - w), world axes.
+
+    Attributes:
+        R_ref: Wanted orientation of the base, shape (3, 3).
+        w_ref: Wanted angular velocity, world axes [rad/s], shape (3,).
+        stiffness: k [1/s^2].
+        damping: d [1/s].
+        weight: Weight of the task.
+    """
+
+    name = "base_orientation"
+
+    def __init__(self, R_ref: Array, w_ref: Array, stiffness: float, damping: float, weight: float) -> None:
+        self.R_ref = R_ref
+        self.w_ref = w_ref
+        self.stiffness = stiffness
+        self.damping = damping
+        self.weight = weight
+
+    def rows(self, state: DynamicsState) -> TaskRows:
+        """Return the three rotational rows of the base."""
+        base = state.base
+        error = log_so3(self.R_ref @ base.R_WF.T)
+        wanted = self.stiffness * error + self.damping * (self.w_ref - base.velocity[3:])
+        return TaskRows(base.jacobian[3:], wanted - base.drift[3:], np.full(3, self.weight))

@@ -1,0 +1,35 @@
+"""Task that keeps a contact at rest."""
+
+import numpy as np
+
+from inertial_estimation.control.contact_forces import Contact, contact_jacobian
+from inertial_estimation.control.tasks.task import Task, TaskRows
+from inertial_estimation.models.whole_body_dynamics import DynamicsState
+
+__all__ = ["ContactRestTask"]
+
+
+class ContactRestTask(Task):
+    """Brings a contact to rest: J a + J'v = -d J v. A heavy weight stands for the equality.
+
+    With a weight, not an equality, the problem keeps a solution in every state: a robot that falls gets
+    the torques nearest to what was wanted.
+
+    Attributes:
+        contact: The contact.
+        index: Its place among the frames of the state.
+        damping: d [1/s].
+        weight: Weight of the task.
+    """
+
+    def __init__(self, contact: Contact, index: int, damping: float, weight: float) -> None:
+        self.name = f"{contact.name} at rest"
+        self.contact = contact
+        self.index = index
+        self.damping = damping
+        self.weight = weight
+
+    def rows(self, state: DynamicsState) -> TaskRows:
+        """Return the rows of the contact, in the axes of its force."""
+        J, (velocity, drift) = contact_jacobian(self.contact, state.frames[self.index])
+        return TaskRows(J, -self.damping * velocity - drift, np.full(len(J), self.weight))

@@ -1,0 +1,92 @@
+"""Feet on the ground: centres, headings, what they mean for the base."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.support_polygon import Point
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import yaw_of
+
+__all__ = ["heading", "load_shares", "mean_angle", "sole_centre", "sole_points"]
+
+
+def sole_centre(contact: Contact, motion: FrameMotion) -> Array:
+    """Return the centre of a sole relative to the base origin, world axes [m], shape (3,)."""
+    centre: Array = motion.p_BF_W + motion.R_WF @ contact.points_C.mean(axis=0)
+    return centre
+
+
+def sole_points(contact: Contact, motion: FrameMotion, margin: float) -> list[Point]:
+    """Return the corners of a sole in the horizontal plane, moved inwards by a margin.
+
+    Args:
+        contact: The contact.
+        motion: Motion of its frame.
+        margin: Distance taken off every side [m]; at most to the centre.
+    """
+    points = contact.points_C
+    centre = points.mean(axis=0)
+    inner = points - np.sign(points - centre) * np.minimum(margin, np.abs(points - centre))
+    corners = motion.p_BF_W[:2] + inner @ motion.R_WF[:2].T
+    return [(x, y) for x, y in corners.tolist()]
+
+
+def mean_angle(angles: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the weighted mean of angles on the circle [rad]."""
+    x = sum(w * math.cos(a) for a, w in zip(angles, weights, strict=True))
+    y = sum(w * math.sin(a) for a, w in zip(angles, weights, strict=True))
+    return math.atan2(y, x)
+
+
+def heading(contacts: Sequence[Contact], motions: Sequence[FrameMotion], home: Sequence[Array]) -> float:
+    """Return the heading of feet on the ground [rad].
+
+    Soles have a heading of their own: their mean. Points have none; together they are turned as a whole
+    against their home places, by the angle that fits best in least squares.
+
+    Args:
+        contacts: Contacts on the ground.
+        motions: Motions of their frames.
+        home: Horizontal places of the contacts at heading zero [m], each of shape (2,).
+    """
+    if contacts[0].is_sole:
+        return mean_angle([yaw_of(motion.R_WF) for motion in motions], [1.0] * len(contacts))
+    now = np.array([motion.p_BF_W[:2] for motion in motions])
+    then = np.array(home)
+    now, then = now - now.mean(axis=0), then - then.mean(axis=0)
+    cross = float(np.sum(then[:, 0] * now[:, 1] - then[:, 1] * now[:, 0]))
+    return math.atan2(cross, float(np.sum(then * now)))
+
+
+def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> list[float]:
+    """Return the share of the weight each contact should carry for a centre of pressure.
+
+    Two contacts share by the projection on the line between them; more by the least-norm solution of
+    sum s = 1, sum s p = pressure. A contact never gets more than its capacity allows.
+
+    Args:
+        centres: Centre of each contact [m], shape (2,) or (3,).
+        capacity: 0 (in the air) to 1.
+        pressure: Centre of pressure [m], shape (2,).
+    """
+    standing = [i for i, c in enumerate(capacity) if c > 0.0]
+    shares = np.zeros(len(capacity))
+    points = np.array([centres[i][:2] for i in standing]) - pressure
+    if len(standing) == 1:
+        shares[standing] = 1.0
+    elif len(standing) == 2:
+        between = points[1] - points[0]
+        first = float(points[1] @ between) / max(float(between @ between), 1e-9)
+        shares[standing] = np.clip([first, 1.0 - first], 0.0, 1.0)
+    elif standing:
+        A = np.vstack((np.ones(len(standing)), points.T))
+        solution = A.T @ np.linalg.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
+        shares[standing] = np.clip(solution, 0.0, 1.0)
+    shares = np.minimum(shares, capacity)
+    total = float(shares.sum())
+    shared: list[float] = (shares / total).tolist() if total > 0.0 else shares.tolist()
+    return shared

@@ -1,0 +1,261 @@
+"""The whole-body controller: from the state of the robot to joint torques, once a tick."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.control.contact_forces import make_contacts
+from inertial_estimation.control.control_result import ControlResult
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.dcm_feedback import (
+    DcmFeedback,
+    divergent_component,
+    pendulum_frequency,
+)
+from inertial_estimation.control.inverse_dynamics_problem import (
+    ContactLoad,
+    InverseDynamicsProblem,
+    ProblemBuilder,
+)
+from inertial_estimation.control.posture_gains import PostureGains
+from inertial_estimation.control.quadratic_program import QpSolution, QuadraticProgram
+from inertial_estimation.control.reference_tracker import ReferenceTracker
+from inertial_estimation.control.support_target import SupportTarget
+from inertial_estimation.control.tasks import (
+    BaseHeightTask,
+    BaseOrientationTask,
+    ComTask,
+    ContactRestTask,
+    FootMotionTask,
+    PostureTask,
+    Task,
+)
+from inertial_estimation.control.walking.feet import load_shares, sole_centre, sole_points
+from inertial_estimation.control.walking.gait import Gait
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
+from inertial_estimation.signals import Array, JointSample
+from inertial_estimation.spatial.rotations import exp_so3
+
+__all__ = ["WholeBodyController"]
+
+
+class WholeBodyController:
+    """Balance, posture and gait of one robot.
+
+    Attributes:
+        config: The parameters in force.
+        dynamics: The model, with the inertias in force.
+        references: References of base and joints.
+        gait: Which feet stand and swing.
+    """
+
+    def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
+        """Build model, contacts and program.
+
+        Args:
+            config: All parameters.
+            robot: The robot.
+            frames: Its contacts.
+
+        Raises:
+            ~inertial_estimation.errors.InertialEstimationError: If a name or a size is wrong.
+        """
+        self._robot = robot
+        self._contacts = make_contacts(
+            config.stance, [frame.name for frame in frames], config.contact.friction
+        )
+        contact_frames = [frame.frame for frame in frames]
+        self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
+        self._tau_max = config.torque_scale * self.dynamics.torque_limits
+        self._legs = self.dynamics.supporting_joints(contact_frames)
+        self.references = ReferenceTracker(config.references, stance_positions(config.stance, robot))
+        self.gait = Gait(self._contacts)
+        self._feedback = DcmFeedback()
+        self._builder = ProblemBuilder(
+            self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
+        )
+        builder, solver = self._builder, config.solver
+        self._program = QuadraticProgram(
+            builder.n, builder.n_base, builder.n_rows, solver.tolerance, solver.max_iterations
+        )
+        self.set_config(config)
+        self._damped = True
+
+    def set_config(self, config: ControllerConfig) -> None:
+        """Take new gains; what is fixed at construction stays."""
+        self.config = config
+        self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
+
+    def reset(self) -> None:
+        """Forget everything but the inertias in force."""
+        self.references.reset()
+        self._feedback.reset()
+        self._program.reset()
+        self._damped = True
+
+    def step(self, h: float, base: BaseMotion | None, joints: JointSample) -> ControlResult:
+        """Compute the torques for one state of the robot.
+
+        Args:
+            h: Time since the last step [s]; 0 at the first.
+            base: Motion of a floating base; None for a fixed one.
+            joints: Joint state in the model's order.
+
+        Returns:
+            Torques within their limits, never NaN.
+        """
+        if not _finite(base, joints):
+            return self.damping(joints, "the state is not finite")
+        state = self.dynamics.compute(base, joints.q, joints.v)
+        if self._damped:
+            self._take_over(state)
+        self.references.step(h)
+        if base is None:
+            return self._solve(joints, state, [self._posture_task()], [], {})
+        return self._legged(h, joints, state)
+
+    def damping(self, joints: JointSample, reason: str) -> ControlResult:
+        """Return torques that only slow the joints down: tau = -d v within the limits."""
+        self._damped = True
+        tau = -self.config.fallback_damping * np.nan_to_num(joints.v, nan=0.0, posinf=0.0, neginf=0.0)
+        wrenches = np.zeros((len(self._contacts), 6))
+        limited = np.clip(tau, -self._tau_max, self._tau_max)
+        return ControlResult(
+            joints.stamp_ns, "damping", reason, limited, np.zeros(self.dynamics.nv), wrenches
+        )
+
+    def _take_over(self, state: DynamicsState) -> None:
+        """Start references and gait from where the robot is."""
+        height = roll = pitch = 0.0
+        if self._robot.floating_base:
+            R = state.base.R_WF
+            roll, pitch = math.atan2(R[2, 1], R[2, 2]), math.asin(max(-1.0, min(1.0, -R[2, 0])))
+            self.gait.start(state)
+            height = -float(np.mean([motion.p_BF_W[2] for motion in state.frames]))
+        self.references.restart(state.q, height, roll, pitch)
+        self._feedback.reset()
+        self._damped = False
+
+    def _legged(self, h: float, joints: JointSample, state: DynamicsState) -> ControlResult:
+        config = self.config
+        feet = state.frames
+        support_z = np.mean([motion.p_BF_W[2] for motion in feet])
+        omega = pendulum_frequency(float(state.com[2] - support_z))
+        target = self.gait.target(state, omega, h)
+        dcm = divergent_component(state.com, state.com_velocity, omega)
+        standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
+        support = [
+            point
+            for i in standing
+            for point in sole_points(self._contacts[i], feet[i], config.balance.margin)
+        ]
+        cop = self._feedback.centre_of_pressure(
+            config.balance, dcm - target.dcm, target.zmp, support, omega, h
+        )
+        tasks = self._tasks(state, target, omega**2 * (state.com[:2] - cop))
+        height = -target.support_height
+        details = {
+            "phase": target.phase,
+            "com": state.com,
+            "dcm": dcm,
+            "dcm_ref": target.dcm,
+            "cop": cop,
+            "height": height,
+        }
+        return self._solve(joints, state, tasks, self._loads(state, target, cop), details)
+
+    def _tasks(self, state: DynamicsState, target: SupportTarget, com_acceleration: Array) -> list[Task]:
+        config, references = self.config, self.references
+        height, turn = config.base_height, config.base_orientation
+        roll, pitch = references.tilt.position
+        R_yaw = exp_so3(np.array([0.0, 0.0, target.yaw]))
+        R_pitch = exp_so3(np.array([0.0, pitch, 0.0]))
+        R_ref = R_yaw @ R_pitch @ exp_so3(np.array([roll, 0.0, 0.0]))
+        roll_rate, pitch_rate = references.tilt.rate
+        w_ref = R_yaw @ (np.array([0.0, pitch_rate, 0.0]) + R_pitch @ np.array([roll_rate, 0.0, 0.0]))
+        z_ref = (float(references.height.position[0]), float(references.height.rate[0]), 0.0)
+        tasks: list[Task] = [
+            ComTask(com_acceleration, config.balance.com_weight),
+            BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
+            BaseOrientationTask(R_ref, w_ref, turn.stiffness, turn.damping, turn.weight),
+            self._posture_task(),
+        ]
+        for i, contact in enumerate(self._contacts):
+            if target.capacity[i] > 0.0:
+                tasks.append(ContactRestTask(contact, i, config.contact.damping, config.contact.weight))
+        if target.swing is not None and target.swing_reference is not None:
+            foot, sole = config.foot, self._contacts[target.swing].is_sole
+            tasks.append(
+                FootMotionTask(
+                    target.swing, target.swing_reference, foot.stiffness, foot.damping, foot.weight, turn=sole
+                )
+            )
+        return tasks
+
+    def _loads(self, state: DynamicsState, target: SupportTarget, cop: Array) -> list[ContactLoad]:
+        weight = STANDARD_GRAVITY * state.mass
+        centres = [sole_centre(c, m) for c, m in zip(self._contacts, state.frames, strict=True)]
+        shares = load_shares(centres, target.capacity, cop)
+        limit = self.config.contact.force_limit * weight
+        return [
+            ContactLoad(share * weight, capacity * limit, capacity > 0.0)
+            for share, capacity in zip(shares, target.capacity, strict=True)
+        ]
+
+    def _posture_task(self) -> PostureTask:
+        gains, joints = self._posture, self.references.joints
+        return PostureTask(joints.position, joints.rate, gains.stiffness, gains.damping, gains.weight)
+
+    def _solve(
+        self,
+        joints: JointSample,
+        state: DynamicsState,
+        tasks: list[Task],
+        loads: list[ContactLoad],
+        details: dict[str, object],
+    ) -> ControlResult:
+        problem = self._builder.build(state, tasks, loads)
+        solution = self._program.solve(problem)
+        if not solution.solved:
+            return self.damping(joints, f"the quadratic program is not solved: {solution.status}")
+        return self._result(joints, problem, solution, details)
+
+    def _result(
+        self,
+        joints: JointSample,
+        problem: InverseDynamicsProblem,
+        solution: QpSolution,
+        details: dict[str, object],
+    ) -> ControlResult:
+        x = solution.x
+        tau = np.clip(problem.tau_rows @ x + problem.tau_offset, -self._tau_max, self._tau_max)
+        wrenches = np.zeros((len(self._contacts), 6))
+        for row, force in zip(wrenches, self._builder.forces(x), strict=True):
+            row[: len(force)] = force
+        a = x[: self.dynamics.nv]
+        return ControlResult(
+            joints.stamp_ns,
+            "control",
+            "",
+            tau,
+            a,
+            wrenches,
+            {name: rows.residual(a) for name, rows in problem.task_rows.items()},
+            solution.status,
+            solution.iterations,
+            height_ref=float(self.references.height.position[0]),
+            q_ref=self.references.joints.position.copy(),
+            **details,  # type: ignore[arg-type]
+        )
+
+
+def _finite(base: BaseMotion | None, joints: JointSample) -> bool:
+    arrays = [joints.q, joints.v]
+    if base is not None:
+        arrays += [base.quaternion_xyzw, base.v_WB_B, base.w_WB_B]
+    return bool(np.isfinite(np.concatenate(arrays)).all())

@@ -1,0 +1,227 @@
+"""Dynamics and kinematics a whole-body controller needs, with link inertias that can be replaced.
+
+M(q) a + h(q, v) = S' tau + sum_i J_i' f_i, the base at the origin of the world: nothing here depends on
+where the base is, only on its orientation. Frames are given with their axes parallel to the world's
+(Jacobian, velocity, drift J'v), so that velocity = J v and acceleration = J a + J'v.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.robot_model import LinkBody, RobotModel
+from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["BaseMotion", "DynamicsState", "FrameMotion", "WholeBodyDynamics"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseMotion:
+    """Orientation and twist of the base; its position does not matter.
+
+    Attributes:
+        quaternion_xyzw: Orientation of the base in the world, shape (4,).
+        v_WB_B: Velocity of the base origin, base frame [m/s], shape (3,).
+        w_WB_B: Angular velocity of the base, base frame [rad/s], shape (3,).
+    """
+
+    quaternion_xyzw: Array
+    v_WB_B: Array
+    w_WB_B: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameMotion:
+    """Motion of one frame, world axes, position relative to the base origin.
+
+    Attributes:
+        R_WF: Orientation of the frame, shape (3, 3).
+        p_BF_W: Position of its origin relative to the base origin, world axes [m], shape (3,).
+        velocity: Linear and angular velocity [m/s, rad/s], shape (6,).
+        jacobian: J with velocity = J v, shape (6, nv).
+        drift: J'v, the acceleration at a = 0, shape (6,).
+    """
+
+    R_WF: Array
+    p_BF_W: Array
+    velocity: Array
+    jacobian: Array
+    drift: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicsState:
+    """Everything the controller takes from the model at one instant.
+
+    Attributes:
+        q: Joint positions [rad], shape (n_joints,).
+        v: Velocities (base linear and angular in the base frame, joints), shape (nv,).
+        M: Mass matrix, shape (nv, nv).
+        h: Coriolis, centrifugal and gravity forces, shape (nv,).
+        frames: The frames asked for, in their order.
+        base: The frame of the base; the world for a fixed base.
+        com: Centre of mass relative to the base origin, world axes [m], shape (3,).
+        com_velocity: Its velocity [m/s], shape (3,).
+        com_jacobian: Shape (3, nv).
+        com_drift: Acceleration of the centre of mass at a = 0 [m/s^2], shape (3,).
+        mass: Total mass of the model [kg].
+    """
+
+    q: Array
+    v: Array
+    M: Array
+    h: Array
+    frames: tuple[FrameMotion, ...]
+    base: FrameMotion
+    com: Array
+    com_velocity: Array
+    com_jacobian: Array
+    com_drift: Array
+    mass: float
+
+
+class WholeBodyDynamics:
+    """Computes a `DynamicsState` from joints and base motion.
+
+    Attributes:
+        robot: The robot as described; its inertias stay nominal.
+    """
+
+    def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: float = 0.0) -> None:
+        """Copy the model and look up the frames.
+
+        Args:
+            robot: The robot.
+            frames: Frames whose motion is wanted.
+            armature: Rotor inertia seen at every joint [kg m^2].
+
+        Raises:
+            ModelError: If a frame does not exist.
+        """
+        self.robot = robot
+        self._model = robot.model.copy()
+        rotors = np.zeros(self._model.nv)
+        rotors[robot.n_base :] = armature
+        self._model.armature = rotors
+        self._data = self._model.createData()
+        self._frame_ids = [robot.frame_id(name) for name in frames]
+        self._base_id = robot.frame_id(robot.base_link)
+        self._no_acceleration = np.zeros(self._model.nv)
+        self._mass = robot.total_mass
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates, base included."""
+        return int(self._model.nv)
+
+    @property
+    def torque_limits(self) -> Array:
+        """Effort limits of the URDF [Nm], shape (n_joints,); infinite where it gives none."""
+        limits: Array = np.array(self._model.upperEffortLimit[self.robot.n_base :])
+        limits[~(limits > 0.0)] = np.inf
+        return limits
+
+    def supporting_joints(self, frames: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which joints lie between the base and any of the frames, shape (n_joints,).
+
+        Raises:
+            ModelError: If a frame does not exist.
+        """
+        model = self.robot.model
+        found: set[str] = set()
+        for frame in frames:
+            joint = model.frames[self.robot.frame_id(frame)].parentJoint
+            found |= {model.names[j] for j in model.supports[joint]}
+        return np.array([name in found for name in self.robot.joint_names], dtype=bool)
+
+    def bodies(self, links: Sequence[str]) -> dict[str, LinkBody]:
+        """Resolve links whose inertias are to be replaced.
+
+        Raises:
+            ModelError: If a link does not exist, or two of them belong to the same body.
+        """
+        bodies = {link: self.robot.link_body(link) for link in links}
+        owners: dict[int, str] = {}
+        for link, body in bodies.items():
+            if body.joint_id in owners:
+                raise ModelError(
+                    f"links '{owners[body.joint_id]}' and '{link}' are fixed to the same body, expected one "
+                    f"link per body in {listing(links)}"
+                )
+            owners[body.joint_id] = link
+        return bodies
+
+    def set_inertias(self, inertias: Mapping[str, LinkInertia]) -> None:
+        """Replace the inertias of bodies; those not named keep theirs.
+
+        Args:
+            inertias: By link: inertia of the whole body the link belongs to, in the link's frame. They
+                are taken as given: the intake has checked them.
+
+        Raises:
+            ModelError: If a link does not exist.
+        """
+        for link, inertia in inertias.items():
+            body = self.robot.link_body(link)
+            value = InertialParameters(inertia.mass, inertia.com_L, inertia.inertia_Lcm)
+            self._model.inertias[body.joint_id] = value.expressed_in(body.T_JL).to_pinocchio()
+        self._mass = float(sum(inertia.mass for inertia in self._model.inertias))
+
+    def reset_inertias(self) -> None:
+        """Return to the inertias of the URDF."""
+        for j, inertia in enumerate(self.robot.model.inertias):
+            self._model.inertias[j] = inertia
+        self._mass = self.robot.total_mass
+
+    def compute(self, base: BaseMotion | None, q: Array, v: Array) -> DynamicsState:
+        """Compute all terms.
+
+        Args:
+            base: Motion of a floating base; None for a fixed one.
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            v: Joint velocities [rad/s], shape (n_joints,).
+
+        Returns:
+            Mass matrix, bias force, frames and centre of mass.
+        """
+        model, data = self._model, self._data
+        configuration = self.robot.configuration(q)
+        velocity = v
+        if base is not None:
+            configuration[3:7] = base.quaternion_xyzw
+            velocity = np.concatenate((base.v_WB_B, base.w_WB_B, v))
+        h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
+        M = pin.crba(model, data, configuration).copy()
+        pin.computeJointJacobians(model, data, configuration)
+        com_jacobian = pin.jacobianCenterOfMass(model, data, configuration, False).copy()
+        pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
+        frames = tuple(self._frame(frame) for frame in self._frame_ids)
+        return DynamicsState(
+            q=q,
+            v=velocity,
+            M=M,
+            h=h,
+            frames=frames,
+            base=self._frame(self._base_id),
+            com=data.com[0].copy(),
+            com_velocity=data.vcom[0].copy(),
+            com_jacobian=com_jacobian,
+            com_drift=data.acom[0].copy(),
+            mass=self._mass,
+        )
+
+    def _frame(self, frame_id: int) -> FrameMotion:
+        model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
+        T = pin.updateFramePlacement(model, data, frame_id)
+        return FrameMotion(
+            R_WF=T.rotation.copy(),
+            p_BF_W=T.translation.copy(),
+            velocity=pin.getFrameVelocity(model, data, frame_id, axes).vector.copy(),
+            jacobian=pin.getFrameJacobian(model, data, frame_id, axes),
+            drift=pin.getFrameClassicalAcceleration(model, data, frame_id, axes).vector.copy(),
+        )
