@@ -1,7 +1,6 @@
 """From truth to a recording: noise, bias, delay and dropped samples from one seeded generator."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,58 +16,11 @@ from inertial_estimation.replay.recording import (
 )
 from inertial_estimation.replay.synthetic import Truth
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
 
 __all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]
 
 GROUND_TRUTH_TOPIC = "/ground_truth/pose"
-
-
-@dataclass(frozen=True)
-class SensorNoise:
-    """Imperfections of the sensors; all sigmas are of white noise per sample.
-
-    Attributes:
-        specific_force: Sigma [m/s^2].
-        angular_rate: Sigma [rad/s].
-        specific_force_bias: Constant, IMU frame [m/s^2].
-        angular_rate_bias: Constant, IMU frame [rad/s].
-        position: Sigma of joint positions [rad].
-        velocity: Sigma of joint velocities [rad/s].
-        effort: Sigma of joint torques [Nm].
-        force: Sigma of contact forces [N].
-        torque: Sigma of contact torques [Nm].
-        imu_delay_s: A reading of the IMU is stamped this much later than it was true [s].
-        joint_delay_s: Likewise of the joints [s].
-        wrench_delay_s: Likewise of the wrenches [s].
-        dropped: Share of messages lost, of each topic but the ground truth.
-    """
-
-    specific_force: float = 0.0
-    angular_rate: float = 0.0
-    specific_force_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    angular_rate_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    position: float = 0.0
-    velocity: float = 0.0
-    effort: float = 0.0
-    force: float = 0.0
-    torque: float = 0.0
-    imu_delay_s: float = 0.0
-    joint_delay_s: float = 0.0
-    wrench_delay_s: float = 0.0
-    dropped: float = 0.0
-
-
-NOISE_FREE = SensorNoise()
-REALISTIC = SensorNoise(
-    specific_force=0.05,
-    angular_rate=0.003,
-    angular_rate_bias=(0.004, -0.003, 0.002),
-    position=5e-5,
-    velocity=2e-3,
-    effort=0.3,
-    force=2.0,
-    torque=0.2,
-)
 
 
 def measure(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> MemoryRecording:

@@ -1,0 +1,115 @@
+"""Applies disturbances to a robot's physics."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.robot_model import LinkBody
+from inertial_estimation.signals import LinkInertia
+from inertial_estimation.simulation.disturbances import Attachment, Disturbance, Impact, MassWaveform, Push
+from inertial_estimation.simulation.robot_build import set_body_inertia
+from inertial_estimation.simulation.robot_physics import RobotPhysics
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["DisturbedRobot"]
+
+
+class DisturbedRobot:
+    """Keeps the inertias of a robot's bodies, and pushes it, as its disturbances say."""
+
+    def __init__(self, physics: RobotPhysics, disturbances: Sequence[Disturbance], step: float) -> None:
+        """Resolve the links.
+
+        Args:
+            physics: The robot.
+            disturbances: What happens to it.
+            step: Step of the integration, over which an impact lasts [s].
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a link does not exist.
+            ConfigurationError: If the body of a link whose inertia changes does not move.
+        """
+        self._physics, self._step = physics, step
+        self._bodies: dict[str, LinkBody] = {d.link: physics.robot.link_body(d.link) for d in disturbances}
+        inertial = [d for d in disturbances if isinstance(d, MassWaveform | Attachment)]
+        self._waves: dict[int, list[MassWaveform]] = {}
+        self._attached: dict[int, list[Attachment]] = {}
+        self._blows = [d for d in disturbances if isinstance(d, Push | Impact)]
+        for d in inertial:
+            joint = self._bodies[d.link].joint_id
+            if joint == 0:
+                raise ConfigurationError(f"link '{d.link}' is bolted to the world: its inertia has no effect")
+            if isinstance(d, MassWaveform):
+                self._waves.setdefault(joint, []).append(d)
+            else:
+                self._attached.setdefault(joint, []).append(d)
+        for joint, waves in self._waves.items():
+            if len(waves) > 1:
+                raise ConfigurationError(
+                    f"the body of link '{waves[0].link}' has {len(waves)} mass waveforms, expected one "
+                    f"({', '.join(wave.link for wave in waves)} are fixed to one another; joint {joint})"
+                )
+        self._state: dict[int, tuple[Any, ...]] = {}
+
+    def set_inertias(self, time: float) -> bool:
+        """Give the bodies the inertias of a time.
+
+        Args:
+            time: Since the beginning [s].
+
+        Returns:
+            Whether any changed.
+        """
+        changed = False
+        for joint in self._waves.keys() | self._attached.keys():
+            mass = next((m for w in self._waves.get(joint, ()) if (m := w.mass(time)) is not None), None)
+            present = tuple(a.start <= time < a.stop for a in self._attached.get(joint, ()))
+            state = (mass, present)
+            if state != self._state.get(joint):
+                self._state[joint] = state
+                set_body_inertia(self._physics.model, self._physics.built.bodies[joint], self._inertia(joint))
+                changed = True
+        return changed
+
+    def push(self, time: float) -> None:
+        """Give the robot the forces of the step that begins at a time [s]."""
+        if not self._blows:
+            return
+        self._physics.clear_pushes()
+        for blow in self._blows:
+            start, duration = (
+                (blow.start, blow.duration) if isinstance(blow, Push) else (blow.time, self._step)
+            )
+            # Half a step of margin: as many whole steps as the duration says, whatever the rounding.
+            if not start - 0.5 * self._step <= time < start + duration - 0.5 * self._step:
+                continue
+            force = blow.force if isinstance(blow, Push) else blow.impulse / self._step
+            body = self._bodies[blow.link]
+            index = self._physics.built.bodies[body.joint_id]
+            R = self._physics.data.xmat[index].reshape(3, 3)
+            point = self._physics.data.xpos[index] + R @ body.T_JL.act(np.array(blow.point_L))
+            force_W = R @ body.T_JL.rotation @ force if blow.frame == "link" else np.array(force)
+            self._physics.push(index, point, force_W)
+
+    def link_inertia(self, link: str) -> LinkInertia:
+        """Return the present inertia of the body of a link, in the link's frame.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
+        """
+        body = self._physics.robot.link_body(link)
+        value = self._inertia(body.joint_id).expressed_in(body.T_JL.inverse())
+        return LinkInertia(link, value.mass, value.com_F, value.inertia_Fcm)
+
+    def _inertia(self, joint: int) -> InertialParameters:
+        nominal = InertialParameters.from_pinocchio(self._physics.robot.model.inertias[joint])
+        mass, present = self._state.get(joint, (None, ()))
+        vector = nominal.vector if mass is None else nominal.vector * (mass / nominal.mass)
+        for attachment, here in zip(self._attached.get(joint, ()), present, strict=False):
+            if here:
+                body = attachment.body
+                added = InertialParameters(body.mass, body.com_L, body.inertia_Lcm)
+                vector = vector + added.expressed_in(self._bodies[body.link].T_JL).vector
+        return InertialParameters.from_vector(vector)

@@ -1,0 +1,95 @@
+"""Shape of the ground: height and normal by a function of x and y."""
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator, default_rng
+
+from inertial_estimation.signals import Array
+from inertial_estimation.simulation.simulation_config import GroundConfig
+
+__all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "terrain_from_config"]
+
+LATTICE = 64  # the heights repeat after this many cells
+
+
+class Terrain(Protocol):
+    """A height field."""
+
+    def surface(self, xy: Array) -> tuple[Array, Array]:
+        """Return height and normal.
+
+        Args:
+            xy: Horizontal positions [m], shape (n, 2).
+
+        Returns:
+            Heights [m], shape (n,), and unit normals, shape (n, 3).
+        """
+        ...
+
+
+class FlatGround:
+    """The plane z = 0."""
+
+    def surface(self, xy: Array) -> tuple[Array, Array]:
+        """Return height and normal; see `Terrain`."""
+        n = len(xy)
+        return np.zeros(n), np.tile([0.0, 0.0, 1.0], (n, 1))
+
+
+class Ramp:
+    """Flat before `begin`, then a plane that rises along x."""
+
+    def __init__(self, slope: float, begin: float) -> None:
+        self._tangent, self._begin = math.tan(slope), begin
+        self._normal = np.array([-math.sin(slope), 0.0, math.cos(slope)])
+
+    def surface(self, xy: Array) -> tuple[Array, Array]:
+        """Return height and normal; see `Terrain`."""
+        x = xy[:, 0] - self._begin
+        on_ramp = x > 0.0
+        normals = np.where(on_ramp[:, None], self._normal, np.array([0.0, 0.0, 1.0]))
+        return np.where(on_ramp, self._tangent * x, 0.0), normals
+
+
+class RoughGround:
+    """Seeded heights on a square lattice, smooth between (the weights are cubic, slope zero at the nodes)."""
+
+    def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
+        self._cell, self._begin = cell, begin
+        self._heights = roughness * rng.uniform(-1.0, 1.0, (LATTICE, LATTICE))
+
+    def surface(self, xy: Array) -> tuple[Array, Array]:
+        """Return height and normal; see `Terrain`."""
+        u = xy / self._cell
+        corner = np.floor(u)
+        s = u - corner
+        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
+        h = self._corners(corner.astype(int))
+        wx, wy = weight.T
+        low, high = h[0] + (h[1] - h[0]) * wx, h[2] + (h[3] - h[2]) * wx
+        height = low + (high - low) * wy
+        gx = slope[:, 0] * ((h[1] - h[0]) * (1.0 - wy) + (h[3] - h[2]) * wy)
+        gy = slope[:, 1] * (high - low)
+        normals = np.stack([-gx, -gy, np.ones_like(gx)], axis=1)
+        return height, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+
+    def _corners(self, node: Array) -> list[Array]:
+        found = []
+        for dy in (0, 1):
+            for dx in (0, 1):
+                i, j = node[:, 0] + dx, node[:, 1] + dy
+                rough = i * self._cell > self._begin
+                found.append(np.where(rough, self._heights[i % LATTICE, j % LATTICE], 0.0))
+        return found
+
+
+def terrain_from_config(config: GroundConfig) -> Terrain:
+    """Build the terrain."""
+    if config.terrain == "ramp":
+        return Ramp(config.slope, config.begin)
+    if config.terrain == "rough":
+        rng = default_rng(config.seed)
+        return RoughGround(config.roughness, config.cell, config.begin, rng)
+    return FlatGround()

@@ -1,0 +1,63 @@
+"""The true state of a simulated robot at one instant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
+
+__all__ = ["GroundTruth", "SensorReadings"]
+
+
+@dataclass(frozen=True, eq=False)
+class SensorReadings:
+    """What arrived at one stamp; what was lost is None or not there.
+
+    Attributes:
+        stamp_ns: The stamp of all of them [ns].
+        imu: Reading of the IMU; None without one.
+        joints: Positions, velocities and torques.
+        wrenches: By contact.
+    """
+
+    stamp_ns: int
+    imu: ImuSample | None
+    joints: JointReading | None
+    wrenches: Mapping[str, WrenchSample]
+
+
+@dataclass(frozen=True, eq=False)
+class GroundTruth:
+    """Everything the estimators estimate, exactly.
+
+    Equation of motion, in Pinocchio's coordinates, M and h of `inertias`:
+    M a + h = [0; tau_link] + sum of J_C' wrench_C + pushes.
+
+    Attributes:
+        stamp_ns: [ns].
+        base: Pose and twist of the base; the origin for a fixed base.
+        q: Joint positions in the model's order [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        a: Generalised acceleration in Pinocchio's coordinates, shape (nv,).
+        tau_motor: Motor torques, after limits and lag [Nm], shape (n_joints,).
+        tau_link: Torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,).
+        wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
+        depths: Depths of each contact's points [m].
+        inertias: Inertia of the body of every link asked for, by link.
+        com_W: Centre of mass in the world [m], shape (3,).
+        com_velocity_W: Its velocity [m/s], shape (3,).
+        total_mass: Mass of the robot with all it carries [kg].
+    """
+
+    stamp_ns: int
+    base: BaseState
+    q: Array
+    v: Array
+    a: Array
+    tau_motor: Array
+    tau_link: Array
+    wrenches_C: Mapping[str, Array]
+    depths: Mapping[str, Array]
+    inertias: Mapping[str, LinkInertia]
+    com_W: Array
+    com_velocity_W: Array
+    total_mass: float

@@ -1,0 +1,214 @@
+"""A robot in simulation: torques in, sensor readings out, the truth for the asking."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, MeasurementError, listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, BaseState, frozen_array
+from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.disturbed_robot import DisturbedRobot
+from inertial_estimation.simulation.ground_truth import GroundTruth, SensorReadings
+from inertial_estimation.simulation.robot_physics import RobotPhysics
+from inertial_estimation.simulation.sensors import IdealSensors, SensorSuite
+from inertial_estimation.simulation.simulation_config import SimulationConfig, step_ns
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+__all__ = ["Simulation"]
+
+FALLEN_HEIGHT = 0.6  # a base below this share of its height at the start has fallen
+FALLEN_TILT = np.cos(np.radians(60.0))
+
+
+class Simulation:
+    """A simulated robot with ground, actuators, sensors and disturbances.
+
+    Until the first `apply` the robot hangs from a hoist, its weight already on its feet: time runs, masses
+    change, sensors read a robot at rest, nothing moves and nothing pushes.
+
+    Attributes:
+        robot: Model the names refer to.
+        stamp_ns: Time now [ns].
+        released: Whether the hoist is gone.
+    """
+
+    def __init__(self, config: SimulationConfig, urdf: str, disturbances: Sequence[Disturbance] = ()) -> None:
+        """Build the robot and stand it on the ground.
+
+        Args:
+            config: Parameters.
+            urdf: Text of the URDF; meshes are not needed.
+            disturbances: What happens to the robot, in times since the beginning.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist, a moving link
+                has no inertia, or the robot cannot stand in its stance.
+            ConfigurationError: If rate, delays and step do not fit, or the stance is out of its bounds.
+        """
+        self._config, self._urdf, self._disturbances = config, urdf, tuple(disturbances)
+        self._physics = RobotPhysics(config, urdf)
+        self.robot: RobotModel = self._physics.robot
+        self._disturbed = DisturbedRobot(self._physics, self._disturbances, config.step)
+        self._ideal = IdealSensors(self._physics, config)
+        self._step_ns = step_ns(config)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again: same start, same noise."""
+        self._steps, self.released = 0, False
+        self._suite = SensorSuite(self._ideal, self._config)
+        self._disturbed.set_inertias(0.0)
+        self._physics.place()
+        self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
+        self._observe()
+        self._suite.arrived(self.stamp_ns)  # the reading of the beginning itself is not handed out
+
+    @property
+    def stamp_ns(self) -> int:
+        """Time now [ns]."""
+        return self._config.start_ns + self._steps * self._step_ns
+
+    @property
+    def period_ns(self) -> int:
+        """Time from one reading to the next [ns]."""
+        return self._suite.period * self._step_ns
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
+        if not self.robot.floating_base:
+            return False
+        upright = float(self._physics.data.xmat[1][8])
+        return bool(self._physics.data.qpos[2] < FALLEN_HEIGHT * self._start_height or upright < FALLEN_TILT)
+
+    def apply(self, tau: Array) -> None:
+        """Hold these joint torques until the next call; the first call releases the robot.
+
+        Args:
+            tau: Torques in the model's joint order [Nm], shape (n_joints,).
+
+        Raises:
+            MeasurementError: If the shape is wrong or a number is not finite.
+        """
+        torques = frozen_array("joint torques", tau, (self.robot.n_joints,))
+        if not np.isfinite(torques).all():
+            bad = [
+                name
+                for name, value in zip(self.robot.joint_names, torques, strict=True)
+                if not np.isfinite(value)
+            ]
+            raise MeasurementError(f"the torques of {listing(bad)} are not finite")
+        if not self.released:
+            self._physics.actuators.start_from(self._physics.tau_link)
+            self.released = True
+        self._physics.actuators.command(torques)
+
+    def advance(self, duration_ns: int) -> list[SensorReadings]:
+        """Let time pass.
+
+        Args:
+            duration_ns: A multiple of the step [ns].
+
+        Returns:
+            What the sensors delivered meanwhile, in order of time; the present stamp is included, that of
+            the call is not.
+
+        Raises:
+            ConfigurationError: If the duration is no multiple of the step.
+            InertialEstimationError: If the motion diverges.
+        """
+        steps, rest = divmod(duration_ns, self._step_ns)
+        if rest or steps < 0:
+            raise ConfigurationError(
+                f"cannot advance by {duration_ns} ns, expected a multiple of the step, {self._step_ns} ns"
+            )
+        arrived: list[SensorReadings] = []
+        for _ in range(steps):
+            self._step()
+            readings = self._suite.arrived(self.stamp_ns)
+            if readings is not None:
+                arrived.append(readings)
+        if not np.isfinite(self._physics.data.qvel).all():
+            raise InertialEstimationError(
+                f"the simulation has diverged at {self.stamp_ns} ns; expected smaller torques or a smaller step"
+            )
+        return arrived
+
+    def truth(self, links: Sequence[str] = ()) -> GroundTruth:
+        """Return the true state now.
+
+        Args:
+            links: Links whose bodies' inertias are wanted.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a link does not exist.
+        """
+        physics, data = self._physics, self._physics.data
+        forces = self._instant()
+        mujoco.mj_subtreeVel(physics.model, data)
+        names = [contact.name for contact in physics.contacts]
+        depths = {n: physics.points.depth[w].copy() for n, w in zip(names, physics.point_slices, strict=True)}
+        return GroundTruth(
+            self.stamp_ns,
+            self._base_state(),
+            physics.q,
+            physics.v,
+            self._acceleration(),
+            physics.actuators.tau if self.released else physics.tau_link,
+            physics.tau_link,
+            self._ideal.wrenches(forces),
+            depths,
+            {link: self._disturbed.link_inertia(link) for link in links},
+            data.subtree_com[0].copy(),
+            data.subtree_linvel[0].copy(),
+            float(physics.model.body_mass[1:].sum()),
+        )
+
+    def _step(self) -> None:
+        physics = self._physics
+        if self.released:
+            self._disturbed.push(self._time)
+            physics.step()
+        self._steps += 1
+        if self._disturbed.set_inertias(self._time):
+            physics.refresh()
+            if not self.released:
+                physics.balance()
+        self._observe()
+
+    @property
+    def _time(self) -> float:
+        return self._steps * self._config.step
+
+    def _observe(self) -> None:
+        if self._suite.due(self._steps):
+            self._suite.measure(self._steps, self.stamp_ns, self._instant())
+
+    def _instant(self) -> Array:
+        if self.released:
+            self._physics.accelerate()
+            return self._physics.points.forces()
+        self._physics.rest()
+        return self._physics.points.spring_forces()
+
+    def _base_state(self) -> BaseState:
+        if not self.robot.floating_base:
+            zero = np.zeros(3)
+            return BaseState(self.stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), zero, zero, zero)
+        qpos, qvel = self._physics.data.qpos, self._physics.data.qvel
+        xyzw = qpos[[4, 5, 6, 3]]
+        v_B = rotation_from_quaternion(xyzw).T @ qvel[:3]
+        return BaseState(self.stamp_ns, xyzw, qpos[:3], v_B, qvel[3:6])
+
+    def _acceleration(self) -> Array:
+        """Generalised acceleration in Pinocchio's coordinates: d/dt of the base twist in the base."""
+        data = self._physics.data
+        joints = data.qacc[self._physics.built.dof]
+        if not self.robot.floating_base:
+            return joints
+        base = self._base_state()
+        R_WB = rotation_from_quaternion(base.quaternion_xyzw)
+        linear = R_WB.T @ data.qacc[:3] - np.cross(base.w_WB_B, base.v_WB_B)
+        return np.concatenate([linear, data.qacc[3:6], joints])

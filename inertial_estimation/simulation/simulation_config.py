@@ -1,0 +1,117 @@
+"""Parameters of a simulation: robot, ground, actuators, sensors."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.parameters import parameter, section
+from inertial_estimation.simulation.sensor_noise import SensorNoise
+
+__all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig", "period_in_steps", "step_ns"]
+
+
+@dataclass(frozen=True)
+class GroundConfig:
+    """Shape of the ground and how it gives way under a contact point."""
+
+    terrain: str = parameter("flat", "Shape of the ground.", choices=("flat", "ramp", "rough"))
+    slope: float = parameter(0.1, "Of a ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2)
+    roughness: float = parameter(
+        0.02, "Of rough ground: heights are between minus this and this.", unit="m", lower=0.0, upper=1.0
+    )
+    cell: float = parameter(
+        0.2, "Of rough ground: distance of the heights.", unit="m", lower=0.01, upper=10.0
+    )
+    begin: float = parameter(
+        0.3,
+        "Ramp and rough ground begin at this x; before it the ground is flat.",
+        unit="m",
+        lower=-1e3,
+        upper=1e3,
+    )
+    seed: int = parameter(0, "Of the heights of rough ground.", lower=0, upper=2**31)
+    stiffness: float = parameter(1e5, "Of each contact point.", unit="N/m", lower=100.0, upper=1e7)
+    damping: float = parameter(1e3, "Of each contact point.", unit="Ns/m", lower=0.0, upper=1e5)
+    friction: float = parameter(0.7, "Coulomb friction coefficient.", lower=0.0, upper=10.0)
+
+
+@dataclass(frozen=True)
+class ActuatorConfig:
+    """What lies between a torque command and the links."""
+
+    armature: float = parameter(
+        0.0, "Rotor inertia as seen at each joint.", unit="kg m^2", lower=0.0, upper=100.0
+    )
+    coulomb: float = parameter(0.0, "Coulomb friction of each joint.", unit="Nm", lower=0.0, upper=1e3)
+    coulomb_speed: float = parameter(
+        0.02, "Speed over which Coulomb friction changes sign.", unit="rad/s", lower=1e-4, upper=1.0
+    )
+    viscous: float = parameter(0.0, "Viscous friction of each joint.", unit="Nms/rad", lower=0.0, upper=1e4)
+    urdf_friction: bool = parameter(
+        False, "Add friction and damping of the URDF (<dynamics>) to those given here."
+    )
+    torque_limit_scale: float = parameter(
+        1.0, "The URDF's effort limits times this; 0: no limits.", lower=0.0, upper=1e3
+    )
+    lag: float = parameter(
+        0.0, "Time constant of the torque's first-order lag; 0: none.", unit="s", lower=0.0, upper=1.0
+    )
+    stop_stiffness: float = parameter(
+        1000.0, "Of the joints' end stops (URDF limits); 0: no stops.", unit="Nm/rad", lower=0.0, upper=1e6
+    )
+
+
+@dataclass(frozen=True)
+class SensorConfig:
+    """Rate and imperfections of the sensors."""
+
+    rate: float = parameter(
+        1000.0 / 3.0,
+        "Rate of the readings; its period is a whole number of steps.",
+        unit="Hz",
+        lower=1.0,
+        upper=1e5,
+    )
+    effort: str = parameter(
+        "link",
+        "Where joint torque is sensed: at the link, behind rotor inertia and friction, or at the motor.",
+        choices=("link", "motor"),
+    )
+    noise: SensorNoise = section(SensorNoise, prefix="")
+    seed: int = parameter(0, "Of noise and losses.", lower=0, upper=2**31)
+
+
+@dataclass(frozen=True)
+class SimulationConfig:
+    """Everything a simulation is built from, but the disturbances."""
+
+    robot: RobotConfig = section(RobotConfig, prefix="")
+    stance: StanceConfig = section(StanceConfig)
+    step: float = parameter(0.001, "Of the integration.", unit="s", lower=1e-5, upper=0.01)
+    start_ns: int = parameter(0, "Stamp of the beginning.", unit="ns", lower=0)
+    ground: GroundConfig = section(GroundConfig)
+    actuators: ActuatorConfig = section(ActuatorConfig)
+    sensors: SensorConfig = section(SensorConfig)
+
+
+def step_ns(config: SimulationConfig) -> int:
+    """Return the step in whole nanoseconds."""
+    return round(config.step * 1e9)
+
+
+def period_in_steps(config: SimulationConfig) -> int:
+    """Return the period of the sensors in steps.
+
+    Raises:
+        ConfigurationError: If it is not a whole number, to a millionth.
+    """
+    period = 1.0 / (config.sensors.rate * config.step)
+    count = round(period)
+    if count < 1 or abs(period - count) > 1e-6 * count:
+        rates = ", ".join(f"{1.0 / (n * config.step):.6g}" for n in range(max(1, count - 1), count + 2))
+        raise ConfigurationError(
+            f"sensors.rate is {config.sensors.rate:.6g} Hz, expected a period of a whole number of steps of "
+            f"{config.step:g} s: one of {rates} Hz"
+        )
+    return count
