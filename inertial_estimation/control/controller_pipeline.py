@@ -1,4 +1,6 @@
-"""The whole-body controller from raw inputs to torque commands: what a node, an experiment and a test share."""
+"""The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
+
+from typing import Any
 
 import numpy as np
 
@@ -177,9 +179,10 @@ class ControllerPipeline:
         self._unmatched = 0
         self._refused_references = 0
 
-    def _required(self) -> list[StampedInput]:  # type: ignore[type-arg]
-        base = [self._orientation, self._base] if self.robot.floating_base else []
-        return [self._joints, *base]
+    def _required(self) -> list[StampedInput[Any]]:
+        if not self.robot.floating_base:
+            return [self._joints]
+        return [self._joints, self._orientation, self._base]
 
     def _lost(self, now_ns: int) -> list[str]:
         timeout = self.config.robot.inputs.timeout
@@ -198,7 +201,6 @@ class ControllerPipeline:
             if last is None or stamp - last >= period:
                 due.append(stamp)
                 last = stamp
-        self._pending_until = matched[-1]
         return due
 
     def _answer(self, stamp_ns: int) -> TorqueCommand:

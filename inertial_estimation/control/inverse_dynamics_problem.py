@@ -12,6 +12,7 @@ a = -M^-1 h, f = 0 satisfies all of it: the program always has a solution.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -98,10 +99,10 @@ class ProblemBuilder:
         self._tau_max = tau_max
         self._force_weight = force_weight
         ends = np.cumsum([0, *(contact.dim for contact in self.contacts)])
-        self._slices = [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._slices = [slice(int(a), int(b)) for a, b in pairwise(ends)]
         n_forces = int(ends[-1])
         self.n = nv + n_forces
-        self._unit = np.concatenate([FORCE_UNIT[: contact.dim] for contact in self.contacts] or [[]])
+        self._unit = np.concatenate([np.zeros(0), *(FORCE_UNIT[: contact.dim] for contact in self.contacts)])
         self._cones = self._cone_rows(n_forces)
         self.n_rows = len(self._cones) + len(self.contacts) + n_joints
 

@@ -50,5 +50,6 @@ class WalkCommand:
     def __post_init__(self) -> None:
         if self.steps < 0 or not np.isfinite(self.length):
             raise MeasurementError(
-                f"walk command of {self.steps} steps of {self.length} m, expected 0 or more of a finite length"
+                f"walk command of {self.steps} steps of {self.length} m, expected 0 or more steps of a "
+                "finite length"
             )
