@@ -25,8 +25,9 @@ FALLEN_TILT = np.cos(np.radians(60.0))
 class Simulation:
     """A simulated robot with ground, actuators, sensors and disturbances.
 
-    Until the first `apply` the robot hangs from a hoist, its weight already on its feet: time runs, masses
-    change, sensors read a robot at rest, nothing moves and nothing pushes.
+    Until the first `apply` the robot hangs from a hoist, its weight already on its feet: time runs, sensors
+    read a robot at rest, nothing moves and nothing pushes. The times of disturbances count from its release;
+    on the hoist it weighs what it weighs at the release.
 
     Attributes:
         robot: Model the names refer to.
@@ -40,7 +41,7 @@ class Simulation:
         Args:
             config: Parameters.
             urdf: Text of the URDF; meshes are not needed.
-            disturbances: What happens to the robot, in times since the beginning.
+            disturbances: What happens to the robot; times count from its release.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist, a moving link
@@ -57,7 +58,7 @@ class Simulation:
 
     def reset(self) -> None:
         """Begin again: same start, same noise."""
-        self._steps, self.released = 0, False
+        self._steps, self._release_step, self.released = 0, 0, False
         self._suite = SensorSuite(self._ideal, self._config)
         self._disturbed.set_inertias(0.0)
         self._physics.place()
@@ -102,7 +103,7 @@ class Simulation:
             raise MeasurementError(f"the torques of {listing(bad)} are not finite")
         if not self.released:
             self._physics.actuators.start_from(self._physics.tau_link)
-            self.released = True
+            self.released, self._release_step = True, self._steps
         self._physics.actuators.command(torques)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
@@ -180,7 +181,8 @@ class Simulation:
 
     @property
     def _time(self) -> float:
-        return self._steps * self._config.step
+        """Time since the release [s]; zero on the hoist."""
+        return (self._steps - self._release_step) * self._config.step if self.released else 0.0
 
     def _observe(self) -> None:
         if self._suite.due(self._steps):
