@@ -1,11 +1,11 @@
-"""CPU of both nodes at 1 kHz inputs, against empty nodes with the same subscriptions and timer.
+"""CPU of both nodes at 1 kHz inputs, against empty nodes with the same subscriptions.
 
     python benchmarks/node_cpu.py [--seconds 15] [--rate 1000] [--listen]
 
 One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches, and a base state
 for the inertial filter). The nodes and their empty twins run one after another under the same load; the
-CPU time is that of the process, from /proc. An empty node has the subscriptions, quality of service and
-timer of the node, and callbacks that do nothing. Nodes publish only what is subscribed to; with --listen
+CPU time is that of the process, from /proc. An empty node has the subscriptions and quality of
+service of the node, and callbacks that do nothing. Nodes publish only what is subscribed to; with --listen
 every output but base_state (which the load itself publishes) is.
 """
 
@@ -103,7 +103,6 @@ def run_empty(name: str) -> int:
         node = Node(f"empty_{name}")
         for topic, message_type in topics.items():
             node.create_subscription(message_type, topic, lambda _msg: None, SENSOR_INPUT)
-        node.create_timer(1.0 / (500.0 if name == "tilt_observer" else 333.0), lambda: None)
         return node
 
     return run_node(build)

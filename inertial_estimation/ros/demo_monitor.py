@@ -11,13 +11,13 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from inertial_estimation.replay.live_record import LiveRecord
-from inertial_estimation.ros.estimator_node import topic_token
 from inertial_estimation.ros.messages import (
     link_inertia_from_msg,
     orientation_from_msg,
     stamp_from_msg,
 )
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import LinkInertia
 
 __all__ = ["DemoMonitor", "monitor"]

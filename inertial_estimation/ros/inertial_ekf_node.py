@@ -15,11 +15,12 @@ from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import InertialNodeOptions
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.estimator_node import EstimatorNode, topic_token
 from inertial_estimation.ros.messages import (
     link_inertia_to_msg,
     torque_residual_to_msg,
 )
+from inertial_estimation.ros.pipeline_node import EstimatorNode
+from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.serialized import base_state_from_bytes
 from inertial_estimation.signals import InertialEstimate
 
@@ -47,10 +48,7 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
     def _build(self, config: InertialNodeConfig, urdf: str) -> InertialPipeline:
         return InertialPipeline(config.pipeline, urdf)
 
-    def _rate(self, config: InertialNodeConfig) -> float:
-        return config.pipeline.rate
-
-    def _create_interfaces(self, pipeline: InertialPipeline) -> None:
+    def _create_interfaces(self) -> None:
         self._inertias: dict[str, Publisher] = {}
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
@@ -61,7 +59,7 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
         if self.config.pipeline.robot.floating_base:
-            self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
+            self.add_input(Odometry, "base_state", base_state_from_bytes, self.pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/export_urdf", self._export_urdf)
         self.add_switch("~/set_enabled", self._set_enabled)
@@ -76,17 +74,14 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
             self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
 
     def _calibrate(self) -> str:
-        assert self.pipeline is not None
         self.pipeline.calibrate()
         return "calibrating the model: keep the load as it is"
 
     def _set_enabled(self, enabled: bool) -> str:
-        assert self.pipeline is not None
         self.pipeline.set_enabled(enabled)
         return "learning" if enabled else "learning is switched off"
 
     def _export_urdf(self) -> str:
-        assert self.pipeline is not None
         text = self.pipeline.export_urdf()
         path = self.config.options.export_path
         if not path:

@@ -12,7 +12,6 @@ from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipel
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import TiltNodeOptions
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.estimator_node import EstimatorNode
 from inertial_estimation.ros.messages import (
     base_orientation_to_msg,
     base_state_to_transform,
@@ -20,6 +19,7 @@ from inertial_estimation.ros.messages import (
     orientation_from_msg,
     tilt_to_msg,
 )
+from inertial_estimation.ros.pipeline_node import EstimatorNode
 from inertial_estimation.signals import BaseEstimate
 
 __all__ = ["TiltNodeConfig", "TiltObserverNode"]
@@ -46,19 +46,16 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
     def _build(self, config: TiltNodeConfig, urdf: str) -> TiltPipeline:
         return TiltPipeline(config.pipeline, urdf)
 
-    def _rate(self, config: TiltNodeConfig) -> float:
-        return config.pipeline.rate
-
-    def _create_interfaces(self, pipeline: TiltPipeline) -> None:
+    def _create_interfaces(self) -> None:
         options = self.config.options
         self._world = options.world_frame
-        self._base = options.base_frame or pipeline.robot.base_link
+        self._base = options.base_frame or self.pipeline.robot.base_link
         self._orientation = self.add_output(QuaternionStamped, "base_orientation")
         self._state = self.add_output(Odometry, "base_state")
         self._tilt = self.add_output(Vector3Stamped, "tilt")
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
-        push = pipeline.push_yaw_reference
+        push = self.pipeline.push_yaw_reference
         self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push, serialized=False)
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
 
@@ -73,7 +70,6 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
             self._broadcaster.sendTransform(transform)
 
     def _calibrate_gyro(self) -> str:
-        assert self.pipeline is not None
         self.pipeline.calibrate_gyro()
         return "calibrating the gyroscope: keep the robot still"
 

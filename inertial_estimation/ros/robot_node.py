@@ -1,15 +1,12 @@
-"""What both nodes share: parameters, the robot description, counted inputs, the timer, diagnostics."""
+"""What all nodes share: parameters, the robot description, counted inputs, outputs, services, diagnostics."""
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -26,63 +23,26 @@ from inertial_estimation.ros.qos import (
     RELIABLE_OUTPUT,
     SENSOR_INPUT,
 )
-from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["EstimatorNode", "Pipeline", "topic_token"]
-
-
-class Pipeline(Protocol):
-    """What a node needs of a pipeline; both have more."""
-
-    def tick(self, now_ns: int) -> Sequence[Any]:
-        """Return the estimate of every step completed since the last tick."""
-        ...
-
-    def health(self, now_ns: int) -> list[Health]:
-        """Return the state of inputs, by topic, and estimator; STALE is an input that must still arrive."""
-        ...
-
-    def set_parameter(self, name: str, value: object) -> None:
-        """Change a parameter declared `runtime`."""
-        ...
-
-    def reset(self) -> None:
-        """Forget state and buffered readings, as at start."""
-        ...
-
-    def push_imu(self, sample: Any) -> None:
-        """Take a reading of the IMU."""
-        ...
-
-    def push_joints(self, reading: Any) -> None:
-        """Take a joint state."""
-        ...
-
-    def push_wrench(self, contact: str, sample: Any) -> None:
-        """Take a wrench at a contact."""
-        ...
-
+__all__ = ["RobotNode", "topic_token"]
 
 ConfigT = TypeVar("ConfigT")
-PipelineT = TypeVar("PipelineT", bound=Pipeline)
 
 
-class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
-    """A node that owns one pipeline: parameters, conversion, call, publish.
+class RobotNode(Node, ABC, Generic[ConfigT]):
+    """A node that works on one robot: parameters, conversion, call, publish.
 
-    A subclass says how to build the pipeline and what to publish. The node starts estimating once it has
-    a robot description: from the parameter `urdf`, or else from the topic `robot_description`.
+    A subclass says what is made of the robot description, which comes from the parameter `urdf`, or else
+    from the topic `robot_description`.
 
     Attributes:
         name: Default name of the node.
         config_class: Dataclass of all its parameters.
-        node_parameters: Names of the parameters the pipeline does not know.
     """
 
     name: str
     config_class: type[Any]
-    node_parameters: frozenset[str] = frozenset()
 
     def __init__(self, **node_arguments: Any) -> None:
         """Declare the parameters and, when the description is at hand, start.
@@ -98,12 +58,12 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
             self, self.config_class, all_parameters()
         )
         self._parameters_declared.on_change(self._on_parameter)
-        self.pipeline: PipelineT | None = None
+        self._started = False
         self._inputs: list[InputCounter] = []
-        self._diagnostics = Diagnostics(self, self._health, self._waits_for)
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for)
         urdf = self._robot_config(self.config).urdf
         if urdf:
-            self._start(read_urdf(urdf))
+            self._begin(read_urdf(urdf))
         else:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
 
@@ -117,42 +77,19 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
         """Return the part of the parameters that describes the robot."""
 
     @abstractmethod
-    def _build(self, config: ConfigT, urdf: str) -> PipelineT:
-        """Build the pipeline."""
-
-    @abstractmethod
-    def _rate(self, config: ConfigT) -> float:
-        """Return the rate of the timer [Hz]."""
-
-    @abstractmethod
-    def _create_interfaces(self, pipeline: PipelineT) -> None:
-        """Create the publishers, services and the inputs only this node has."""
-
-    @abstractmethod
-    def _publish(self, estimates: Sequence[Any]) -> None:
-        """Publish what one tick returned, in order."""
-
     def _start(self, urdf: str) -> None:
-        self.pipeline = self._build(self.config, urdf)
-        robot = self._robot_config(self.config)
-        pipeline = self.pipeline
-        self._create_interfaces(pipeline)
-        self.add_trigger("~/reset", self._reset)
-        self._create_inputs(robot, pipeline)
-        awaited = {part.name for part in pipeline.health(0) if part.level == HealthLevel.STALE}
-        for counter in self._inputs:
-            counter.required = counter.topic in awaited
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / self._rate(self.config), self._on_timer, clock=steady)
-        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in self._inputs)}")
+        """Make of the robot description what the node owns; create publishers, services and inputs."""
 
-    def _create_inputs(self, robot: RobotConfig, pipeline: PipelineT) -> None:
-        if robot.imu_frame:
-            self.add_input(Imu, "imu/data", imu_from_bytes, pipeline.push_imu)
-        self.add_input(JointState, "joint_states", joints_from_bytes, pipeline.push_joints)
-        for contact in robot.contacts:
-            push = _push_to_contact(pipeline, contact)
-            self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_bytes, push)
+    @abstractmethod
+    def _set_parameter(self, name: str, value: Any) -> None:
+        """Take over a parameter that changed while running."""
+
+    @abstractmethod
+    def _health(self, now_ns: int) -> list[Health]:
+        """Return the state of every part, inputs by topic; STALE is an input that must still arrive."""
+
+    def _on_input(self) -> None:
+        """Called after each input that was taken."""
 
     def add_input(
         self,
@@ -181,6 +118,8 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
                 push(convert(msg))
             except MeasurementError as error:
                 counter.count_malformed(str(error))
+                return
+            self._on_input()
 
         self.create_subscription(
             message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=serialized
@@ -196,33 +135,30 @@ class EstimatorNode(Node, ABC, Generic[ConfigT, PipelineT]):
         if publisher.get_subscription_count():
             publisher.publish(convert())
 
-    def _reset(self) -> str:
-        assert self.pipeline is not None
-        self.pipeline.reset()
-        return "reset"
+    def _begin(self, urdf: str) -> None:
+        self._start(urdf)
+        self._started = True
+        awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
+        for counter in self._inputs:
+            counter.required = counter.topic in awaited
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in self._inputs)}")
 
     def _on_description(self, msg: String) -> None:
-        if self.pipeline is None:
-            self._start(read_urdf(msg.data))
-
-    def _on_timer(self) -> None:
-        assert self.pipeline is not None
-        estimates = self.pipeline.tick(self.get_clock().now().nanoseconds)
-        if estimates:
-            self._publish(estimates)
+        if not self._started:
+            self._begin(read_urdf(msg.data))
 
     def _on_parameter(self, name: str, value: Any) -> None:
-        if self.pipeline is not None and name not in self.node_parameters:
-            self.pipeline.set_parameter(name, value)
+        if self._started:
+            self._set_parameter(name, value)
 
-    def _health(self) -> list[Health]:
-        if self.pipeline is None:
-            return [_not_started()]
-        parts = self.pipeline.health(self.get_clock().now().nanoseconds)
+    def _all_health(self) -> list[Health]:
+        if not self._started:
+            return [Health(self.name, HealthLevel.WARN, "no robot description yet")]
+        parts = self._health(self.get_clock().now().nanoseconds)
         return [*parts, *(counter.health() for counter in self._inputs)]
 
     def _waits_for(self) -> list[str]:
-        if self.pipeline is None:
+        if not self._started:
             return [f"{self.resolve_topic_name('robot_description')} (or set the parameter 'urdf')"]
         missing = [counter.topic for counter in self._inputs if counter.required and not counter.received]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
@@ -267,14 +203,3 @@ def topic_token(name: str) -> str:
     """Return a name made fit for a topic: letters, digits and underscores, no digit first."""
     token = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{token}" if not token or token[0].isdigit() else token
-
-
-def _push_to_contact(pipeline: Pipeline, contact: str) -> Callable[[Any], None]:
-    def push(sample: Any) -> None:
-        pipeline.push_wrench(contact, sample)
-
-    return push
-
-
-def _not_started() -> Health:
-    return Health("estimator", HealthLevel.WARN, "no robot description yet")
