@@ -45,12 +45,8 @@ class DisturbedRobot:
                 self._waves.setdefault(joint, []).append(d)
             else:
                 self._attached.setdefault(joint, []).append(d)
-        for joint, waves in self._waves.items():
-            if len(waves) > 1:
-                raise ConfigurationError(
-                    f"the body of link '{waves[0].link}' has {len(waves)} mass waveforms, expected one "
-                    f"({', '.join(wave.link for wave in waves)} are fixed to one another; joint {joint})"
-                )
+        for waves in self._waves.values():
+            _check_one_at_a_time(waves)
         self._state: dict[int, tuple[Any, ...]] = {}
 
     def set_inertias(self, time: float) -> bool:
@@ -113,3 +109,13 @@ class DisturbedRobot:
                 added = InertialParameters(body.mass, body.com_L, body.inertia_Lcm)
                 vector = vector + added.expressed_in(self._bodies[body.link].T_JL).vector
         return InertialParameters.from_vector(vector)
+
+
+def _check_one_at_a_time(waves: Sequence[MassWaveform]) -> None:
+    ordered = sorted(waves, key=lambda wave: wave.start)
+    for first, second in zip(ordered[:-1], ordered[1:], strict=True):
+        if second.start < first.stop:
+            raise ConfigurationError(
+                f"the mass waveforms of '{first.link}' ({first.start:g}-{first.stop:g} s) and '{second.link}' "
+                f"({second.start:g}-{second.stop:g} s) overlap, expected one at a time for one body"
+            )
