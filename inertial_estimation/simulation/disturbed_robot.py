@@ -53,7 +53,7 @@ class DisturbedRobot:
         """Give the bodies the inertias of a time.
 
         Args:
-            time: Since the beginning [s].
+            time: Since the release [s].
 
         Returns:
             Whether any changed.
