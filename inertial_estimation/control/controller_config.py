@@ -153,6 +153,31 @@ class WalkingConfig:
     touchdown_speed: float = parameter(
         0.05, "Downward speed at the end of the swing.", unit="m/s", lower=0.0, upper=1.0, runtime=True
     )
+    early_touchdown: float = parameter(
+        0.6,
+        "Share of the swing from which a force at the foot ends it.",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    late_touchdown: float = parameter(
+        0.15,
+        "How long a foot goes on down for ground that is late.",
+        unit="s",
+        lower=0.0,
+        upper=2.0,
+        runtime=True,
+    )
+    touchdown_force: float = parameter(
+        60.0, "Normal force that tells the ground.", unit="N", lower=1.0, upper=1e4, runtime=True
+    )
+    load_ramp: float = parameter(
+        0.3,
+        "Share of a transfer over which a landed foot takes its weight, a leaving one gives it up.",
+        lower=0.01,
+        upper=1.0,
+        runtime=True,
+    )
     width: float = parameter(
         0.0,
         "Distance between the feet while walking; 0: as they stand at the start.",

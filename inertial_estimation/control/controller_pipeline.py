@@ -31,6 +31,7 @@ from inertial_estimation.signals import (
 __all__ = ["ControllerConfig", "ControllerPipeline"]
 
 NS = 1_000_000_000
+WRENCH_AGE_NS = 20_000_000  # of a wrench that still tells a touchdown
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 
 
@@ -214,12 +215,20 @@ class ControllerPipeline:
             base = BaseMotion(orientation.quaternion_xyzw, state.v_WB_B, state.w_WB_B)
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        self.last = self.controller.step(h, base, joints)
+        self.last = self.controller.step(h, base, joints, self._normal_forces(stamp_ns))
         self._steps += 1
         self._damped_steps += self.last.state != "control"
         for stream in self._required():
             stream.forget_until(stamp_ns)
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
+
+    def _normal_forces(self, stamp_ns: int) -> list[float | None]:
+        """Measured normal forces, those of wrenches not older than `WRENCH_AGE`."""
+        found = [self._wrenches.get(contact) for contact in self.contacts]
+        return [
+            float(w.wrench_C[2]) if w is not None and abs(stamp_ns - w.stamp_ns) <= WRENCH_AGE_NS else None
+            for w in found
+        ]
 
     def _controller_health(self, now_ns: int) -> Health:
         values = {

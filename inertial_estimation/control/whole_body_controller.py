@@ -74,7 +74,7 @@ class WholeBodyController:
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
         self.references = ReferenceTracker(config.references, stance_positions(config.stance, robot))
-        self.gait = Gait(self._contacts)
+        self.gait = Gait(self._contacts, config.walking)
         self._feedback = DcmFeedback()
         self._builder = ProblemBuilder(
             self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
@@ -89,6 +89,7 @@ class WholeBodyController:
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
+        self.gait.set_config(config.walking)
         self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
 
     def reset(self) -> None:
@@ -98,13 +99,20 @@ class WholeBodyController:
         self._program.reset()
         self._damped = True
 
-    def step(self, h: float, base: BaseMotion | None, joints: JointSample) -> ControlResult:
+    def step(
+        self,
+        h: float,
+        base: BaseMotion | None,
+        joints: JointSample,
+        forces: Sequence[float | None] = (),
+    ) -> ControlResult:
         """Compute the torques for one state of the robot.
 
         Args:
             h: Time since the last step [s]; 0 at the first.
             base: Motion of a floating base; None for a fixed one.
             joints: Joint state in the model's order.
+            forces: Measured normal force of each contact [N]; None where there is none.
 
         Returns:
             Torques within their limits, never NaN.
@@ -117,7 +125,7 @@ class WholeBodyController:
         self.references.step(h)
         if base is None:
             return self._solve(joints, state, [self._posture_task()], [], {})
-        return self._legged(h, joints, state)
+        return self._legged(h, joints, state, forces)
 
     def damping(self, joints: JointSample, reason: str) -> ControlResult:
         """Return torques that only slow the joints down: tau = -d v within the limits."""
@@ -141,12 +149,14 @@ class WholeBodyController:
         self._feedback.reset()
         self._damped = False
 
-    def _legged(self, h: float, joints: JointSample, state: DynamicsState) -> ControlResult:
+    def _legged(
+        self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
+    ) -> ControlResult:
         config = self.config
         feet = state.frames
         support_z = np.mean([motion.p_BF_W[2] for motion in feet])
         omega = pendulum_frequency(float(state.com[2] - support_z))
-        target = self.gait.target(state, omega, h)
+        target = self.gait.target(state, omega, h, forces)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
         support = [

@@ -1,51 +1,224 @@
-"""The gait: standing for now."""
+"""The gait: standing, transfer of the weight, swing, and what each wants of the feet."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
-from inertial_estimation.control.walking.feet import heading, sole_centre
+from inertial_estimation.control.walking.dcm_reference import PressureSegment, dcm_of_plan
+from inertial_estimation.control.walking.feet import heading, mean_angle, sole_centre
+from inertial_estimation.control.walking.footsteps import Footsteps, between, first_swing
+from inertial_estimation.control.walking.swing import SwingPath
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import yaw_of
 
 __all__ = ["Gait"]
 
+STANDING, TRANSFER, SWING = "standing", "transfer", "swing"
+
 
 class Gait:
-    """Decides which feet stand and where the centre of pressure goes."""
+    """Decides which feet stand and where the centre of pressure goes.
 
-    def __init__(self, contacts: Sequence[Contact]) -> None:
+    Everything is relative to the feet as measured: where the base is in the world plays no part.
+
+    Attributes:
+        phase: "standing", "transfer" (both feet stand, the weight moves) or "swing".
+        steps_made: Steps landed since the start.
+    """
+
+    def __init__(self, contacts: Sequence[Contact], config: WalkingConfig) -> None:
         self._contacts = tuple(contacts)
+        self._config = config
+        self._steps = Footsteps(config)
         self._home: list[Array] = []
-        self._command: WalkCommand | None = None
+        self._begin(STANDING, None, None, 0.0)
+        self._asked: WalkCommand | None = None
+        self.steps_made = 0
+
+    def set_config(self, config: WalkingConfig) -> None:
+        """Take new durations and heights, from the next phase on."""
+        self._config = config
+        self._steps.set_config(config)
 
     def start(self, state: DynamicsState) -> None:
-        """Take the feet as they stand.
+        """Stand on the feet as they are.
 
         Args:
             state: Dynamics now.
         """
-        yaw = float(np.arctan2(state.base.R_WF[1, 0], state.base.R_WF[0, 0]))
-        R = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]])
-        self._home = [R @ motion.p_BF_W[:2] for motion in state.frames]
+        yaw = yaw_of(state.base.R_WF)
+        R_HW = np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]])
+        self._home = [R_HW @ motion.p_BF_W[:2] for motion in state.frames]
+        self._begin(STANDING, None, None, 0.0)
+        self._steps.left = 0
 
-    def target(self, state: DynamicsState, omega: float, h: float) -> SupportTarget:
+    def command(self, command: WalkCommand) -> None:
+        """Take steps to walk from now on; while walking they replace what is left.
+
+        Raises:
+            ConfigurationError: If the robot has not two feet with soles.
+        """
+        if len(self._contacts) != 2 or not all(contact.is_sole for contact in self._contacts):
+            raise ConfigurationError(
+                f"cannot walk on {len(self._contacts)} contacts, expected two with soles (stance.soles)"
+            )
+        if self.phase == STANDING or self._to is None:
+            self._asked = command
+            return
+        under_way = 1 if self.phase == SWING else 0
+        self._steps.left = command.steps + under_way
+        self._steps.length = command.length
+
+    def target(
+        self, state: DynamicsState, omega: float, h: float, forces: Sequence[float | None] = ()
+    ) -> SupportTarget:
         """Return what is wanted of the feet now.
 
         Args:
             state: Dynamics now.
             omega: Frequency of the pendulum [1/s].
             h: Time since the last call [s].
+            forces: Measured normal force of each contact [N]; None where there is none.
         """
         centres = [sole_centre(c, m) for c, m in zip(self._contacts, state.frames, strict=True)]
+        self._elapsed += h
+        self._move_on(state, centres, forces)
+        if self.phase == SWING:
+            return self._swing_target(state, centres, omega)
+        if self.phase == TRANSFER:
+            return self._transfer_target(state, centres, omega)
         middle = np.mean(centres, axis=0)
         yaw = heading(self._contacts, state.frames, self._home)
-        n = len(self._contacts)
-        return SupportTarget("standing", (1.0,) * n, middle[:2], middle[:2], float(middle[2]), yaw)
+        full = (1.0,) * len(centres)
+        return SupportTarget(STANDING, full, middle[:2], middle[:2], float(middle[2]), yaw)
 
-    def command(self, command: WalkCommand) -> None:
-        """Take steps to walk."""
-        self._command = command
+    def _begin(self, phase: str, source: int | None, to: int | None, duration: float) -> None:
+        """Enter a phase; a transfer goes from one foot to another, None being the middle of both."""
+        self.phase = phase
+        self._from, self._to = source, to
+        self._elapsed, self._duration = 0.0, duration
+
+    def _move_on(
+        self, state: DynamicsState, centres: Sequence[Array], forces: Sequence[float | None]
+    ) -> None:
+        if self.phase == STANDING and self._asked is not None:
+            self._set_out(state, centres, self._asked)
+            self._asked = None
+        elif self.phase == TRANSFER and self._elapsed >= self._duration:
+            if self._to is None:
+                self._begin(STANDING, None, None, 0.0)
+            elif self._steps.left == 0:
+                self._begin(TRANSFER, self._to, None, self._config.start_duration)
+            else:
+                self._lift_off(state, self._to)
+        elif self.phase == SWING and self._landed(forces):
+            self._touch_down()
+
+    def _set_out(self, state: DynamicsState, centres: Sequence[Array], command: WalkCommand) -> None:
+        if command.steps == 0:
+            return
+        yaw = heading(self._contacts, state.frames, self._home)
+        apart = (centres[0] - centres[1])[:2]
+        aside = float(apart @ np.array([-math.sin(yaw), math.cos(yaw)]))
+        self._steps.width = self._config.width or abs(aside)
+        self._steps.length, self._steps.left = command.length, command.steps
+        swing = first_swing(centres, yaw)
+        self._begin(TRANSFER, None, 1 - swing, self._config.start_duration)
+
+    def _lift_off(self, state: DynamicsState, stance: int) -> None:
+        self._path = SwingPath.lift_off(state.frames[1 - stance], state.frames[stance], self._config)
+        self._begin(SWING, stance, stance, self._config.swing_duration)
+
+    def _landed(self, forces: Sequence[float | None]) -> bool:
+        """Say whether the swing is over: by the force at the foot, without one by time."""
+        assert self._to is not None
+        progress = self._elapsed / self._duration
+        force = forces[1 - self._to] if forces else None
+        if force is None:
+            return progress >= 1.0
+        if progress >= self._config.early_touchdown and force > self._config.touchdown_force:
+            return True
+        return self._elapsed >= self._duration + self._config.late_touchdown
+
+    def _touch_down(self) -> None:
+        assert self._to is not None
+        spare = max(0.0, self._duration - self._elapsed)
+        stance, swing = self._to, 1 - self._to
+        self._steps.left -= 1
+        self.steps_made += 1
+        if self._steps.left > 0:
+            self._begin(TRANSFER, stance, swing, self._config.transfer_duration + spare)
+        else:
+            self._begin(TRANSFER, stance, None, self._config.start_duration + spare)
+
+    def _transfer_target(self, state: DynamicsState, centres: Sequence[Array], omega: float) -> SupportTarget:
+        s = min(1.0, self._elapsed / self._duration)
+        middle = np.mean(centres, axis=0)
+        source = middle if self._from is None else centres[self._from]
+        goal = middle if self._to is None else centres[self._to]
+        start, end = _point(source), _point(goal)
+        now = between(start, end, s)
+        plan = [PressureSegment(now, end, self._duration - self._elapsed)]
+        if self._to is not None and self._steps.left > 0:
+            yaw = yaw_of(state.frames[self._to].R_WF)
+            plan += self._steps.pressure_plan(end, yaw, 1 - self._to, self._config.swing_duration)
+        blend = s * s * (3.0 - 2.0 * s)
+        height = float(source[2] + blend * (goal[2] - source[2]))
+        yaws = [self._yaw(state, foot) for foot in (self._from, self._to)]
+        return SupportTarget(
+            f"transfer to {'both' if self._to is None else self._contacts[self._to].name}",
+            self._capacities(s),
+            np.array(now),
+            np.array(dcm_of_plan(plan, omega)),
+            height,
+            mean_angle(yaws, [1.0 - blend, blend]),
+        )
+
+    def _capacities(self, s: float) -> tuple[float, ...]:
+        """A foot that has just landed takes its weight over; one about to leave gives it up."""
+        capacity = [1.0, 1.0]
+        ramp = self._config.load_ramp
+        if self._from is not None:
+            capacity[1 - self._from] = min(1.0, max(0.05, s / ramp))
+        if self._to is not None:
+            capacity[1 - self._to] = min(capacity[1 - self._to], max(0.05, (1.0 - s) / ramp))
+        return tuple(capacity)
+
+    def _swing_target(self, state: DynamicsState, centres: Sequence[Array], omega: float) -> SupportTarget:
+        assert self._to is not None
+        stance, swing = self._to, 1 - self._to
+        feet = state.frames
+        yaw = yaw_of(feet[stance].R_WF)
+        point = _point(centres[stance])
+        remaining = max(0.0, self._duration - self._elapsed)
+        plan = self._steps.pressure_plan(point, yaw, swing, remaining)
+        landing = self._steps.landing(swing, self._steps.left)
+        capacity = [0.0, 0.0]
+        capacity[stance] = 1.0
+        return SupportTarget(
+            f"swing of {self._contacts[swing].name}",
+            tuple(capacity),
+            np.array(point),
+            np.array(dcm_of_plan(plan, omega)),
+            float(centres[stance][2]),
+            yaw,
+            swing,
+            self._path.reference(self._elapsed, landing, feet[stance]),
+        )
+
+    def _yaw(self, state: DynamicsState, foot: int | None) -> float:
+        if foot is None:
+            return heading(self._contacts, state.frames, self._home)
+        return yaw_of(state.frames[foot].R_WF)
+
+
+def _point(centre: Array) -> Point:
+    return float(centre[0]), float(centre[1])

@@ -1,0 +1,100 @@
+"""Path of a foot through the air, relative to the foot that stands."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.control.controller_config import WalkingConfig
+from inertial_estimation.control.tasks import FootReference
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
+
+__all__ = ["SwingPath"]
+
+ARRIVED = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
+APEX = 0.5  # of the duration: the highest point
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwingPath:
+    """Minimum-jerk path from where the foot left the ground to where it lands.
+
+    Everything is given in the heading frame of the standing foot: its origin, its yaw, z up.
+
+    Attributes:
+        start: Position at lift-off [m], shape (3,).
+        turn: Orientation at lift-off as a rotation vector; it lands flat [rad], shape (3,).
+        duration: Time until the planned touchdown [s].
+        apex: Height of the highest point [m].
+        touchdown_speed: Downward speed at touchdown, kept until the ground is there [m/s].
+    """
+
+    start: Array
+    turn: Array
+    duration: float
+    apex: float
+    touchdown_speed: float
+
+    @classmethod
+    def lift_off(cls, foot: FrameMotion, stance: FrameMotion, config: WalkingConfig) -> "SwingPath":
+        """Begin at the foot's present pose.
+
+        Args:
+            foot: The foot that leaves the ground.
+            stance: The foot that stands.
+            config: Duration, height, touchdown speed.
+        """
+        R_HW = exp_so3(np.array([0.0, 0.0, -yaw_of(stance.R_WF)]))
+        start = R_HW @ (foot.p_BF_W - stance.p_BF_W)
+        apex = max(float(start[2]), 0.0) + config.swing_height
+        turn = log_so3(R_HW @ foot.R_WF)
+        return cls(start, turn, config.swing_duration, apex, config.touchdown_speed)
+
+    def reference(self, t: float, landing: Array, stance: FrameMotion) -> FootReference:
+        """Return where the foot should be.
+
+        Args:
+            t: Time since lift-off [s]; after the duration the foot goes on down.
+            landing: Where it lands, in the heading frame [m], shape (3,).
+            stance: The foot that stands, now.
+        """
+        s, rate, curvature = _minimum_jerk(t, ARRIVED * self.duration)
+        path = landing - self.start
+        position, velocity, acceleration = self.start + s * path, rate * path, curvature * path
+        position[2], velocity[2], acceleration[2] = self._vertical(t, float(landing[2]))
+        R_WH = exp_so3(np.array([0.0, 0.0, yaw_of(stance.R_WF)]))
+        return FootReference(
+            R_WH @ exp_so3((1.0 - s) * self.turn),
+            stance.p_BF_W + R_WH @ position,
+            R_WH @ velocity,
+            R_WH @ acceleration,
+        )
+
+    def _vertical(self, t: float, ground: float) -> tuple[float, float, float]:
+        rise = APEX * self.duration
+        fall = self.duration - rise
+        if t < rise:
+            s, rate, curvature = _minimum_jerk(t, rise)
+            height = self.apex - float(self.start[2])
+            return float(self.start[2]) + s * height, rate * height, curvature * height
+        if t > self.duration:
+            return ground - self.touchdown_speed * (t - self.duration), -self.touchdown_speed, 0.0
+        s, rate, curvature = _minimum_jerk(t - rise, fall)
+        drop = ground - self.apex
+        # A quintic that ends at speed -v with no acceleration: v T (s^3 (4 - 7 s + 3 s^2)), zero at both ends.
+        u = (t - rise) / fall
+        v = self.touchdown_speed
+        extra = v * fall * u**3 * (4.0 - 7.0 * u + 3.0 * u * u)
+        extra_rate = v * u * u * (12.0 - 28.0 * u + 15.0 * u * u)
+        extra_curvature = v / fall * u * (24.0 - 84.0 * u + 60.0 * u * u)
+        return self.apex + s * drop + extra, rate * drop + extra_rate, curvature * drop + extra_curvature
+
+
+def _minimum_jerk(t: float, duration: float) -> tuple[float, float, float]:
+    """Return 10 u^3 - 15 u^4 + 6 u^5 with its first two derivatives in time, u = t / duration."""
+    u = min(1.0, max(0.0, t / duration))
+    s = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+    rate = 30.0 * u * u * (1.0 - u) ** 2 / duration
+    curvature = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / duration**2
+    return s, rate, curvature
