@@ -8,7 +8,7 @@ trunk. Axes: x forwards, y to the left, z up; every joint turns about an axis th
 
 from dataclasses import dataclass
 
-__all__ = ["CONTACTS", "IMU", "SOLE", "biped_urdf"]
+__all__ = ["CONTACTS", "HEAD", "IMU", "SOLE", "biped_urdf"]
 
 CONTACTS = ("left_sole", "right_sole")
 IMU = "imu"
@@ -17,6 +17,7 @@ SOLE = (-0.1, 0.1, -0.06, 0.06)
 
 HIP_Y = 0.1  # of the hip joints from the middle [m]
 IMU_HEIGHT = 0.3  # of the IMU above the hip joints [m]
+HEAD = 0.54  # top of the trunk above the hip joints [m]
 SOLE_DROP = 0.06  # of the sole below the ankle [m]
 EFFORT, SPEED = 400.0, 30.0  # limits of every joint [Nm, rad/s]: not reached
 

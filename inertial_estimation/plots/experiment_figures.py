@@ -39,7 +39,7 @@ def write_experiment_figure(path: Path, title: str, panels: tuple[Panel, ...], *
 
 
 def figure_of_panels(title: str, panels: tuple[Panel, ...], *, columns: int = 1) -> Any:
-    """Draw the panels; those with the same abscissa share its limits.
+    """Draw the panels; those with the same abscissa share its limits, and a label is explained once.
 
     Args:
         title: Title of the figure.
@@ -55,11 +55,12 @@ def figure_of_panels(title: str, panels: tuple[Panel, ...], *, columns: int = 1)
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=11)
     colours: dict[str, str] = {}
+    named: set[str] = set()
     shared: dict[str, Any] = {}
     for k, panel in enumerate(panels):
         axis = figure.add_subplot(rows, columns, k + 1, sharex=shared.get(panel.x_label))
         shared.setdefault(panel.x_label, axis)
-        _draw(axis, panel, colours)
+        _draw(axis, panel, colours, named)
         below = panels[k + columns] if k + columns < len(panels) else None
         if below is not None and below.x_label == panel.x_label:
             axis.tick_params(labelbottom=False)
@@ -68,21 +69,29 @@ def figure_of_panels(title: str, panels: tuple[Panel, ...], *, columns: int = 1)
     return figure
 
 
-def _draw(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
+def _draw(axis: Any, panel: Panel, colours: dict[str, str], named: set[str]) -> None:
     for span in panel.spans:
-        axis.axvspan(span.start, span.end, color=GREY, alpha=0.3, lw=0, label=span.label or None)
+        axis.axvspan(span.start, span.end, color=GREY, alpha=0.3, lw=0, label=_once(span.label, named))
     for series in panel.series:
         colour = _colour(series, colours)
-        axis.plot(series.x, series.y, color=colour, label=series.label or None, **LINES[series.style])
+        axis.plot(series.x, series.y, color=colour, label=_once(series.label, named), **LINES[series.style])
         if series.low is not None:
             axis.fill_between(series.x, series.low, series.high, color=colour, alpha=0.2, lw=0)
     for level in panel.levels:
-        axis.axhline(level.value, color=BLACK, lw=0.9, ls=":", label=level.label or None)
+        axis.axhline(level.value, color=BLACK, lw=0.9, ls=":", label=_once(level.label, named))
     if panel.log:
         axis.set_yscale("log")
     if panel.y_limits is not None:
         axis.set_ylim(*panel.y_limits)
     tidy(axis, ylabel=panel.y_label, title=panel.title)
+
+
+def _once(label: str, named: set[str]) -> str | None:
+    """The label, unless it is empty or has been in a legend of the figure before."""
+    if not label or label in named:
+        return None
+    named.add(label)
+    return label
 
 
 def _colour(series: Series, colours: dict[str, str]) -> str:
