@@ -21,7 +21,8 @@ from inertial_estimation.signals import (
     TorqueCommand,
     seconds,
 )
-from inertial_estimation.simulation.simulation import SensorReadings, Simulation
+from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.simulation import Simulation
 
 __all__ = ["ClosedLoop"]
 
@@ -74,7 +75,7 @@ class ClosedLoop:
         self.base: BaseEstimate | None = None
         self.inertias: InertialEstimate | None = None
         self.command: TorqueCommand | None = None
-        self._period_ns = simulation.sensor_period_ns
+        self._period_ns = simulation.period_ns
         self._released_ns: int | None = None
 
     @property

@@ -9,11 +9,53 @@ PACKAGE = "inertial_estimation.experiments"
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
+        name="foster-consistency",
+        source="Foster et al., Fig. 3",
+        summary="torso while walking forward: linear KF against EKF, inconsistent samples",
+        module=f"{PACKAGE}.foster_consistency",
+        seeds=3,
+    ),
+    Experiment(
+        name="foster-pelvis",
+        source="Foster et al., Tables I and II, Fig. 4",
+        summary="pelvis height on rough ground while the torso's mass varies, with and without adaptation",
+        module=f"{PACKAGE}.foster_pelvis",
+        seeds=3,
+    ),
+    Experiment(
+        name="foster-elbow",
+        source="Foster et al., Tables I and II, Fig. 5",
+        summary="elbow pose while the forearm's mass varies, with and without adaptation",
+        module=f"{PACKAGE}.foster_elbow",
+        seeds=3,
+    ),
+    Experiment(
+        name="foster-curl",
+        source="Foster et al., Fig. 6 and 7",
+        summary="curls with 12 lb by a robot unlike its description, startup calibration, hand-over",
+        module=f"{PACKAGE}.foster_curl",
+        seeds=3,
+    ),
+    Experiment(
+        name="foster-gating",
+        source="Foster et al., Fig. 8",
+        summary="torso mass while stepping in place, with and without the innovation gate",
+        module=f"{PACKAGE}.foster_gating",
+        seeds=3,
+    ),
+    Experiment(
         name="benallegue-push",
         source="Benallegue et al., V-A, Fig. 3 and 4",
         summary="tilt of a biped that is pushed, then pushed over: three observers and VQF",
         module=f"{PACKAGE}.benallegue_push",
         seeds=20,
+    ),
+    Experiment(
+        name="benallegue-loop",
+        source="Benallegue et al., V-B, Fig. 5 to 7",
+        summary="TALOS balanced by the observer in the loop: leans its chest, walks forward",
+        module=f"{PACKAGE}.benallegue_loop",
+        seeds=10,
     ),
 )
 

@@ -11,12 +11,13 @@ from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.replay.config_file import ConfigFile, load_config_file
 from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.pipelines import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
@@ -35,18 +36,23 @@ class RobotLoop:
         urdf: Text of the robot description the estimators and the controller believe in.
     """
 
-    def __init__(self, robot: str, overrides: Overrides | None = None) -> None:
+    def __init__(
+        self, robot: str, overrides: Overrides | None = None, noise: SensorNoise = REALISTIC
+    ) -> None:
         """Read the parameter file.
 
         Args:
             robot: Path of a parameter file, or the name of one that comes with the package.
             overrides: Values by node, then by dotted name, over the file's.
+            noise: Imperfections of the sensors.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
             ~inertial_estimation.errors.ModelError: If there is no robot description.
         """
-        self._file = _overridden(load_config_file(find_config(robot)), overrides or {})
+        sensors = {f"sensors.{name}": value for name, value in parameter_values(noise).items()}
+        file = _overridden(load_config_file(find_config(robot)), {SIMULATOR_NODE: sensors})
+        self._file = _overridden(file, overrides or {})
         urdf = str(self._file.shared.get("urdf", ""))
         self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
 

@@ -1,0 +1,198 @@
+"""Foster et al., Fig. 6 and 7: biceps curls with a 12 lb weight by a robot unlike its description.
+
+Every link of the simulated TALOS weighs a few per cent more or less than its URDF says, and has its centre
+of mass elsewhere by millimetres. At rest the mean residual becomes a bias (the startup calibration). Then
+12 lb are fixed to the forearm, the filter is switched on, its estimate is handed over at 3 kg/s, and the
+elbow is commanded a sine. The same robots go without calibration, for comparison.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
+from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.trace import Trace, rms
+from inertial_estimation.models.urdf_inertia import perturbed_urdf
+from inertial_estimation.replay.pipelines import INERTIAL_NODE
+from inertial_estimation.replay.synthetic_robots import TWELVE_POUNDS, ball
+from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.simulation.disturbances import Attachment
+
+__all__ = ["run"]
+
+FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
+MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003
+CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S = 1.0, 5.0, 6.0, 9.0, 21.0
+QUICK = (0.2, 2.5, 2.6, 2.8, 3.2)
+CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
+STEADY_AFTER_S = 1.5  # of the curls
+OVERRIDES = {
+    SIMULATOR_NODE: {"actuators.torque_limit_scale": 2.0},
+    CONTROLLER_NODE: {
+        "torque_scale": 2.0,
+        "posture.joints": [ELBOW],
+        "posture.stiffnesses": [30.0],
+        "inertias.links": [FOREARM],
+    },
+    INERTIAL_NODE: {"links": [FOREARM], "enabled": False},
+}
+
+
+class _Script:
+    """Says what happens when, and records."""
+
+    def __init__(self, times: Sequence[float], elbow: int, *, calibrated: bool) -> None:
+        self._calibrate_s, _attach, self._on_s, self._curl_s, _end = times
+        self._calibrated = calibrated
+        self._elbow = elbow
+        self._done: set[str] = set()
+        self.trace = Trace()
+
+    def __call__(self, loop: ClosedLoop) -> None:
+        t = loop.time_s
+        assert loop.inertial is not None
+        assert loop.inertias is not None
+        if self._calibrated:
+            self._once("calibrate", t >= self._calibrate_s, loop.inertial.calibrate)
+        self._once("on", t >= self._on_s, lambda: loop.inertial.set_enabled(True))
+        reference = self._reference(t)
+        self._command(loop, *reference)
+        truth = loop.simulation.truth((FOREARM,))
+        link = loop.inertias.links[0]
+        self.trace.add(
+            t,
+            angle=float(truth.q[self._elbow]),
+            reference=reference[0],
+            mass=truth.inertias[FOREARM].mass,
+            estimate=link.estimate.mass,
+            published=link.published.mass,
+        )
+
+    def _once(self, name: str, due: bool, call: object) -> None:
+        if due and name not in self._done:
+            self._done.add(name)
+            call()  # type: ignore[operator]
+
+    def _reference(self, t: float) -> tuple[float, float]:
+        """Return the elbow's angle and rate; the sine begins at its lower end, at rest."""
+        phase = 2.0 * np.pi * CURL_HZ * max(0.0, t - self._curl_s)
+        angle = CURL_CENTRE - CURL_AMPLITUDE * np.cos(phase)
+        moving = t > self._curl_s
+        rate = 2.0 * np.pi * CURL_HZ * CURL_AMPLITUDE * np.sin(phase) if moving else 0.0
+        return float(angle), float(rate)
+
+    @staticmethod
+    def _command(loop: ClosedLoop, angle: float, rate: float) -> None:
+        stamp_ns = loop.simulation.stamp_ns
+        loop.controller.push_joint_reference(
+            JointReading(stamp_ns, (ELBOW,), np.array([angle]), np.array([rate]))
+        )
+
+
+def curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool, quick: bool) -> dict[str, Array]:
+    """Run the experiment once.
+
+    Args:
+        robot: Builds the loop.
+        seed: Of the robot's deviations and of the sensor noise.
+        calibrated: Whether the residual at rest becomes a bias.
+        adaptation: Whether the controller is given the estimates.
+        quick: A shortened version.
+
+    Returns:
+        Columns time, angle and reference [rad], mass, estimate and published [kg].
+    """
+    times = QUICK if quick else (CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S)
+    rng = np.random.default_rng(seed)
+    weight = Attachment(ball(FOREARM, TWELVE_POUNDS, (0.0, 0.0, 0.05)), start=times[1])
+    loop = robot.build(
+        true_urdf=perturbed_urdf(robot.urdf, rng, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA_M),
+        disturbances=[weight],
+        seed=seed,
+        adaptation=adaptation,
+    )
+    script = _Script(times, loop.simulation.robot.joint_index(ELBOW), calibrated=calibrated)
+    loop.run(times[-1], script)
+    return dict(script.trace.columns())
+
+
+def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+    """Run every seed with and without calibration, the first also without adaptation."""
+    robot = RobotLoop("talos", OVERRIDES)
+    steady_from = (QUICK[3] if quick else CURL_S + STEADY_AFTER_S)
+    runs: dict[str, list[dict[str, Array]]] = {"calibrated": [], "plain": []}
+    for i, seed in enumerate(seeds):
+        for j, (name, kept) in enumerate(runs.items()):
+            progress(f"seed {seed}, {name}", (i + 0.5 * j) / len(seeds))
+            calibrated = name == "calibrated"
+            kept.append(curl_run(robot, seed, calibrated=calibrated, adaptation=True, quick=quick))
+    progress("without adaptation", 0.95)
+    limp = curl_run(robot, seeds[0], calibrated=True, adaptation=False, quick=quick)
+    errors = {name: np.array([_mass_errors(c, steady_from) for c in kept]) for name, kept in runs.items()}
+    tracking = np.array([_tracking(c, steady_from) for c in runs["calibrated"]])
+    mean, ripple = errors["calibrated"].T
+    rows = (
+        TableRow(
+            "forearm + weight, error of the mean mass",
+            "%",
+            float(mean.mean()),
+            spread=float(mean.std()),
+            bound=Bound("<=", 5.0),
+            aim=Bound("<=", 2.0),
+        ),
+        TableRow("the same, worst seed", "%", float(mean.max()), bound=Bound("<=", 5.0), aim=Bound("<=", 2.0)),
+        TableRow("largest momentary error while curling", "%", float(ripple.max())),
+        TableRow("error of the mean mass without calibration", "%", float(errors["plain"][:, 0].mean())),
+        TableRow("the same, worst seed without calibration", "%", float(errors["plain"][:, 0].max())),
+        TableRow("elbow RMSE while curling", "rad", float(tracking.mean()), spread=float(tracking.std())),
+        TableRow("elbow RMSE without adaptation, first seed", "rad", _tracking(limp, steady_from)),
+    )
+    return ExperimentResult(
+        seeds=tuple(seeds),
+        rows=rows,
+        per_seed={"mass_error_percent": tuple(mean), "plain_percent": tuple(errors["plain"][:, 0])},
+        settings={"mass_sigma": MASS_SIGMA, "com_sigma_m": COM_SIGMA_M, "weight_kg": TWELVE_POUNDS},
+        facts=(
+            "Robot: mass of every link off by 3 % (sigma), centre of mass by 3 mm; seed by seed another one.",
+            "The calibration also absorbs what is wrong with the forearm itself, as far as it is felt at rest.",
+            "Paper: slightly overestimated, ripples at the ends of the curl, phase lag; no numbers given.",
+        ),
+        panels=_panels(runs["calibrated"][0], runs["plain"][0], limp),
+    )
+
+
+def _mass_errors(columns: dict[str, Array], steady_from: float) -> tuple[float, float]:
+    steady = columns["time"] >= steady_from
+    error = columns["published"][steady] / columns["mass"][steady] - 1.0
+    if not len(error):
+        return float("nan"), float("nan")
+    return 100.0 * abs(float(error.mean())), 100.0 * float(np.abs(error).max())
+
+
+def _tracking(columns: dict[str, Array], steady_from: float) -> float:
+    steady = columns["time"] >= steady_from
+    return rms(columns["angle"][steady] - columns["reference"][steady])
+
+
+def _panels(calibrated: dict[str, Array], plain: dict[str, Array], limp: dict[str, Array]) -> tuple[Panel, ...]:
+    label = "time [s]"
+    spans = (Span(ATTACH_S, ON_S, "weight on, filter off"),)
+    t = calibrated["time"]
+    elbow = (
+        thinned("commanded", t, calibrated["reference"], "reference"),
+        thinned("without adaptation", limp["time"], limp["angle"], colour=1),
+        thinned("with adaptation", t, calibrated["angle"], colour=0),
+    )
+    mass = (
+        thinned("true mass", t, calibrated["mass"], "reference"),
+        thinned("without calibration", plain["time"], plain["published"], colour=2),
+        thinned("with adaptation", t, calibrated["published"], colour=0),
+    )
+    levels = (Level(float(calibrated["mass"][-1]) * 1.05, "5 %"), Level(float(calibrated["mass"][-1]) * 0.95))
+    return (
+        Panel("Elbow", label, "angle [rad]", elbow, spans),
+        Panel("Forearm and weight", label, "mass handed over [kg]", mass, spans, levels),
+    )
