@@ -10,6 +10,7 @@ __all__ = [
     "BalanceConfig",
     "ContactTaskConfig",
     "ControllerConfig",
+    "FootMotionConfig",
     "InertiaIntakeConfig",
     "PostureConfig",
     "ReferenceConfig",
@@ -27,6 +28,17 @@ class TaskConfig:
     damping: float = parameter(20.0, "d of the task.", unit="1/s", lower=0.0, upper=1e3, runtime=True)
     weight: float = parameter(
         10.0, "Weight of the task's squared error.", lower=1e-6, upper=1e6, runtime=True
+    )
+
+
+@dataclass(frozen=True)
+class FootMotionConfig(TaskConfig):
+    """Gains of a foot in the air: stiffer and heavier than the rest, it has to land in time."""
+
+    stiffness: float = parameter(300.0, "k of the task.", unit="1/s^2", lower=0.0, upper=1e4, runtime=True)
+    damping: float = parameter(35.0, "d of the task.", unit="1/s", lower=0.0, upper=1e3, runtime=True)
+    weight: float = parameter(
+        100.0, "Weight of the task's squared error.", lower=1e-6, upper=1e6, runtime=True
     )
 
 
@@ -217,7 +229,7 @@ class ControllerConfig:
     base_height: TaskConfig = section(TaskConfig)
     base_orientation: TaskConfig = section(TaskConfig)
     posture: PostureConfig = section(PostureConfig)
-    foot: TaskConfig = section(TaskConfig)
+    foot: FootMotionConfig = section(FootMotionConfig)
     contact: ContactTaskConfig = section(ContactTaskConfig)
     balance: BalanceConfig = section(BalanceConfig)
     references: ReferenceConfig = section(ReferenceConfig)

@@ -82,7 +82,7 @@ class SwingPath:
             return ground - self.touchdown_speed * (t - self.duration), -self.touchdown_speed, 0.0
         s, rate, curvature = _minimum_jerk(t - rise, fall)
         drop = ground - self.apex
-        # A quintic that ends at speed -v with no acceleration: v T (s^3 (4 - 7 s + 3 s^2)), zero at both ends.
+        # Ends at speed -v without acceleration: plus v T u^3 (4 - 7 u + 3 u^2), zero at both ends.
         u = (t - rise) / fall
         v = self.touchdown_speed
         extra = v * fall * u**3 * (4.0 - 7.0 * u + 3.0 * u * u)
