@@ -1,8 +1,8 @@
-"""Compliant point contacts: unilateral spring-dampers along the normal, bristles with Coulomb's cone across it.
+"""Compliant point contacts: unilateral spring-dampers along the normal, bristles with Coulomb's cone across.
 
 A point p at depth d below the ground, the normal n outwards, feels
 
-    f_n = max(0, K d + D d')            no adhesion,
+    f_n = max(0, K d + D d')            no adhesion, nothing above the ground,
     f_t = -K (p - anchor)_t - D v_t     while |f_t| <= mu f_n; else mu f_n along it, and the anchor follows.
 
 K and D are the same across as along, so a sticking point is an isotropic spring-damper. A step of length h
@@ -11,7 +11,8 @@ takes the forces at its end (backward Euler): with u = J v the points' velocitie
     f = k - b u',   u' = u_free + h A f,   b = D + h K,   k the springs now,
 
 a linear system in f, solved again when a point leaves or slips. So light feet on stiff ground are stable at
-a step of 1 ms. Read off at an instant, the forces are the law above.
+a step of 1 ms. Read off at an instant, the forces are the law above. All is in axes of the ground at each
+point: two tangents, then the normal.
 """
 
 from collections.abc import Sequence
@@ -19,15 +20,19 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dgesv, dposv
 
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.ground import Terrain
+from inertial_estimation.simulation.ground import Terrain, ground_axes
 from inertial_estimation.simulation.simulation_config import GroundConfig
 
 __all__ = ["PointContacts"]
 
 MAX_SOLVES = 6
-NEAR = 0.005  # points further above the ground than this plus a step's travel are not looked at [m]
+FASTEST = 10.0  # of a point towards the ground: what it may travel in a step counts as near [m/s]
+Flags = NDArray[np.bool_]
+AWAY, STICKS, SLIPS = 0, 1, 2
 
 
 class PointContacts:
@@ -35,39 +40,48 @@ class PointContacts:
 
     Attributes:
         position_W: Points in the world [m], shape (n, 3).
-        velocity_W: Their velocities [m/s], shape (n, 3); of those near the ground.
         depth: Depths below the ground along the normal [m], shape (n,).
-        normal_W: Normals of the ground, shape (n, 3).
-        jacobian: Jacobian of the points, world axes, shape (3 n, nv); rows of far points are stale.
+        near: Indices of the m points near the ground; the others feel nothing.
+        jacobian: Jacobian of the near points in the axes of the ground, shape (3 m, nv).
     """
 
     def __init__(
         self, model: Any, bodies: Sequence[int], points_B: Array, terrain: Terrain, config: GroundConfig
     ) -> None:
+        """Place the points.
+
+        Args:
+            model: MuJoCo's model.
+            bodies: Body of each of the n points.
+            points_B: The points in their bodies [m], shape (n, 3).
+            terrain: Shape of the ground.
+            config: Stiffness, damping, friction.
+        """
         n = len(bodies)
-        self._model, self._terrain, self._config = model, terrain, config
+        self._model, self._terrain = model, terrain
+        self._K, self._D, self._mu = config.stiffness, config.damping, config.friction
+        self._margin = FASTEST * model.opt.timestep
+        self._ids = [int(body) for body in bodies]
         self._bodies = np.array(bodies, dtype=int)
         self._points_B = np.asarray(points_B, dtype=float).reshape(n, 3, 1)
         self._anchor = np.zeros((n, 3))
-        self._touching = np.zeros(n, dtype=bool)
-        self._near = np.zeros(n, dtype=bool)
-        self.position_W, self.velocity_W, self.normal_W = np.zeros((3, n, 3))
+        self._axes: Array | None = None  # of the ground at the near points; None: those of the world
+        self._slip_force = np.zeros((n, 2))
+        self._slipping = np.zeros(n, dtype=bool)
+        self._buffer = np.zeros((3 * n, model.nv))
+        self._rows = [self._buffer[3 * k : 3 * k + 3] for k in range(n)]
+        self.position_W = np.zeros((n, 3))
         self.depth = np.zeros(n)
-        self.jacobian = np.zeros((3 * n, model.nv))
-        self._rows = [self.jacobian[3 * k : 3 * k + 3] for k in range(n)]
+        self.near = np.zeros(0, dtype=int)
+        self.jacobian = self._buffer[:0]
 
     def __len__(self) -> int:
-        return len(self._bodies)
-
-    @property
-    def any_near(self) -> bool:
-        """Whether any point is near the ground."""
-        return bool(self._near.any())
+        return len(self._ids)
 
     @property
     def stiffness(self) -> float:
         """Stiffness of each point [N/m]."""
-        return self._config.stiffness
+        return self._K
 
     def ground_below(self, p_W: Array) -> tuple[float, Array]:
         """Return height [m] and normal of the ground below a point, shape (3,)."""
@@ -75,123 +89,140 @@ class PointContacts:
         return float(height[0]), normal[0]
 
     def locate(self, data: Any) -> None:
-        """Find points, depths, velocities and Jacobians of a state whose kinematics are known."""
+        """Find points, depths and Jacobians of a state whose kinematics are known."""
         R = data.xmat.reshape(-1, 3, 3)[self._bodies]
-        p = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
-        height, self.normal_W = self._terrain.surface(p[:, :2])
+        p: Array = data.xpos[self._bodies] + (R @ self._points_B)[:, :, 0]
         self.position_W = p
-        self.depth = (height - p[:, 2]) * self.normal_W[:, 2]
-        margin = NEAR
-        self._near = self.depth > -margin
-        for k in np.flatnonzero(self._near):
-            mujoco.mj_jac(self._model, data, self._rows[k], None, p[k], self._bodies[k])
-        self.velocity_W = (self.jacobian @ data.qvel).reshape(-1, 3)
+        if self._terrain.level:
+            self.depth = -p[:, 2]
+        else:
+            height, normals = self._terrain.surface(p[:, :2])
+            self.depth = (height - p[:, 2]) * normals[:, 2]
+        self.near = (self.depth > -self._margin).nonzero()[0]
+        for row, k in zip(self._rows, self.near.tolist(), strict=False):
+            mujoco.mj_jac(self._model, data, row, None, p[k], self._ids[k])
+        m = len(self.near)
+        self.jacobian = self._buffer[: 3 * m]
+        if m and not self._terrain.level:
+            self._axes = ground_axes(normals[self.near])
+            nv = self._model.nv
+            self._buffer[: 3 * m] = (self._axes @ self.jacobian.reshape(m, 3, nv)).reshape(3 * m, nv)
 
-    def update_anchors(self) -> None:
-        """Drop the anchors of points that left, set those of points that came, drag those that slip."""
-        touching = self.depth > 0.0
-        fresh = touching & ~self._touching
-        self._anchor[fresh] = self.position_W[fresh]
-        self._touching = touching
-        if not touching.any():
+    def follow(self, data: Any) -> None:
+        """Let the anchors of free points go with them, and those of slipping points be dragged."""
+        free = self.depth <= 0.0
+        if free.any():
+            self._anchor[free] = self.position_W[free]
+        if not self._slipping.any():
             return
-        K, D = self._config.stiffness, self._config.damping
-        force = self._trial()
-        limited = self._in_cone(force)
-        slipping = touching & (np.abs(force - limited).max(axis=1) > 0.0) & (self._normal(force) > 0.0)
-        if slipping.any():
-            f_t = limited - self._normal(limited)[:, None] * self.normal_W
-            v_t = self.velocity_W - self._normal(self.velocity_W)[:, None] * self.normal_W
-            anchor = self.position_W + (f_t + D * v_t) / K
-            self._anchor[slipping] = anchor[slipping]
+        slips = self._slipping[self.near] & ~free[self.near]
+        way = np.zeros((len(self.near), 3))
+        way[:, :2] = self._slip_force[self.near] + self._D * self._velocity(data)[:, :2]
+        way = way if self._axes is None else np.einsum("kji,kj->ki", self._axes, way)
+        moved = self.near[slips]
+        self._anchor[moved] = self.position_W[moved] + way[slips] / self._K
 
     def anchor_here(self) -> None:
-        """Put every point's anchor where the point is, as if it had just touched."""
+        """Put every point's anchor where the point is."""
         self._anchor[:] = self.position_W
-        self._touching[:] = self.depth > 0.0
-
-    def hold_anchors(self) -> None:
-        """Count the points below the ground as touching, their anchors where they are."""
-        self._touching[:] = self.depth > 0.0
+        self._slipping[:] = False
 
     def spring_forces(self) -> Array:
-        """Return the forces of the springs alone on a resting robot [N], world axes, shape (n, 3)."""
-        return np.where(self._touching[:, None], self._springs(), 0.0)
+        """Return the forces of the springs alone on the near points of a robot at rest, shape (m, 3)."""
+        springs = self._springs()
+        springs[self.depth[self.near] <= 0.0] = 0.0
+        return springs
 
-    def forces(self) -> Array:
-        """Return the forces of the ground on the points at this instant [N], world axes, shape (n, 3)."""
-        force = self._in_cone(self._trial())
-        force[~self._touching] = 0.0
-        return force
+    def forces(self, data: Any) -> Array:
+        """Return the forces on the near points at this instant [N], shape (m, 3)."""
+        trial = self._springs() - self._D * self._velocity(data)
+        return self._admissible(trial, self.depth[self.near] > 0.0)
 
-    def end_of_step_forces(self, h: float, u_free: Array, A: Array) -> Array:
-        """Return the forces of a step of length h, those of the law at its end.
+    def in_world(self, force: Array) -> Array:
+        """Return forces on all points in world axes [N], shape (n, 3), of those on the near, shape (m, 3)."""
+        found = np.zeros((len(self), 3))
+        found[self.near] = force if self._axes is None else np.einsum("kji,kj->ki", self._axes, force)
+        return found
+
+    def end_of_step_forces(self, h: float, u: Array, u_free: Array, A: Array) -> Array:
+        """Return the forces of a step of length h on the near points, those of the law at its end.
 
         Args:
             h: Step [s].
-            u_free: Velocities of the points at the end of the step without contact [m/s], shape (3 n,).
-            A: J M^-1 J', shape (3 n, 3 n).
+            u: Velocities of the near points now [m/s], shape (3 m,).
+            u_free: Their velocities at the end of the step without contact [m/s], shape (3 m,).
+            A: J M^-1 J', shape (3 m, 3 m).
 
         Returns:
-            Forces [N], world axes, shape (n, 3).
+            Forces [N], shape (3 m,).
         """
-        n, K, D = len(self), self._config.stiffness, self._config.damping
-        b = D + h * K
-        normals = self.normal_W
-        reach = self.depth - h * self._normal(u_free.reshape(-1, 3))
-        candidates = self._near & ((reach > 0.0) | self._touching)
-        if not candidates.any():
-            return np.zeros((n, 3))
+        self._slipping[:] = False
+        b = self._D + h * self._K
         springs = self._springs()
-        P = np.zeros((n, 3, 3))
+        depth = self.depth[self.near]
+        reach = depth - h * np.minimum(u[2::3], u_free[2::3])
+        candidates = np.maximum(depth, reach) > 0.0
+        right = springs.ravel() - b * u_free
+        if candidates.all():
+            left = (h * b) * A
+            left.ravel()[:: len(left) + 1] += 1.0
+            force: Array = dposv(left, right)[1]
+            f = force.reshape(-1, 3)
+            across = f[:, 0] * f[:, 0] + f[:, 1] * f[:, 1]
+            limit = self._mu * f[:, 2]
+            if f[:, 2].min() >= 0.0 and (across <= limit * limit).all():
+                return force
+        elif not candidates.any():
+            return np.zeros(len(u))
+        return self._solve_modes(h * b, right.reshape(-1, 3), A, candidates)
+
+    def _solve_modes(self, hb: float, right: Array, A: Array, candidates: Flags) -> Array:
+        """Find which points stick, slip or leave; f = P (right - h b A f), P by mode."""
+        m = len(right)
+        mode = np.where(candidates, STICKS, AWAY)
+        P = np.zeros((m, 3, 3))
         P[candidates] = np.eye(3)
-        mode = candidates.astype(int)
-        force = np.zeros((n, 3))
-        identity = np.eye(3 * n)
+        direction = np.zeros((m, 2))
         for _ in range(MAX_SOLVES):
-            right = (P @ (springs - b * u_free.reshape(-1, 3))[:, :, None]).ravel()
-            left = identity + (h * b) * (P @ A.reshape(n, 3, 3 * n)).reshape(3 * n, 3 * n)
-            solved = np.linalg.solve(left, right)
-            trial = springs - b * (u_free + h * (A @ solved)).reshape(-1, 3)
-            force = self._in_cone(trial)
-            force[~candidates] = 0.0
-            f_n = self._normal(trial)
-            f_t = trial - f_n[:, None] * normals
-            size = np.linalg.norm(f_t, axis=1)
-            slips = size > self._config.friction * f_n
-            found = np.where(candidates & (f_n > 0.0), np.where(slips, 2, 1), 0)
-            if (found == mode).all() and not (found == 2).any():
+            left = np.eye(3 * m) + hb * (P @ A.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
+            force = dgesv(left, (P @ right[:, :, None]).ravel())[2]
+            trial = right - hb * (A @ force).reshape(m, 3)
+            size = np.hypot(trial[:, 0], trial[:, 1])
+            slips = size > self._mu * trial[:, 2]
+            found = np.where(candidates & (trial[:, 2] > 0.0), np.where(slips, SLIPS, STICKS), AWAY)
+            turned = trial[:, :2] / np.maximum(size, 1e-300)[:, None]
+            same = (found == mode).all() and np.abs((turned - direction)[found == SLIPS]).max(
+                initial=0.0
+            ) < 1e-3
+            if same:
                 break
-            mode = found
+            mode, direction = found, turned
             P[:] = 0.0
-            P[mode == 1] = np.eye(3)
-            slip = mode == 2
-            ray = normals[slip] + self._config.friction * f_t[slip] / size[slip, None]
-            P[slip] = ray[:, :, None] * normals[slip][:, None, :]
-        return force
+            P[mode == STICKS] = np.eye(3)
+            P[mode == SLIPS, 2, 2] = 1.0
+            P[mode == SLIPS, :2, 2] = self._mu * direction[mode == SLIPS]
+        limited = self._admissible(trial, candidates)
+        self._slipping[self.near] = found == SLIPS
+        self._slip_force[self.near] = limited[:, :2]
+        return limited.ravel()
 
     def _springs(self) -> Array:
         """K times depth along the normal, less K times the way from the anchor across it."""
-        K = self._config.stiffness
-        way = np.where(self._touching[:, None], self.position_W - self._anchor, 0.0)
-        way = way - self._normal(way)[:, None] * self.normal_W
-        springs: Array = K * (self.depth[:, None] * self.normal_W - way)
+        way = self.position_W[self.near] - self._anchor[self.near]
+        if self._axes is not None:
+            way = (self._axes @ way[:, :, None])[:, :, 0]
+        springs: Array = -self._K * way
+        springs[:, 2] = self._K * self.depth[self.near]
         return springs
 
-    def _trial(self) -> Array:
-        trial: Array = self._springs() - self._config.damping * self.velocity_W
-        return trial
+    def _velocity(self, data: Any) -> Array:
+        velocity: Array = (self.jacobian @ data.qvel).reshape(-1, 3)
+        return velocity
 
-    def _in_cone(self, trial: Array) -> Array:
-        f_n = np.maximum(self._normal(trial), 0.0)
-        along = f_n[:, None] * self.normal_W
-        across = trial - self._normal(trial)[:, None] * self.normal_W
-        size = np.linalg.norm(across, axis=1)
-        limit = self._config.friction * f_n
+    def _admissible(self, trial: Array, touching: Flags) -> Array:
+        """Bring forces into the friction cone."""
+        f_n = np.where(touching, np.maximum(trial[:, 2], 0.0), 0.0)
+        size = np.hypot(trial[:, 0], trial[:, 1])
+        limit = self._mu * f_n
         scale = np.where(size > limit, limit / np.maximum(size, 1e-300), 1.0)
-        force: Array = along + scale[:, None] * across
-        return force
-
-    def _normal(self, vectors: Array) -> Array:
-        normal: Array = np.einsum("ij,ij->i", vectors, self.normal_W)
-        return normal
+        return np.column_stack([trial[:, :2] * scale[:, None], f_n])

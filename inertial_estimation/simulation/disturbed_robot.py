@@ -1,6 +1,7 @@
 """Applies disturbances to a robot's physics."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,9 @@ class DisturbedRobot:
 
 def _check_one_at_a_time(waves: Sequence[MassWaveform]) -> None:
     ordered = sorted(waves, key=lambda wave: wave.start)
-    for first, second in zip(ordered[:-1], ordered[1:], strict=True):
+    for first, second in pairwise(ordered):
         if second.start < first.stop:
             raise ConfigurationError(
-                f"the mass waveforms of '{first.link}' ({first.start:g}-{first.stop:g} s) and '{second.link}' "
-                f"({second.start:g}-{second.stop:g} s) overlap, expected one at a time for one body"
+                f"the mass waveforms of '{first.link}' (until {first.stop:g} s) and '{second.link}' (from "
+                f"{second.start:g} s) overlap on one body, expected one at a time"
             )

@@ -9,13 +9,19 @@ from numpy.random import Generator, default_rng
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import GroundConfig
 
-__all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "terrain_from_config"]
+__all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "ground_axes", "terrain_from_config"]
 
 LATTICE = 64  # the heights repeat after this many cells
 
 
 class Terrain(Protocol):
-    """A height field."""
+    """A height field.
+
+    Attributes:
+        level: Whether it is the plane z = 0.
+    """
+
+    level: bool
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return height and normal.
@@ -32,6 +38,8 @@ class Terrain(Protocol):
 class FlatGround:
     """The plane z = 0."""
 
+    level = True
+
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return height and normal; see `Terrain`."""
         n = len(xy)
@@ -40,6 +48,8 @@ class FlatGround:
 
 class Ramp:
     """Flat before `begin`, then a plane that rises along x."""
+
+    level = False
 
     def __init__(self, slope: float, begin: float) -> None:
         self._tangent, self._begin = math.tan(slope), begin
@@ -55,6 +65,8 @@ class Ramp:
 
 class RoughGround:
     """Seeded heights on a square lattice, smooth between (the weights are cubic, slope zero at the nodes)."""
+
+    level = False
 
     def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
         self._cell, self._begin = cell, begin
@@ -83,6 +95,20 @@ class RoughGround:
                 rough = i * self._cell > self._begin
                 found.append(np.where(rough, self._heights[i % LATTICE, j % LATTICE], 0.0))
         return found
+
+
+def ground_axes(normals: Array) -> Array:
+    """Return axes of the ground at points: two tangents, the first along x seen from above, then the normal.
+
+    Args:
+        normals: Unit normals that point upwards, shape (n, 3).
+
+    Returns:
+        Rotations from the world into these axes, shape (n, 3, 3).
+    """
+    nx, _, nz = normals.T
+    first = np.stack([nz, np.zeros_like(nx), -nx], axis=1) / np.hypot(nx, nz)[:, None]
+    return np.stack([first, np.cross(normals, first), normals], axis=1)
 
 
 def terrain_from_config(config: GroundConfig) -> Terrain:

@@ -11,41 +11,54 @@ __all__ = ["JointActuators"]
 
 STOP_DAMPING = 0.02  # of an end stop: this times its stiffness [s]
 STANCE_MARGIN = 1e-3  # [rad]
+SLOWEST = 1e-6  # of the ratio of a speed to that of Coulomb's sign change
 
 
 class JointActuators:
     """The actuators of all joints, in the robot's order.
 
-    The torque on the links is tau - d(v) v' - stop, d(v) = viscous + coulomb tanh(v / v_s) / v: friction and
-    stops are taken with the velocity v' at the end of the step, which makes them part of the inertia on the
-    left, M + rotor + h d + h^2 k.
+    The torque on the links is
+
+        tau_link = tau - rotor a - d(v) v' - k (over + h v') - c v',    v' = v + h a,
+
+    d(v) = viscous + coulomb tanh(|v| / v_s) / |v|; k and c are an end stop's, felt when the joint is `over`
+    its limit. Friction and stops take the velocity v' at the end of the step: stable, however stiff. What
+    multiplies a is the `inertia` beside the links' own, the rest is the `force`.
 
     Attributes:
         tau: Motor torques now [Nm], shape (n_joints,).
+        inertia: [kg m^2], shape (n_joints,).
     """
 
     def __init__(self, robot: RobotModel, config: ActuatorConfig, step: float) -> None:
-        model = robot.model
-        n, n_base = robot.n_joints, robot.n_base
+        """Read limits and friction of the URDF.
+
+        Args:
+            robot: The robot.
+            config: Parameters.
+            step: Step of the integration [s].
+        """
+        model, n_base = robot.model, robot.n_base
         self._config, self._h = config, step
         self._names = robot.joint_names
-        first = 2 if robot.floating_base else 1
-        bounded = np.array([model.nqs[j] == 1 for j in range(first, model.njoints)], dtype=bool)
-        address = [model.idx_qs[j] for j in range(first, model.njoints)]
+        joints = range(model.njoints - robot.n_joints, model.njoints)
+        address = [model.idx_qs[j] for j in joints]
         lower, upper = model.lowerPositionLimit[address], model.upperPositionLimit[address]
-        bounded &= upper > lower
+        bounded = np.array([model.nqs[j] == 1 for j in joints], dtype=bool) & (upper > lower)
         self._lower = np.where(bounded, lower, -np.inf)
         self._upper = np.where(bounded, upper, np.inf)
         effort = np.array(model.effortLimit[n_base:])
-        limited = config.torque_limit_scale > 0.0
-        self._limit = np.where(limited & (effort > 0.0), effort * config.torque_limit_scale, np.inf)
+        limited = (config.torque_limit_scale > 0.0) & (effort > 0.0)
+        self.limit = np.where(limited, effort * config.torque_limit_scale, np.inf)
         urdf = float(config.urdf_friction)
         self._viscous = config.viscous + urdf * np.array(model.damping[n_base:])
         self._coulomb = config.coulomb + urdf * np.array(model.friction[n_base:])
-        self._frictionless = not (self._viscous.any() or self._coulomb.any())
-        self._command = np.zeros(n)
-        self.tau = np.zeros(n)
+        self._rubs = bool(self._viscous.any() or self._coulomb.any())
         self._blend = 1.0 if config.lag == 0.0 else 1.0 - float(np.exp(-step / config.lag))
+        self._rotor = np.full(robot.n_joints, config.armature)
+        self._held = np.zeros(robot.n_joints)  # by friction and stops, at the velocity now [Nm]
+        self.inertia = self._rotor
+        self.reset()
 
     def check_stance(self, q: Array) -> None:
         """Refuse a home posture beyond the end stops.
@@ -62,58 +75,60 @@ class JointActuators:
                 for i in over
             )
             raise ConfigurationError(
-                f"the stance is beyond the joints' limits: {found}; expected stance.positions within them, or "
-                "actuators.stop_stiffness 0"
+                f"the stance is beyond the joints' limits: {found}; expected stance.positions within them, "
+                "or actuators.stop_stiffness 0"
             )
 
     def reset(self) -> None:
-        """Forget commands."""
-        self._command[:] = 0.0
-        self.tau = np.zeros_like(self._command)
+        """Forget the commands."""
+        self._command = np.zeros(len(self._names))
+        self.tau = np.zeros(len(self._names))
 
     def command(self, tau: Array) -> None:
         """Take the torques to apply from now on [Nm], shape (n_joints,)."""
-        self._command = np.clip(tau, -self._limit, self._limit)
+        self._command = np.minimum(np.maximum(tau, -self.limit), self.limit)
 
     def start_from(self, tau: Array) -> None:
         """Let the lag begin at these torques [Nm], shape (n_joints,)."""
-        self.tau = np.clip(tau, -self._limit, self._limit)
+        self.tau = np.minimum(np.maximum(tau, -self.limit), self.limit)
 
-    def step(self) -> None:
-        """Advance the lag by one step."""
-        self.tau = self.tau + self._blend * (self._command - self.tau)
+    def advance(self) -> None:
+        """Let the motors follow their commands for one step."""
+        if self._blend == 1.0:
+            self.tau = self._command
+        else:
+            self.tau = self.tau + self._blend * (self._command - self.tau)
 
-    def inertia(self, q: Array, v: Array) -> Array:
-        """Return rotor inertia plus what friction and stops add to the left side [kg m^2], shape (n,)."""
-        inertia = np.full(len(q), self._config.armature)
-        if not self._frictionless:
-            inertia += self._h * self._friction(v)
-        over = self._beyond(q)
-        if over is not None:
-            k = self._config.stop_stiffness * (over != 0.0)
-            inertia += (self._h * STOP_DAMPING + self._h**2) * k
-        return inertia
+    def look(self, q: Array, v: Array) -> None:
+        """Find friction and stops at a state.
 
-    def force(self, q: Array, v: Array) -> Array:
-        """Return motor torques less friction and stops with the velocity now [Nm], shape (n_joints,)."""
-        force = self.tau
-        if not self._frictionless:
-            force = force - self._friction(v) * v
-        over = self._beyond(q)
-        if over is not None:
-            k = self._config.stop_stiffness
-            force = force - k * over - k * (STOP_DAMPING + self._h) * v * (over != 0.0)
-        return force
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+            v: Joint velocities [rad/s], shape (n_joints,).
+        """
+        k = self._config.stop_stiffness
+        over = q - np.minimum(np.maximum(q, self._lower), self._upper)
+        stopped = k > 0.0 and bool(over.any())
+        if not (stopped or self._rubs):
+            self.inertia, self._held = self._rotor, np.zeros_like(v)
+            return
+        drag = self._friction(v)
+        if stopped:
+            drag = drag + np.where(over != 0.0, k * (STOP_DAMPING + self._h), 0.0)
+        self.inertia = self._rotor + self._h * drag
+        self._held = drag * v + (k * over if stopped else 0.0)
+
+    @property
+    def force(self) -> Array:
+        """Motor torques less what friction and stops hold at the velocity now [Nm], shape (n_joints,)."""
+        return self.tau - self._held
+
+    def on_links(self, a: Array) -> Array:
+        """Return the torques on the links at joint accelerations a [rad/s^2], shape (n_joints,)."""
+        return self.force - self.inertia * a
 
     def _friction(self, v: Array) -> Array:
         v_s = self._config.coulomb_speed
-        ratio = np.abs(v) / v_s
-        shape = np.where(ratio > 1e-6, np.tanh(ratio) / np.maximum(ratio, 1e-6), 1.0)
-        friction: Array = self._viscous + self._coulomb / v_s * shape
+        ratio = np.maximum(np.abs(v) / v_s, SLOWEST)
+        friction: Array = self._viscous + self._coulomb / v_s * np.tanh(ratio) / ratio
         return friction
-
-    def _beyond(self, q: Array) -> Array | None:
-        if self._config.stop_stiffness == 0.0:
-            return None
-        over: Array = q - np.minimum(np.maximum(q, self._lower), self._upper)
-        return over if over.any() else None

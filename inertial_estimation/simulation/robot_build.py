@@ -52,7 +52,7 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     Raises:
         ModelError: If a body that moves has no inertia.
     """
-    check_inertias(robot)
+    _check_inertias(robot)
     model, spec = robot.model, mujoco.MjSpec()
     spec.option.timestep = step
     spec.option.gravity = model.gravity.linear
@@ -78,30 +78,20 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
 
 
-def check_inertias(robot: RobotModel) -> None:
-    """Raise where a moving body has no inertia.
-
-    Raises:
-        ModelError: Naming every such body by its first link.
-    """
+def _check_inertias(robot: RobotModel) -> None:
+    """Raise where a moving body has no inertia, naming every such body by its first link."""
     model, bad = robot.model, []
     for j in range(1, model.njoints):
         inertia = model.inertias[j]
         moments = np.linalg.eigvalsh(inertia.inertia)
         if not (inertia.mass > 0.0 and moments[0] > 0.0):
-            link = next(
-                (
-                    f.name
-                    for f in model.frames
-                    if f.parentJoint == j and robot.model.existFrame(f.name) and f.name in robot.link_names
-                ),
-                model.names[j],
-            )
+            frames = [frame for frame in model.frames if frame.parentJoint == j]
+            link = next((frame.name for frame in frames if frame.name in robot.link_names), model.names[j])
             bad.append(f"'{link}' (mass {inertia.mass:g} kg, smallest moment {moments[0]:.3g} kg m^2)")
     if bad:
         raise ModelError(
-            f"moving links without inertia cannot be simulated: {', '.join(bad)}; expected a mass and moments "
-            "above zero in <inertial>, or lock their joints"
+            f"moving links without inertia cannot be simulated: {', '.join(bad)}; expected a mass and "
+            "moments above zero in <inertial>, or lock their joints"
         )
 
 

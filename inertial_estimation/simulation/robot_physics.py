@@ -18,25 +18,36 @@ from inertial_estimation.simulation.simulation_config import SimulationConfig
 __all__ = ["RobotPhysics"]
 
 MAX_ITERATIONS = 60
+LARGEST_MOVE = 0.01  # of the base in one iteration [m, rad]
+FIRST_DEPTH = 1e-3  # of the lowest point where the search for the equilibrium begins [m]
 
 
 class RobotPhysics:
     """State of a robot and its evolution.
 
     Between two steps MuJoCo's kinematics, mass matrix and bias forces are those of the state. The motion is
-    integrated by symplectic Euler with contact, friction and end stops taken at the end of the step.
+    integrated by symplectic Euler, with contact, friction and end stops as they are at the end of the step.
 
     Attributes:
         robot: Kinematic model.
         contacts: Its contacts.
         built: MuJoCo model and its mapping.
+        model: MuJoCo's model.
         data: MuJoCo's state.
         actuators: The joints' actuators.
         points: Contact points.
-        point_slices: For each contact, its points.
+        point_slices: For each contact, which of the points are its own.
+        points_C: For each contact, its points in the wrench frame [m], shape (k, 3).
+        tau_link: Torques on the links as of the last `accelerate` or `rest` [Nm], shape (n_joints,).
     """
 
     def __init__(self, config: SimulationConfig, urdf: str) -> None:
+        """Build the robot and stand it on the ground.
+
+        Raises:
+            ModelError: If a name does not exist, a moving link has no inertia, or it cannot stand.
+            ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
+        """
         self.robot, self.contacts = robot_from_config(config.robot, urdf)
         self.built = build_robot(self.robot, config.step)
         self.model = self.built.model
@@ -47,60 +58,10 @@ class RobotPhysics:
         self.actuators.check_stance(self._stance)
         self._make_points(config)
         self._external = np.zeros(self.model.nv)
-        self._solved = np.zeros((3 * len(self.points) + 1, self.model.nv))
-        self._rows = np.zeros_like(self._solved)
+        self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
+        self._solved = np.zeros_like(self._rows)
         self.tau_link = np.zeros(self.robot.n_joints)
         self.place()
-
-    def place(self) -> None:
-        """Stand still in the home posture, soles where the ground carries the weight."""
-        mujoco.mj_resetData(self.model, self.data)
-        self.actuators.reset()
-        self._external[:] = 0.0
-        data = self.data
-        data.qpos[self.built.qpos] = self._stance
-        if self.robot.floating_base:
-            data.qpos[:7] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-            if len(self.points):
-                self._put_on_ground()
-        self.refresh()
-        self.points.anchor_here()
-        self.balance()
-
-    def balance(self) -> None:
-        """Move the base of the resting robot to where the springs of the ground carry it.
-
-        Raises:
-            ModelError: If the points cannot carry the robot in this posture.
-        """
-        if not (self.robot.floating_base and len(self.points)):
-            return
-        mujoco.mj_forward(self.model, self.data)
-        for _ in range(MAX_ITERATIONS):
-            self.points.hold_anchors()
-            J = self.points.jacobian[:, :6]
-            pull = J.T @ self.points.spring_forces().ravel() - self.data.qfrc_bias[:6]
-            if np.abs(pull).max() < 1e-10 * max(1.0, abs(self.data.qfrc_bias[2])):
-                return
-            touching = np.repeat(self.points.depth > 0.0, 3)
-            stiffness = self.points.stiffness * J[touching].T @ J[touching]
-            step = np.zeros(self.model.nv)
-            step[:6] = np.linalg.lstsq(
-                stiffness + 1e-9 * self.points.stiffness * np.eye(6), pull, rcond=None
-            )[0]
-            mujoco.mj_integratePos(self.model, self.data.qpos, np.clip(step, -0.01, 0.01), 1.0)
-            self.refresh()
-        raise ModelError(
-            "the robot cannot stand still in its stance: the centre of mass is at "
-            f"{np.round(self.data.subtree_com[1], 3).tolist()}, expected above the polygon of the contact points "
-            f"{np.round(self.points.position_W, 3).tolist()}"
-        )
-
-    def refresh(self) -> None:
-        """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
-        self.model.dof_armature[self.built.dof] = self.actuators.inertia(self.q, self.v)
-        mujoco.mj_step1(self.model, self.data)
-        self.points.locate(self.data)
 
     @property
     def q(self) -> Array:
@@ -113,6 +74,31 @@ class RobotPhysics:
         """Joint velocities in the robot's order, shape (n_joints,)."""
         v: Array = self.data.qvel[self.built.dof]
         return v
+
+    def place(self) -> None:
+        """Stand still in the home posture, soles where the ground carries the weight.
+
+        Raises:
+            ModelError: If the ground cannot carry the robot in this posture.
+        """
+        data = self.data
+        mujoco.mj_resetData(self.model, data)
+        self.actuators.reset()
+        self._external[:] = 0.0
+        data.qpos[self.built.qpos] = self._stance
+        if self.robot.floating_base and len(self.points):
+            self._put_on_ground()
+        self.refresh()
+        self.points.anchor_here()
+        if self.robot.floating_base and len(self.points):
+            self._balance()
+
+    def refresh(self) -> None:
+        """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
+        self.actuators.look(self.q, self.v)
+        self.model.dof_armature[self.built.dof] = self.actuators.inertia
+        mujoco.mj_step1(self.model, self.data)
+        self.points.locate(self.data)
 
     def push(self, body: int, point_W: Array, force_W: Array) -> None:
         """Add a force that acts during the next step.
@@ -130,76 +116,102 @@ class RobotPhysics:
 
     def step(self) -> None:
         """Integrate one step with the torques commanded."""
-        model, data, h = self.model, self.data, self._step
-        self.actuators.step()
-        n = 3 * len(self.points)
-        rows = self._rows
-        rows[:n] = self.points.jacobian
-        rows[n] = self._external - data.qfrc_bias
-        rows[n][self.built.dof] += self.actuators.force(self.q, self.v)
-        mujoco.mj_solveM(model, data, self._solved, rows)
-        acceleration = self._solved[n]
-        if n and self.points.any_near:
-            u_free = self.points.jacobian @ (data.qvel + h * acceleration)
-            force = self.points.end_of_step_forces(h, u_free, self.points.jacobian @ self._solved[:n].T)
-            acceleration = acceleration + force.ravel() @ self._solved[:n]
+        model, data, h, points = self.model, self.data, self._step, self.points
+        self.actuators.advance()
+        J = points.jacobian
+        n = len(J)
+        rows, solved = self._rows[: n + 1], self._solved[: n + 1]
+        rows[:n] = J
+        rows[n] = self._driving_force()
+        mujoco.mj_solveM(model, data, solved, rows)
+        acceleration = solved[n]
+        if n:
+            u = J @ data.qvel
+            G = J @ solved.T
+            force = points.end_of_step_forces(h, u, u + h * G[:, n], np.ascontiguousarray(G[:, :n]))
+            acceleration = acceleration + force @ solved[:n]
         data.qvel += h * acceleration
         data.time += h
         mujoco.mj_integratePos(model, data.qpos, data.qvel, h)
         self.refresh()
-        self.points.update_anchors()
+        points.follow(data)
 
-    def accelerate(self) -> None:
+    def accelerate(self) -> Array:
         """Find accelerations and joint torques of this instant, with the torques held until now.
 
         `data.qacc`, `data.cacc` and `tau_link` are then those of the state.
-        """
-        data, dof = self.data, self.built.dof
-        generalised = self._external - data.qfrc_bias
-        generalised[dof] += self.actuators.force(self.q, self.v)
-        if len(self.points):
-            generalised += self.points.jacobian.T @ self.points.forces().ravel()
-        out = np.zeros((1, self.model.nv))
-        mujoco.mj_solveM(self.model, data, out, generalised[None])
-        data.qacc[:] = out[0]
-        self.tau_link = self.actuators.force(self.q, self.v) - self.model.dof_armature[dof] * out[0][dof]
-        mujoco.mj_rnePostConstraint(self.model, data)
 
-    def rest(self) -> None:
-        """Set accelerations to zero and joint torques to those of the static equilibrium."""
-        data = self.data
-        carried = data.qfrc_bias.copy()
-        if len(self.points):
-            carried -= self.points.jacobian.T @ self.points.spring_forces().ravel()
-        data.qacc[:] = 0.0
+        Returns:
+            Forces of the ground on the contact points [N], world axes, shape (n, 3).
+        """
+        force = self.points.forces(self.data)
+        driving = (self._driving_force() + force.ravel() @ self.points.jacobian)[None]
+        mujoco.mj_solveM(self.model, self.data, self._solved[:1], driving)
+        self.data.qacc[:] = self._solved[0]
+        self.tau_link = self.actuators.on_links(self._solved[0][self.built.dof])
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+        return self.points.in_world(force)
+
+    def rest(self) -> Array:
+        """Set accelerations to zero and joint torques to those of the static equilibrium.
+
+        Returns:
+            Forces of the ground on the contact points [N], world axes, shape (n, 3).
+        """
+        force = self.points.spring_forces()
+        carried = self.data.qfrc_bias - force.ravel() @ self.points.jacobian
+        self.data.qacc[:] = 0.0
         self.tau_link = carried[self.built.dof]
-        mujoco.mj_rnePostConstraint(self.model, data)
+        mujoco.mj_rnePostConstraint(self.model, self.data)
+        return self.points.in_world(force)
+
+    def _driving_force(self) -> Array:
+        """All generalised forces but those of the ground, shape (nv,)."""
+        force: Array = self._external - self.data.qfrc_bias
+        force[self.built.dof] += self.actuators.force
+        return force
+
+    def _balance(self) -> None:
+        """Move the base of the resting robot to where the springs carry it, by Newton's method."""
+        points, data = self.points, self.data
+        for _ in range(MAX_ITERATIONS):
+            J = points.jacobian[:, :6]
+            pull = points.spring_forces().ravel() @ J - data.qfrc_bias[:6]
+            if np.abs(pull).max() < 1e-10 * max(1.0, float(np.abs(data.qfrc_bias[:3]).max())):
+                return
+            J = J[np.repeat(points.depth[points.near] > 0.0, 3)]
+            stiffness = points.stiffness * (J.T @ J + 1e-9 * np.eye(6))
+            move = np.zeros(self.model.nv)
+            move[:6] = np.clip(np.linalg.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
+            mujoco.mj_integratePos(self.model, data.qpos, move, 1.0)
+            self.refresh()
+        raise ModelError(
+            "the robot cannot stand still in its stance: its centre of mass is at "
+            f"{np.round(data.subtree_com[0], 3).tolist()}, expected above the contact points "
+            f"{np.round(points.position_W, 3).tolist()}"
+        )
 
     def _put_on_ground(self) -> None:
-        self.refresh()
-        low = float(self.points.position_W[:, 2].min())
-        _, normal = self.points.ground_below(np.zeros(3))
-        height, _ = self.points.ground_below(np.zeros(3))
-        self.data.qpos[:3] = -low * normal + np.array([0.0, 0.0, height])
+        """Put the base upright on the ground at the origin, lowest contact point just below the surface."""
+        height, normal = self.points.ground_below(np.zeros(3))
         w = np.sqrt(0.5 * (1.0 + normal[2]))  # the rotation that takes the vertical to the normal
-        self.data.qpos[3:7] = [w, -normal[1] / (2.0 * w), normal[0] / (2.0 * w), 0.0]
+        self.data.qpos[:7] = [0.0, 0.0, height, w, -normal[1] / (2.0 * w), normal[0] / (2.0 * w), 0.0]
         self.refresh()
-        self.data.qpos[:3] -= normal * (1e-3 - float(self.points.depth.max()))
+        lowest = float((self.points.position_W @ normal).min()) - height * normal[2]
+        self.data.qpos[:3] -= (lowest + FIRST_DEPTH) * normal
 
     def _make_points(self, config: SimulationConfig) -> None:
-        robot = self.robot
+        model, names = self.robot.model, config.robot.contacts
         bodies: list[int] = []
         points: list[Array] = []
-        slices: list[slice] = []
-        for contact, points_C in zip(
-            self.contacts, contact_points(config.stance, config.robot.contacts), strict=True
-        ):
-            frame = robot.model.frames[robot.frame_id(contact.frame)]
-            T = frame.placement
-            slices.append(slice(len(bodies), len(bodies) + len(points_C)))
-            bodies += [self.built.bodies[frame.parentJoint]] * len(points_C)
-            points += [T.act(point) for point in points_C]
-        self.point_slices = tuple(slices)
-        self.points = PointContacts(
-            self.model, bodies, np.reshape(points, (-1, 3)), terrain_from_config(config.ground), config.ground
-        )
+        self.point_slices: list[slice] = []
+        self.points_C: list[Array] = []
+        for contact, points_F in zip(self.contacts, contact_points(config.stance, names), strict=True):
+            frame = model.frames[self.robot.frame_id(contact.frame)]
+            T_CF = self.robot.fixed_transform(contact.wrench_frame, contact.frame)
+            self.point_slices.append(slice(len(bodies), len(bodies) + len(points_F)))
+            self.points_C.append(np.array([T_CF.act(point) for point in points_F]))
+            bodies += [self.built.bodies[frame.parentJoint]] * len(points_F)
+            points += [frame.placement.act(point) for point in points_F]
+        points_B, terrain = np.reshape(points, (-1, 3)), terrain_from_config(config.ground)
+        self.points = PointContacts(self.model, bodies, points_B, terrain, config.ground)

@@ -12,6 +12,8 @@ from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSa
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.robot_physics import RobotPhysics
 from inertial_estimation.simulation.simulation_config import SimulationConfig, period_in_steps, step_ns
+from inertial_estimation.spatial.rotations import skew
+from inertial_estimation.spatial.vectors import Vector, add, cross, vector
 
 __all__ = ["IdealSensors", "SensorSuite"]
 
@@ -23,16 +25,20 @@ class IdealSensors:
         self._physics = physics
         self._at_motor = config.sensors.effort == "motor"
         model = physics.robot.model
-        self._imu: tuple[int, Any] | None = None
+        self._imu: tuple[int, Array, Vector] | None = None
+        self._twist, self._acceleration = np.zeros(6), np.zeros(6)
         if config.robot.imu_frame:
             frame = model.frames[physics.robot.frame_id(config.robot.imu_frame)]
-            self._imu = (physics.built.bodies[frame.parentJoint], frame.placement)
+            T_BI = frame.placement
+            self._imu = (physics.built.bodies[frame.parentJoint], T_BI.rotation, vector(T_BI.translation))
         self._contacts = []
-        for contact, where in zip(physics.contacts, physics.point_slices, strict=True):
+        for contact, where, points_C in zip(
+            physics.contacts, physics.point_slices, physics.points_C, strict=True
+        ):
             frame = model.frames[physics.robot.frame_id(contact.wrench_frame)]
-            self._contacts.append(
-                (contact.name, where, physics.built.bodies[frame.parentJoint], frame.placement)
-            )
+            body, R_BC = physics.built.bodies[frame.parentJoint], frame.placement.rotation
+            resultant = np.hstack([np.vstack([np.eye(3), skew(p)]) for p in points_C])
+            self._contacts.append((contact.name, where, body, R_BC, resultant))
 
     @property
     def has_imu(self) -> bool:
@@ -47,14 +53,13 @@ class IdealSensors:
     def imu(self) -> tuple[Array, Array]:
         """Return specific force [m/s^2] and angular rate [rad/s], IMU frame, shape (3,) each."""
         assert self._imu is not None
-        body, T_BI = self._imu
-        motion, acceleration = np.zeros(6), np.zeros(6)
+        body, R_BI, lever = self._imu
         model, data = self._physics.model, self._physics.data
-        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, motion, 1)
-        mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, acceleration, 1)
-        w, lever = motion[:3], T_BI.translation
-        f_B = acceleration[3:] + np.cross(acceleration[:3], lever) + np.cross(w, np.cross(w, lever))
-        return T_BI.rotation.T @ f_B, T_BI.rotation.T @ w
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, self._twist, 1)
+        mujoco.mj_objectAcceleration(model, data, mujoco.mjtObj.mjOBJ_XBODY, body, self._acceleration, 1)
+        w, alpha = vector(self._twist[:3]), vector(self._acceleration[:3])
+        turning = add(cross(alpha, lever), cross(w, cross(w, lever)))
+        return (self._acceleration[3:] + turning) @ R_BI, self._twist[:3] @ R_BI
 
     def joints(self) -> tuple[Array, Array, Array]:
         """Return joint positions [rad], velocities [rad/s] and torques [Nm]."""
@@ -68,14 +73,10 @@ class IdealSensors:
             forces_W: Forces of the ground on the contact points [N], shape (n, 3).
         """
         found = {}
-        data = self._physics.data
-        for name, where, body, T in self._contacts:
-            R_WB = data.xmat[body].reshape(3, 3)
-            R_WC = R_WB @ T.rotation
-            origin = data.xpos[body] + R_WB @ T.translation
-            levers = self._physics.points.position_W[where] - origin
-            force, torque = forces_W[where].sum(axis=0), np.cross(levers, forces_W[where]).sum(axis=0)
-            found[name] = np.concatenate([R_WC.T @ force, R_WC.T @ torque])
+        xmat = self._physics.data.xmat
+        for name, where, body, R_BC, resultant in self._contacts:
+            forces_C = forces_W[where] @ (xmat[body].reshape(3, 3) @ R_BC)
+            found[name] = resultant @ forces_C.ravel()
         return found
 
 
@@ -123,7 +124,7 @@ class SensorSuite:
         return queue.popleft()[1] if queue and queue[0][0] <= stamp_ns else None
 
     def _steps(self, kind: str, config: SimulationConfig) -> int:
-        delay = getattr(config.sensors.noise, f"{kind}_delay_s")
+        delay: float = getattr(config.sensors.noise, f"{kind}_delay_s")
         steps = round(delay / config.step)
         if abs(steps * config.step - delay) > 1e-9:
             raise ConfigurationError(

@@ -133,7 +133,7 @@ class Simulation:
                 arrived.append(readings)
         if not np.isfinite(self._physics.data.qvel).all():
             raise InertialEstimationError(
-                f"the simulation has diverged at {self.stamp_ns} ns; expected smaller torques or a smaller step"
+                f"the simulation has diverged at {self.stamp_ns} ns; expected smaller torques or step"
             )
         return arrived
 
@@ -175,8 +175,6 @@ class Simulation:
         self._steps += 1
         if self._disturbed.set_inertias(self._time):
             physics.refresh()
-            if not self.released:
-                physics.balance()
         self._observe()
 
     @property
@@ -189,11 +187,7 @@ class Simulation:
             self._suite.measure(self._steps, self.stamp_ns, self._instant())
 
     def _instant(self) -> Array:
-        if self.released:
-            self._physics.accelerate()
-            return self._physics.points.forces()
-        self._physics.rest()
-        return self._physics.points.spring_forces()
+        return self._physics.accelerate() if self.released else self._physics.rest()
 
     def _base_state(self) -> BaseState:
         if not self.robot.floating_base:
@@ -207,7 +201,7 @@ class Simulation:
     def _acceleration(self) -> Array:
         """Generalised acceleration in Pinocchio's coordinates: d/dt of the base twist in the base."""
         data = self._physics.data
-        joints = data.qacc[self._physics.built.dof]
+        joints: Array = data.qacc[self._physics.built.dof]
         if not self.robot.floating_base:
             return joints
         base = self._base_state()
