@@ -1,0 +1,186 @@
+"""The inverse-dynamics program against oracles: KKT, recursive Newton-Euler, the limits it states."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from robots import config_of
+
+from inertial_estimation.control.contact_forces import make_contacts, world_wrench
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.inverse_dynamics_problem import ContactLoad, ProblemBuilder
+from inertial_estimation.control.quadratic_program import QuadraticProgram
+from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
+from inertial_estimation.replay.urdf_source import read_urdf
+
+pytest.importorskip("example_robot_data")
+FRICTION = 0.6
+
+
+class Scene:
+    """A robot in its stance with tasks of random demands."""
+
+    def __init__(self, name: str) -> None:
+        config = config_of(ControllerConfig, name, "whole_body_controller", {})
+        self.robot, frames = robot_from_config(config.robot, read_urdf(config.robot.urdf))
+        self.contacts = make_contacts(config.stance, [frame.name for frame in frames], FRICTION)
+        self.dynamics = WholeBodyDynamics(self.robot, [frame.frame for frame in frames])
+        self.home = stance_positions(config.stance, self.robot)
+
+    def state(self, rng: np.random.Generator, spread: float = 0.05):
+        n = self.robot.n_joints
+        base = BaseMotion(
+            pin.Quaternion(pin.exp3(spread * rng.standard_normal(3))).coeffs(),
+            spread * rng.standard_normal(3),
+            spread * rng.standard_normal(3),
+        )
+        q = self.home + spread * rng.standard_normal(n)
+        return base, self.dynamics.compute(base, q, spread * rng.standard_normal(n))
+
+    def tasks(self, state, rng: np.random.Generator, demand: float):
+        n = self.robot.n_joints
+        posture = PostureTask(
+            state.q + demand * rng.standard_normal(n),
+            np.zeros(n),
+            np.full(n, 100.0),
+            np.full(n, 20.0),
+            np.ones(n),
+        )
+        rests = [ContactRestTask(c, i, 20.0, 1000.0) for i, c in enumerate(self.contacts)]
+        return [ComTask(30.0 * demand * rng.standard_normal(2), 10.0), posture, *rests]
+
+    def solve(self, state, tasks, loads, tau_max, tolerance=1e-8):
+        builder = ProblemBuilder(
+            self.contacts, self.dynamics.nv, self.robot.n_joints, np.full(self.robot.n_joints, tau_max), 1e-3
+        )
+        problem = builder.build(state, tasks, loads)
+        program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, tolerance, 1000)
+        return builder, problem, program.solve(problem)
+
+
+@pytest.fixture(scope="module", params=["talos", "hyq"])
+def scene(request: pytest.FixtureRequest) -> Scene:
+    return Scene(request.param)
+
+
+def loads(scene: Scene, share: float, limit: float) -> list[ContactLoad]:
+    return [ContactLoad(share, limit) for _ in scene.contacts]
+
+
+def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: Scene) -> None:
+    rng = np.random.default_rng(0)
+    _, state = scene.state(rng)
+    wide = loads(scene, 200.0, 1e6)
+    builder, problem, solution = scene.solve(state, scene.tasks(state, rng, 0.01), wide, 1e6)
+    assert solution.solved
+    force_rows = problem.C[: -scene.robot.n_joints] @ solution.x
+    assert force_rows.min() > 0.0  # no limit is active: the equality-constrained solution is the solution
+    n, m = builder.n, builder.n_base
+    kkt = np.block([[problem.H, problem.A.T], [problem.A, np.zeros((m, m))]])
+    oracle = np.linalg.solve(kkt, np.concatenate([-problem.g, problem.b]))[:n]
+    np.testing.assert_allclose(solution.x, oracle, atol=1e-4)
+
+
+def test_hessian_is_the_sum_of_the_tasks_squares(scene: Scene) -> None:
+    rng = np.random.default_rng(1)
+    _, state = scene.state(rng)
+    tasks = scene.tasks(state, rng, 0.1)
+    builder, problem, _ = scene.solve(state, tasks, loads(scene, 0.0, 1e6), 1e6)
+    x, y = rng.standard_normal((2, builder.n))
+
+    def cost(z: np.ndarray) -> float:
+        total = 0.0
+        for task in tasks:
+            rows = task.rows(state)
+            a = z[: builder.n - sum(c.dim for c in scene.contacts)]
+            reached = a[-len(rows.b) :] if rows.A is None else rows.A @ a
+            total += float(rows.weight @ (reached - rows.b) ** 2)
+        return total + 1e-3 * float(np.sum(z[len(a) :] ** 2))
+
+    quadratic = [z @ problem.H @ z + 2.0 * problem.g @ z for z in (x, y)]
+    assert quadratic[0] - quadratic[1] == pytest.approx(cost(x) - cost(y), rel=1e-6)
+
+
+def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: Scene) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        base, state = scene.state(rng)
+        builder, problem, solution = scene.solve(
+            state, scene.tasks(state, rng, 0.1), loads(scene, 200.0, 2e3), 150.0
+        )
+        assert solution.solved
+        robot = scene.robot
+        configuration = robot.configuration(state.q)
+        configuration[3:7] = base.quaternion_xyzw
+        nv = scene.dynamics.nv
+        tau = problem.tau_rows @ solution.x + problem.tau_offset
+        data = robot.model.createData()
+        force = pin.rnea(robot.model, data, configuration, state.v, solution.x[:nv])
+        force[6:] -= tau
+        for contact, motion, f in zip(scene.contacts, state.frames, builder.forces(solution.x), strict=True):
+            force -= motion.jacobian.T @ world_wrench(contact, motion, f)
+        assert np.abs(force).max() < 1e-3
+
+
+def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: Scene) -> None:
+    rng = np.random.default_rng(3)
+    limit, tau_max = 900.0, 90.0
+    for demand in (0.3, 1.0, 3.0, 10.0):
+        _, state = scene.state(rng)
+        builder, problem, solution = scene.solve(
+            state, scene.tasks(state, rng, demand), loads(scene, 200.0, limit), tau_max, tolerance=1e-6
+        )
+        assert solution.solved
+        tau = problem.tau_rows @ solution.x + problem.tau_offset
+        assert np.abs(tau).max() < tau_max + 1e-2
+        for contact, f in zip(scene.contacts, builder.forces(solution.x), strict=True):
+            assert -1e-2 < f[2] < limit + 1e-2
+            assert np.hypot(f[0], f[1]) <= FRICTION * f[2] + 1e-1
+            if contact.is_sole and f[2] > 1.0:
+                pressure = np.array([-f[4], f[3]]) / f[2]
+                low, high = contact.points_C[:, :2].min(axis=0), contact.points_C[:, :2].max(axis=0)
+                assert (pressure > low - 1e-3).all()
+                assert (pressure < high + 1e-3).all()
+
+
+def test_limits_were_reached_by_those_demands(scene: Scene) -> None:
+    rng = np.random.default_rng(3)
+    _, state = scene.state(rng)
+    _, problem, solution = scene.solve(state, scene.tasks(state, rng, 10.0), loads(scene, 200.0, 900.0), 90.0)
+    tau = problem.tau_rows @ solution.x + problem.tau_offset
+    assert np.abs(tau).max() > 89.9
+
+
+def test_a_foot_in_the_air_carries_nothing() -> None:
+    talos, rng = Scene("talos"), np.random.default_rng(4)
+    _, state = talos.state(rng)
+    tasks = talos.tasks(state, rng, 0.05)[:3]  # the second foot is free
+    builder, _, solution = talos.solve(
+        state, tasks, [ContactLoad(880.0, 2e3), ContactLoad(0.0, 0.0, in_contact=False)], 300.0
+    )
+    assert solution.solved
+    left, right = builder.forces(solution.x)
+    assert np.abs(right).max() < 1e-2
+    assert left[2] > 300.0
+
+
+def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: Scene) -> None:
+    rng = np.random.default_rng(5)
+    _, state = scene.state(rng)
+    tasks = scene.tasks(state, rng, 0.01)
+    builder, good, _ = scene.solve(state, tasks, loads(scene, 200.0, 1e4), 1e3)
+    tasks[0].acceleration = np.array([np.nan, 0.0])
+    bad = builder.build(state, tasks, loads(scene, 200.0, 1e4))
+    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, 1e-6, 100)
+    assert program.solve(bad).status == "not finite"
+    assert program.solve(good).solved
+
+
+def test_iterations_exhausted_is_said(scene: Scene) -> None:
+    rng = np.random.default_rng(6)
+    _, state = scene.state(rng)
+    builder, problem, _ = scene.solve(state, scene.tasks(state, rng, 10.0), loads(scene, 200.0, 900.0), 30.0)
+    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, 1e-10, 1)
+    assert program.solve(problem).status == "iterations exhausted"

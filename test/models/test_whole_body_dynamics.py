@@ -1,0 +1,110 @@
+"""Terms of the controller's model against recursive Newton-Euler, differences and a loaded model."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.signals import LinkInertia
+
+pytest.importorskip("example_robot_data")
+FRAMES = ("left_sole_link", "right_sole_link")
+STEP = 1e-6
+
+
+@pytest.fixture(scope="module")
+def robot() -> RobotModel:
+    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+
+
+@pytest.fixture(scope="module")
+def motion(robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """A random configuration of the whole robot and its velocity."""
+    rng = np.random.default_rng(0)
+    q = pin.integrate(robot.model, pin.neutral(robot.model), 0.4 * rng.standard_normal(robot.model.nv))
+    q[:3] = 0.0
+    return q, rng.standard_normal(robot.model.nv)
+
+
+def compute(dynamics: WholeBodyDynamics, q: np.ndarray, v: np.ndarray) -> DynamicsState:
+    base = BaseMotion(q[3:7], v[:3], v[3:6])
+    return dynamics.compute(base, dynamics.robot.joint_positions(q), v[6:])
+
+
+def test_mass_matrix_and_bias_force_are_those_of_inverse_dynamics(robot, motion) -> None:
+    q, v = motion
+    state = compute(WholeBodyDynamics(robot, FRAMES), q, v)
+    a = np.random.default_rng(1).standard_normal(robot.model.nv)
+    oracle = pin.rnea(robot.model, robot.model.createData(), q, v, a)
+    np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
+
+
+def test_rotors_add_to_the_joints_alone(robot, motion) -> None:
+    plain = compute(WholeBodyDynamics(robot, FRAMES), *motion)
+    geared = compute(WholeBodyDynamics(robot, FRAMES, armature=0.2), *motion)
+    added = np.diag(np.r_[np.zeros(6), np.full(robot.n_joints, 0.2)])
+    np.testing.assert_allclose(geared.M - plain.M, added, atol=1e-12)
+
+
+def test_velocities_and_drifts_are_derivatives(robot, motion) -> None:
+    q, v = motion
+    dynamics = WholeBodyDynamics(robot, FRAMES)
+    state = compute(dynamics, q, v)
+    before, after = (compute(dynamics, pin.integrate(robot.model, q, s * STEP * v), v) for s in (-1.0, 1.0))
+    for frame, earlier, later in zip(
+        (*state.frames, state.base), (*before.frames, before.base), (*after.frames, after.base), strict=True
+    ):
+        np.testing.assert_allclose(frame.jacobian @ v, frame.velocity, atol=1e-12)
+        np.testing.assert_allclose((later.velocity - earlier.velocity) / (2 * STEP), frame.drift, atol=1e-6)
+        turned = pin.log3(later.R_WF @ earlier.R_WF.T) / (2 * STEP)
+        np.testing.assert_allclose(turned, frame.velocity[3:], atol=1e-6)
+    np.testing.assert_allclose(
+        (after.com_velocity - before.com_velocity) / (2 * STEP), state.com_drift, atol=1e-6
+    )
+    np.testing.assert_allclose(state.com_jacobian @ v, state.com_velocity, atol=1e-12)
+
+
+def test_replaced_inertia_is_that_of_a_model_with_the_load_attached(robot, motion) -> None:
+    link = "arm_left_5_link"
+    body = robot.link_body(link)
+    load = pin.Inertia(4.0, np.array([0.03, 0.0, -0.1]), np.diag([0.02, 0.025, 0.015]))
+    loaded = robot.model.copy()
+    loaded.appendBodyToJoint(body.joint_id, load, body.T_JL)
+    whole = body.T_JL.actInv(body.nominal_J) + load  # the link's body with the load, in the link's frame
+    dynamics = WholeBodyDynamics(robot, FRAMES)
+    dynamics.set_inertias({link: LinkInertia(link, whole.mass, whole.lever, whole.inertia)})
+    q, v = motion
+    state = compute(dynamics, q, v)
+    a = np.random.default_rng(2).standard_normal(robot.model.nv)
+    oracle = pin.rnea(loaded, loaded.createData(), q, v, a)
+    np.testing.assert_allclose(state.M @ a + state.h, oracle, atol=1e-10)
+    assert state.mass == pytest.approx(robot.total_mass + 4.0)
+    np.testing.assert_allclose(state.com, pin.centerOfMass(loaded, loaded.createData(), q), atol=1e-12)
+
+
+def test_reset_returns_to_the_description_and_the_robot_stays_nominal(robot, motion) -> None:
+    dynamics = WholeBodyDynamics(robot, FRAMES)
+    before = compute(dynamics, *motion)
+    mass = robot.total_mass
+    dynamics.set_inertias({"torso_2_link": LinkInertia("torso_2_link", 40.0, np.zeros(3), np.eye(3))})
+    assert not np.allclose(compute(dynamics, *motion).M, before.M)
+    assert robot.total_mass == mass
+    dynamics.reset_inertias()
+    np.testing.assert_array_equal(compute(dynamics, *motion).M, before.M)
+
+
+def test_joints_of_the_legs_carry_the_feet(robot) -> None:
+    found = WholeBodyDynamics(robot, FRAMES).supporting_joints(FRAMES)
+    names = {name for name, supports in zip(robot.joint_names, found, strict=True) if supports}
+    assert names == {f"leg_{side}_{i}_joint" for side in ("left", "right") for i in range(1, 7)}
+
+
+def test_two_links_of_one_body_are_refused(robot) -> None:
+    dynamics = WholeBodyDynamics(robot, FRAMES)
+    with pytest.raises(ModelError, match="same body"):
+        dynamics.bodies(("torso_2_link", "imu_link"))
+    with pytest.raises(ModelError, match="no link 'nose'"):
+        dynamics.bodies(("nose",))
