@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["InertialNodeOptions", "TiltNodeOptions"]
+__all__ = ["InertialNodeOptions", "SimulatorOptions", "TiltNodeOptions"]
 
 
 @dataclass(frozen=True)
@@ -25,3 +25,56 @@ class InertialNodeOptions:
         "File that ~/export_urdf writes; empty answers with the text of the URDF itself.",
         runtime=True,
     )
+
+
+@dataclass(frozen=True)
+class SimulatorOptions:
+    """How the node `simulator` runs the simulation."""
+
+    lockstep: bool = parameter(
+        False, "Wait after every reading for the command that answers it: independent of the machine's speed."
+    )
+    lockstep_timeout: float = parameter(
+        2.0,
+        "Lockstep: how long it waits, by the wall clock, before it goes on with zero torque.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    )
+    command_timeout: float = parameter(
+        0.1,
+        "Without lockstep: age of the newest command, in simulated time, beyond which the torque is zero.",
+        unit="s",
+        lower=0.001,
+        upper=3600.0,
+    )
+    command_rate: float = parameter(
+        0.0,
+        "Rate of the controller, a whole fraction of the sensors' rate; 0: the sensors' rate.",
+        unit="Hz",
+        lower=0.0,
+        upper=1e5,
+    )
+    real_time_factor: float = parameter(
+        1.0,
+        "Simulated over wall time, at most; 0: as fast as possible. On the hoist at most 1.",
+        lower=0.0,
+        upper=1000.0,
+        runtime=True,
+    )
+    hoist: float = parameter(
+        1.0,
+        "Shortest time on the hoist; it ends with the first command after it.",
+        unit="s",
+        lower=0.0,
+        upper=3600.0,
+    )
+    disturbances: tuple[str, ...] = parameter(
+        (), "What happens to the robot, a text each; times from release."
+    )
+    clock_rate: float = parameter(
+        100.0, "How often /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4
+    )
+    world_frame: str = parameter("world", "Frame of the ground truth; z is up.")
+    base_frame: str = parameter("", "Name of the base in messages; empty takes the root link of the URDF.")
+    viewer: bool = parameter(False, "Show the robot in MuJoCo's viewer; needs a display.")

@@ -1,25 +1,19 @@
 """The config dataclasses of every node: who may stand in a parameter file."""
 
-from dataclasses import dataclass
-
+from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
-from inertial_estimation.models.stance_config import StanceConfig
-from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
-from inertial_estimation.parameters import iterate_parameters, section
+from inertial_estimation.node_options import InertialNodeOptions, SimulatorOptions, TiltNodeOptions
+from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 __all__ = ["NODE_CONFIGS", "all_parameters", "parameters_of"]
-
-
-@dataclass(frozen=True)
-class _Stance:
-    stance: StanceConfig = section(StanceConfig)
-
 
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
     "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
-    "simulator": (_Stance,),
+    "simulator": (SimulationConfig, SimulatorOptions),
+    "whole_body_controller": (ControllerConfig,),
 }
 
 

@@ -41,12 +41,14 @@ __all__ = [
     "health_to_msg",
     "imu_from_msg",
     "imu_to_msg",
+    "joint_names",
     "joints_from_msg",
     "joints_to_msg",
     "link_inertia_from_msg",
     "link_inertia_to_msg",
     "odometry_to_msg",
     "orientation_from_msg",
+    "set_stamp",
     "stamp_from_msg",
     "tilt_to_msg",
     "torque_residual_to_msg",
@@ -62,13 +64,15 @@ def stamp_from_msg(stamp: Time) -> int:
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
-def _set_stamp(stamp: Time, stamp_ns: int) -> None:
+def set_stamp(stamp: Time, stamp_ns: int) -> None:
+    """Write a time in integer nanoseconds into a message's stamp."""
     stamp.sec, stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
 
 
 @lru_cache(maxsize=64)
-def _joint_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return names  # one object per set of names, so that comparing them downstream is comparing addresses
+def joint_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return equal names as one object, so that comparing them downstream is comparing addresses."""
+    return names
 
 
 def imu_from_msg(msg: Imu) -> ImuSample:
@@ -87,7 +91,7 @@ def imu_from_msg(msg: Imu) -> ImuSample:
 def imu_to_msg(sample: ImuSample, frame_id: str) -> Imu:
     """Inverse of `imu_from_msg`; the orientation is marked as not sent (covariance -1)."""
     msg = Imu()
-    _set_stamp(msg.header.stamp, sample.stamp_ns)
+    set_stamp(msg.header.stamp, sample.stamp_ns)
     msg.header.frame_id = frame_id
     msg.orientation_covariance[0] = -1.0
     f, w = msg.linear_acceleration, msg.angular_velocity
@@ -110,7 +114,7 @@ def joints_from_msg(msg: JointState) -> JointReading:
     """
     return JointReading(
         stamp_from_msg(msg.header.stamp),
-        _joint_names(tuple(msg.name)),
+        joint_names(tuple(msg.name)),
         np.frombuffer(msg.position) if msg.position else (),  # type: ignore[arg-type]
         np.frombuffer(msg.velocity) if msg.velocity else None,
         np.frombuffer(msg.effort) if msg.effort else None,
@@ -120,7 +124,7 @@ def joints_from_msg(msg: JointState) -> JointReading:
 def joints_to_msg(reading: JointReading) -> JointState:
     """Inverse of `joints_from_msg`."""
     msg = JointState()
-    _set_stamp(msg.header.stamp, reading.stamp_ns)
+    set_stamp(msg.header.stamp, reading.stamp_ns)
     msg.name = list(reading.names)
     msg.position = reading.position.tolist()
     if reading.velocity is not None:
@@ -140,7 +144,7 @@ def wrench_from_msg(msg: WrenchStamped) -> WrenchSample:
 def wrench_to_msg(sample: WrenchSample, frame_id: str) -> WrenchStamped:
     """Inverse of `wrench_from_msg`."""
     msg = WrenchStamped()
-    _set_stamp(msg.header.stamp, sample.stamp_ns)
+    set_stamp(msg.header.stamp, sample.stamp_ns)
     msg.header.frame_id = frame_id
     f, t = msg.wrench.force, msg.wrench.torque
     f.x, f.y, f.z, t.x, t.y, t.z = sample.wrench_C.tolist()
@@ -167,7 +171,7 @@ def base_orientation_to_msg(
         The message, stamped as the measurement.
     """
     msg = QuaternionStamped() if msg is None else msg
-    _set_stamp(msg.header.stamp, estimate.state.stamp_ns)
+    set_stamp(msg.header.stamp, estimate.state.stamp_ns)
     msg.header.frame_id = world_frame
     q = msg.quaternion
     q.x, q.y, q.z, q.w = estimate.state.quaternion_xyzw.tolist()
@@ -177,7 +181,7 @@ def base_orientation_to_msg(
 def tilt_to_msg(estimate: BaseEstimate, base_frame: str, msg: Vector3Stamped | None = None) -> Vector3Stamped:
     """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped."""
     msg = Vector3Stamped() if msg is None else msg
-    _set_stamp(msg.header.stamp, estimate.state.stamp_ns)
+    set_stamp(msg.header.stamp, estimate.state.stamp_ns)
     msg.header.frame_id = base_frame
     vector = msg.vector
     vector.x, vector.y, vector.z = estimate.tilt_B.tolist()
@@ -199,7 +203,7 @@ def base_state_to_msg(
         The message; its covariances are left as they are.
     """
     msg = Odometry() if msg is None else msg
-    _set_stamp(msg.header.stamp, state.stamp_ns)
+    set_stamp(msg.header.stamp, state.stamp_ns)
     msg.header.frame_id = world_frame
     msg.child_frame_id = base_frame
     p, q = msg.pose.pose.position, msg.pose.pose.orientation
@@ -242,7 +246,7 @@ def odometry_to_msg(
 def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str) -> TransformStamped:
     """Convert the pose of the base to the transform world -> base."""
     msg = TransformStamped()
-    _set_stamp(msg.header.stamp, state.stamp_ns)
+    set_stamp(msg.header.stamp, state.stamp_ns)
     msg.header.frame_id = world_frame
     msg.child_frame_id = base_frame
     t, q = msg.transform.translation, msg.transform.rotation
@@ -265,7 +269,7 @@ def link_inertia_to_msg(
         The message; its frame is the link.
     """
     msg = InertiaStamped() if msg is None else msg
-    _set_stamp(msg.header.stamp, stamp_ns)
+    set_stamp(msg.header.stamp, stamp_ns)
     msg.header.frame_id = inertia.link
     body, moment = msg.inertia, inertia.inertia_Lcm
     body.m = float(inertia.mass)
@@ -285,7 +289,7 @@ def link_inertia_from_msg(msg: InertiaStamped) -> LinkInertia:
 def torque_residual_to_msg(estimate: InertialEstimate, msg: JointState | None = None) -> JointState:
     """Convert the innovation, measured minus predicted, to a JointState with effort by row name [Nm, N]."""
     msg = JointState() if msg is None else msg
-    _set_stamp(msg.header.stamp, estimate.stamp_ns)
+    set_stamp(msg.header.stamp, estimate.stamp_ns)
     msg.name = list(estimate.row_names)
     msg.effort = estimate.innovation.tolist()
     return msg

@@ -11,8 +11,12 @@ from typing import Any
 
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["inertial_ekf", "run_node", "tilt_observer"]
+__all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "whole_body_controller"]
 
+_MISSING = {
+    "mujoco": "the simulator needs MuJoCo ({error}): pip install 'inertial_estimation[sim]'",
+    "proxsuite": "the controller needs ProxSuite ({error}): pip install 'inertial_estimation[sim]'",
+}
 _NO_ROS = (
     "rclpy and the ROS messages are not importable ({error}): source a ROS 2 installation, "
     "or pip install 'inertial_estimation[standalone]'"
@@ -29,6 +33,16 @@ def inertial_ekf() -> int:
     return _run_class("inertial_estimation.ros.inertial_ekf_node", "InertialEkfNode")
 
 
+def simulator() -> int:
+    """Entry point of the executable `simulator`."""
+    return _run_class("inertial_estimation.ros.simulator_node", "SimulatorNode")
+
+
+def whole_body_controller() -> int:
+    """Entry point of the executable `whole_body_controller`."""
+    return _run_class("inertial_estimation.ros.whole_body_controller_node", "WholeBodyControllerNode")
+
+
 def _run_class(module: str, name: str) -> int:
     try:
         node_class = getattr(importlib.import_module(module), name)
@@ -36,7 +50,7 @@ def _run_class(module: str, name: str) -> int:
     except KeyboardInterrupt:  # while still importing
         return 0
     except ModuleNotFoundError as error:
-        return _fail(_NO_ROS.format(error=error))
+        return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
 
 
 def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:

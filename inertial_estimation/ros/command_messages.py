@@ -1,0 +1,110 @@
+"""Conversions of what goes into and comes out of a controller, in pairs; and the time of a simulation."""
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+
+from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.ros.messages import joint_names, set_stamp, stamp_from_msg
+from inertial_estimation.signals import TorqueCommand
+from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation, rotation_from_quaternion
+
+__all__ = [
+    "base_reference_from_msg",
+    "base_reference_to_msg",
+    "clock_to_msg",
+    "torque_command_from_msg",
+    "torque_command_to_msg",
+    "walk_command_from_msg",
+    "walk_command_to_msg",
+]
+
+NORM_TOLERANCE = 0.01
+
+
+def torque_command_to_msg(command: TorqueCommand, msg: JointState | None = None) -> JointState:
+    """Convert joint torques to sensor_msgs/JointState: effort by name [Nm], stamp of the state answered.
+
+    Args:
+        command: The torques.
+        msg: Message to write into; a new one by default.
+    """
+    msg = JointState() if msg is None else msg
+    set_stamp(msg.header.stamp, command.stamp_ns)
+    msg.name = list(command.names)
+    msg.effort = command.tau.tolist()
+    return msg
+
+
+def torque_command_from_msg(msg: JointState) -> TorqueCommand:
+    """Inverse of `torque_command_to_msg`; positions and velocities are not read.
+
+    Raises:
+        MeasurementError: If there is not one effort per name.
+    """
+    names = joint_names(tuple(msg.name))
+    return TorqueCommand(stamp_from_msg(msg.header.stamp), names, np.array(msg.effort))
+
+
+def base_reference_to_msg(reference: BaseReference, stamp_ns: int = 0) -> PoseStamped:
+    """Convert where the base should be to geometry_msgs/PoseStamped; rates have no place in it.
+
+    Args:
+        reference: Height above the soles, roll and pitch.
+        stamp_ns: Stamp of the message [ns].
+
+    Returns:
+        Height in position.z [m]; orientation Ry(pitch) Rx(roll).
+    """
+    msg = PoseStamped()
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.pose.position.z = float(reference.height)
+    R = exp_so3(np.array((0.0, reference.pitch, 0.0))) @ exp_so3(np.array((reference.roll, 0.0, 0.0)))
+    q = msg.pose.orientation
+    q.x, q.y, q.z, q.w = quaternion_from_rotation(R).tolist()
+    return msg
+
+
+def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
+    """Inverse of `base_reference_to_msg`; x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll) are not read.
+
+    Raises:
+        MeasurementError: If the height is not finite, or the quaternion is not of unit norm.
+    """
+    q = msg.pose.orientation
+    quaternion_xyzw = np.array((q.x, q.y, q.z, q.w))
+    norm = float(np.linalg.norm(quaternion_xyzw))
+    if not abs(norm - 1.0) < NORM_TOLERANCE:
+        raise MeasurementError(f"the orientation of a base reference has norm {norm:g}, expected 1")
+    R = rotation_from_quaternion(quaternion_xyzw)
+    pitch = np.arcsin(np.clip(-R[2, 0], -1.0, 1.0))
+    return BaseReference(msg.pose.position.z, float(np.arctan2(R[2, 1], R[2, 2])), float(pitch))
+
+
+def walk_command_to_msg(command: WalkCommand) -> Float64MultiArray:
+    """Convert steps to take to std_msgs/Float64MultiArray: data [number of steps, length of one in m]."""
+    msg = Float64MultiArray(data=[float(command.steps), float(command.length)])
+    msg.layout.dim = [MultiArrayDimension(label="steps, length", size=2, stride=2)]
+    return msg
+
+
+def walk_command_from_msg(msg: Float64MultiArray) -> WalkCommand:
+    """Inverse of `walk_command_to_msg`.
+
+    Raises:
+        MeasurementError: If there are not two numbers, or the first is no count.
+    """
+    data = [float(value) for value in msg.data]
+    if len(data) != 2 or not data[0].is_integer():
+        raise MeasurementError(f"walk command {data}, expected [number of steps, length of one in m]")
+    return WalkCommand(int(data[0]), data[1])
+
+
+def clock_to_msg(stamp_ns: int) -> Clock:
+    """Convert the time of a simulation to rosgraph_msgs/Clock."""
+    msg = Clock()
+    set_stamp(msg.clock, stamp_ns)
+    return msg

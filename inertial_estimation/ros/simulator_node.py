@@ -1,0 +1,165 @@
+"""Node `simulator`: a robot in simulation on the robot's topics, with /clock and ground truth."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.clock import Clock as RclpyClock
+from rclpy.clock import ClockType
+from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
+
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import SimulatorOptions
+from inertial_estimation.parameters import section
+from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
+from inertial_estimation.ros.messages import (
+    base_state_to_msg,
+    imu_to_msg,
+    joints_to_msg,
+    link_inertia_to_msg,
+    wrench_to_msg,
+)
+from inertial_estimation.ros.robot_node import RobotNode, topic_token
+from inertial_estimation.ros.simulation_driver import SimulationDriver
+from inertial_estimation.signals import Health
+from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+__all__ = ["SimulatorConfig", "SimulatorNode"]
+
+NANOSECONDS = 1_000_000_000
+FASTEST = 0.0005  # period of the timer where the pace asked for is as fast as possible [s]
+
+
+@dataclass(frozen=True)
+class SimulatorConfig:
+    """All parameters of the node."""
+
+    simulation: SimulationConfig = section(SimulationConfig, prefix="")
+    options: SimulatorOptions = section(SimulatorOptions, prefix="")
+
+
+class SimulatorNode(RobotNode[SimulatorConfig]):
+    """Owns one simulation, publishes what its sensors deliver, takes torques.
+
+    In lockstep a tick is done in the callback of the command it waits for; a timer by the wall clock keeps
+    the pace and the time-outs. Nothing ever blocks.
+    """
+
+    name = "simulator"
+    config_class = SimulatorConfig
+
+    def _robot_config(self, config: SimulatorConfig) -> RobotConfig:
+        return config.simulation.robot
+
+    def _start(self, urdf: str) -> None:
+        config = self.config.simulation
+        self._options = self.config.options
+        disturbances = [_parse(text) for text in self._options.disturbances]
+        self.simulation = Simulation(config, urdf, disturbances)
+        self._links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
+        self.driver = SimulationDriver(self.simulation, config.robot, self._options)
+        self._create_outputs(config.robot)
+        push = self.driver.push_command
+        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, serialized=False)
+        self.add_trigger("~/reset", self._reset)
+        self.add_switch("~/pause", self._pause)
+        self._steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
+        self._timer: Any = None
+        self._set_timer()
+
+    def _create_outputs(self, robot: RobotConfig) -> None:
+        model = self.simulation.robot
+        self._base_frame = self._options.base_frame or model.base_link
+        self._frames = (robot.imu_frame, dict(zip(robot.contacts, _wrench_frames(robot), strict=True)))
+        self._clock_publisher = self.add_output(Clock, "/clock")
+        self._clock_period_ns = round(NANOSECONDS / self._options.clock_rate)
+        self._next_clock_ns = self.simulation.stamp_ns
+        self._joints = self.add_output(JointState, "joint_states")
+        self._imu = self.add_output(Imu, "imu/data") if robot.imu_frame else None
+        self._wrenches: dict[str, Publisher] = {
+            contact: self.add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
+            for contact in robot.contacts
+        }
+        self._odometry = self.add_output(Odometry, "ground_truth/odom")
+        self._inertias: dict[str, Publisher] = {
+            link: self.add_output(InertiaStamped, f"ground_truth/link_inertias/{topic_token(link)}")
+            for link in self._links
+        }
+
+    def _on_input(self) -> None:
+        if self._options.lockstep:
+            self._poll()
+
+    def _poll(self) -> None:
+        released = self.simulation.released
+        readings = self.driver.poll(time.monotonic())
+        if self.simulation.released != released:
+            self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
+            self._set_timer()
+        if readings:
+            self._publish(readings)
+
+    def _publish(self, arrived: Sequence[SensorReadings]) -> None:
+        stamp_ns = self.simulation.stamp_ns
+        if stamp_ns >= self._next_clock_ns:
+            self._clock_publisher.publish(clock_to_msg(stamp_ns))
+            self._next_clock_ns += self._clock_period_ns
+        self._publish_truth()
+        imu_frame, wrench_frames = self._frames
+        for readings in arrived:
+            for contact, wrench in readings.wrenches.items():
+                self._wrenches[contact].publish(wrench_to_msg(wrench, wrench_frames[contact]))
+            if readings.joints is not None:
+                self._joints.publish(joints_to_msg(readings.joints))
+            if readings.imu is not None and self._imu is not None:
+                self._imu.publish(imu_to_msg(readings.imu, imu_frame))
+
+    def _publish_truth(self) -> None:
+        publishers = (self._odometry, *self._inertias.values())
+        if not any(publisher.get_subscription_count() for publisher in publishers):
+            return
+        truth = self.simulation.truth(self._links)
+        self._odometry.publish(base_state_to_msg(truth.base, self._options.world_frame, self._base_frame))
+        for link, publisher in self._inertias.items():
+            publisher.publish(link_inertia_to_msg(truth.inertias[link], truth.stamp_ns))
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+        period = self.driver.wall_period or FASTEST
+        self._timer = self.create_timer(period, self._poll, clock=self._steady)
+
+    def _set_parameter(self, name: str, value: Any) -> None:
+        if name == "real_time_factor":
+            self.driver.set_factor(value)
+            self._set_timer()
+
+    def _health(self, now_ns: int) -> list[Health]:
+        return self.driver.health()
+
+    def _reset(self) -> str:
+        self.driver.reset()
+        self._next_clock_ns = self.simulation.stamp_ns
+        self._set_timer()
+        return "the robot hangs from the hoist again"
+
+    def _pause(self, paused: bool) -> str:
+        self.driver.pause(paused)
+        return "paused" if paused else "running"
+
+
+def _wrench_frames(robot: RobotConfig) -> Sequence[str]:
+    return robot.wrench_frames or robot.contact_frames or robot.contacts
+
+
+def _parse(text: str) -> Any:  # until the simulation has it
+    from inertial_estimation.simulation import disturbances
+
+    return disturbances.parse_disturbance(text)  # type: ignore[attr-defined]

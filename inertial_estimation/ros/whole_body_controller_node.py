@@ -1,0 +1,79 @@
+"""Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.ros.command_messages import (
+    base_reference_from_msg,
+    torque_command_to_msg,
+    walk_command_from_msg,
+)
+from inertial_estimation.ros.messages import (
+    joints_from_msg,
+    link_inertia_from_msg,
+    orientation_from_msg,
+    stamp_from_msg,
+)
+from inertial_estimation.ros.pipeline_node import PipelineNode
+from inertial_estimation.ros.robot_node import topic_token
+from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.signals import LinkInertia, TorqueCommand
+
+__all__ = ["WholeBodyControllerNode"]
+
+
+class WholeBodyControllerNode(PipelineNode[ControllerConfig, ControllerPipeline]):
+    """Publishes the torques the controller pipeline answers with."""
+
+    name = "whole_body_controller"
+    config_class = ControllerConfig
+
+    def _robot_config(self, config: ControllerConfig) -> RobotConfig:
+        return config.robot
+
+    def _build(self, config: ControllerConfig, urdf: str) -> ControllerPipeline:
+        return ControllerPipeline(config, urdf)
+
+    def _create_interfaces(self) -> None:
+        pipeline = self.pipeline
+        self._command = self.add_output(JointState, "joint_torque_commands")
+        self._message = JointState()
+        if self.config.robot.floating_base:
+            push = pipeline.push_orientation
+            self.add_input(
+                QuaternionStamped, "base_orientation", orientation_from_msg, push, serialized=False
+            )
+            self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
+        for link in self.config.inertias.links:
+            topic = f"link_inertias/{topic_token(link)}"
+            self.add_input(
+                InertiaStamped, topic, partial(_stamped_inertia, link), self._push_inertia, serialized=False
+            )
+        push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
+        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, serialized=False)
+        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, serialized=False)
+        push_walk = pipeline.push_walk_command
+        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, serialized=False)
+
+    def _publish(self, results: Sequence[TorqueCommand]) -> None:
+        for command in results:
+            self.send(self._command, partial(torque_command_to_msg, command, self._message))
+
+    def _push_inertia(self, stamped: tuple[int, LinkInertia]) -> None:
+        self.pipeline.push_inertia(*stamped)
+
+
+def _stamped_inertia(link: str, msg: InertiaStamped) -> tuple[int, LinkInertia]:
+    """Take the link from the topic: the frame in the message may carry a prefix."""
+    inertia = link_inertia_from_msg(msg)
+    return stamp_from_msg(msg.header.stamp), LinkInertia(
+        link, inertia.mass, inertia.com_L, inertia.inertia_Lcm
+    )
