@@ -15,7 +15,7 @@ from inertial_estimation.replay.synthetic import (
     stance_truth,
 )
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.signals import LinkInertia
+from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
 __all__ = [
     "SYNTHETIC_ROBOTS",
@@ -25,9 +25,6 @@ __all__ = [
     "synthetic_robot",
     "synthetic_truth",
 ]
-
-TWELVE_POUNDS = 5.44  # [kg]
-STEEL = 7850.0  # [kg/m^3]
 
 
 @dataclass(frozen=True)
@@ -99,23 +96,6 @@ def synthetic_robot(name: str) -> SyntheticRobot:
     if name not in SYNTHETIC_ROBOTS:
         raise ConfigurationError(f"no synthetic robot '{name}'; there are {listing(SYNTHETIC_ROBOTS)}")
     return SYNTHETIC_ROBOTS[name]
-
-
-def ball(link: str, mass: float, com_L: tuple[float, float, float]) -> LinkInertia:
-    """Return a solid steel ball of a mass, its centre at a point of a link.
-
-    Args:
-        link: Link it is attached to.
-        mass: Mass [kg].
-        com_L: Its centre in the link frame [m].
-
-    Raises:
-        ConfigurationError: If the mass is not positive.
-    """
-    if mass <= 0.0:
-        raise ConfigurationError(f"the payload's mass is {mass} kg, expected a positive one")
-    radius = (3.0 * mass / (4.0 * np.pi * STEEL)) ** (1.0 / 3.0)
-    return LinkInertia(link, mass, np.array(com_L), 0.4 * mass * radius**2 * np.eye(3))
 
 
 def synthetic_truth(

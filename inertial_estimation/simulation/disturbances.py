@@ -1,24 +1,33 @@
-"""What happens to a robot in time: masses that change, payloads, pushes, impacts."""
+"""What happens to a robot in time: masses that change, payloads, pushes, impacts.
+
+All times count from the release of the robot [s]; what begins at zero is there before.
+"""
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["Attachment", "Disturbance", "Impact", "MassWaveform", "Push"]
+__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push"]
 
 FOREVER = math.inf
 WAVES = ("sine", "square", "step")
+FRAMES = ("world", "link")
+ROUNDING = 1e-9  # of times, so that a wave changes at the step it should [s]
 
 
 @dataclass(frozen=True)
 class MassWaveform:
     """The mass of the body of a link follows a waveform; its inertia scales with it.
 
-    m(t) = offset + amplitude s(t), s a sine, the sign of a sine, or one, from `start` to `stop`; before and
-    after, the nominal mass. Scaling the pseudo-inertia by m / m_nominal keeps it physically consistent and
-    the centre of mass where it is.
+    m(t) = offset + amplitude s(2 pi frequency (t - start) + phase), s a sine, the sign of a sine, or one,
+    from `start` to `stop`; before and after, the nominal mass. The pseudo-inertia scales by m / m_nominal:
+    it stays physically consistent and the centre of mass where it is.
 
     Attributes:
         link: Name of the link; the body is the link with all that is fixed to it.
@@ -27,8 +36,11 @@ class MassWaveform:
         amplitude: [kg].
         frequency: [Hz].
         phase: [rad].
-        start: Time of the beginning, from the start of the simulation [s].
-        stop: Time of the end [s].
+        start: [s].
+        stop: [s].
+
+    Raises:
+        ConfigurationError: If the wave is unknown, or the mass does not stay finite and above zero.
     """
 
     link: str
@@ -45,7 +57,10 @@ class MassWaveform:
             raise ConfigurationError(
                 f"wave '{self.wave}' of '{self.link}', expected one of {', '.join(WAVES)}"
             )
-        least = self.offset + self.amplitude if self.wave == "step" else self.offset - abs(self.amplitude)
+        _check_times(self.link, self.start, self.stop)
+        if not (math.isfinite(self.frequency) and math.isfinite(self.phase)):
+            raise ConfigurationError(f"frequency or phase of the mass of '{self.link}' is not finite")
+        least = self.offset + (self.amplitude if self.wave == "step" else -abs(self.amplitude))
         if not (least > 0.0 and math.isfinite(self.offset + abs(self.amplitude))):
             raise ConfigurationError(
                 f"the mass of '{self.link}' falls to {least:g} kg (offset {self.offset:g} kg, amplitude "
@@ -54,14 +69,14 @@ class MassWaveform:
 
     def mass(self, time: float) -> float | None:
         """Return the mass at a time [kg], None where it is the nominal one."""
-        if not self.start <= time < self.stop:
+        if not self.start - ROUNDING <= time < self.stop - ROUNDING:
             return None
         if self.wave == "step":
             return self.offset + self.amplitude
-        turn = math.sin(2.0 * math.pi * self.frequency * (time - self.start) + self.phase)
+        turns = self.frequency * (time - self.start) + self.phase / (2.0 * math.pi)
         if self.wave == "square":
-            turn = 1.0 if turn >= 0.0 else -1.0
-        return self.offset + self.amplitude * turn
+            return self.offset + self.amplitude * (1.0 if (turns + ROUNDING) % 1.0 < 0.5 else -1.0)
+        return self.offset + self.amplitude * math.sin(2.0 * math.pi * turns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +87,9 @@ class Attachment:
         body: Its inertia, in the frame of the link it is attached to.
         start: [s].
         stop: [s].
+
+    Raises:
+        ConfigurationError: If the body is physically inconsistent; all violations are listed.
     """
 
     body: LinkInertia
@@ -79,13 +97,20 @@ class Attachment:
     stop: float = FOREVER
 
     def __post_init__(self) -> None:
-        if not self.body.mass > 0.0:
-            raise ConfigurationError(f"the body attached to '{self.body.link}' has {self.body.mass:g} kg")
+        _check_times(self.link, self.start, self.stop)
+        value = InertialParameters(self.body.mass, self.body.com_L, self.body.inertia_Lcm)
+        violations = value.violations()
+        if violations or not math.isfinite(self.body.mass):
+            raise ConfigurationError(f"no body can be attached to '{self.link}': {'; '.join(violations)}")
 
     @property
     def link(self) -> str:
         """Link it is attached to."""
         return self.body.link
+
+    def present(self, time: float) -> bool:
+        """Return whether the body is there at a time [s]."""
+        return self.start - ROUNDING <= time < self.stop - ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,22 +124,29 @@ class Push:
         duration: [s].
         point_L: Point of application in the link frame [m], shape (3,).
         frame: Axes of the force: "world" or "link".
+
+    Raises:
+        ConfigurationError: If it is not finite, does not last, or the frame is unknown.
     """
 
     link: str
-    force: Array
+    force: Array | tuple[float, float, float]
     start: float
     duration: float = 0.1
-    point_L: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "force", frozen_array("force", self.force, (3,)))
-        object.__setattr__(self, "point_L", frozen_array("point_L", self.point_L, (3,)))
-        if self.frame not in ("world", "link"):
-            raise ConfigurationError(f"frame '{self.frame}' of a push, expected 'world' or 'link'")
-        if not self.duration > 0.0:
+        for name in ("force", "point_L"):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
+        _check_blow(self, self.start, self.force)
+        if not (self.duration > 0.0 and math.isfinite(self.duration)):
             raise ConfigurationError(f"a push lasts {self.duration:g} s, expected more than zero")
+
+    def force_at(self, time: float, step: float) -> Array | None:
+        """Return the mean force [N] of the step that begins at a time, None where it does not push."""
+        overlap = min(time + step, self.start + self.duration) - max(time, self.start)
+        return None if overlap <= ROUNDING else np.asarray(self.force) * min(1.0, overlap / step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,20 +156,47 @@ class Impact:
     Attributes:
         link: Name of the link.
         impulse: [Ns], shape (3,).
-        time: [s].
+        start: [s].
         point_L: Point of application in the link frame [m], shape (3,).
         frame: Axes of the impulse: "world" or "link".
+
+    Raises:
+        ConfigurationError: If it is not finite or the frame is unknown.
     """
 
     link: str
-    impulse: Array
-    time: float
-    point_L: Array = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    impulse: Array | tuple[float, float, float]
+    start: float
+    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "impulse", frozen_array("impulse", self.impulse, (3,)))
-        object.__setattr__(self, "point_L", frozen_array("point_L", self.point_L, (3,)))
+        for name in ("impulse", "point_L"):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (3,)))
+        _check_blow(self, self.start, self.impulse)
+
+    def force_at(self, time: float, step: float) -> Array | None:
+        """Return the force [N] of the step that begins at a time, None where there is none."""
+        return (
+            np.asarray(self.impulse) / step
+            if time - ROUNDING <= self.start < time + step - ROUNDING
+            else None
+        )
 
 
 Disturbance = MassWaveform | Attachment | Push | Impact
+
+
+def _check_times(link: str, start: float, stop: float) -> None:
+    if not (math.isfinite(start) and stop > start):
+        raise ConfigurationError(
+            f"what happens to '{link}' lasts from {start:g} to {stop:g} s, expected longer"
+        )
+
+
+def _check_blow(blow: Push | Impact, start: float, strength: Any) -> None:
+    if blow.frame not in FRAMES:
+        raise ConfigurationError(f"frame '{blow.frame}' of a blow to '{blow.link}', expected one of {FRAMES}")
+    numbers = np.concatenate([[start], strength, np.asarray(blow.point_L)])
+    if not np.isfinite(numbers).all():
+        raise ConfigurationError(f"a blow to '{blow.link}' is not finite: {numbers.tolist()}")

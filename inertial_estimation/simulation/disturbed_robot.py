@@ -62,7 +62,7 @@ class DisturbedRobot:
         changed = False
         for joint in self._waves.keys() | self._attached.keys():
             mass = next((m for w in self._waves.get(joint, ()) if (m := w.mass(time)) is not None), None)
-            present = tuple(a.start <= time < a.stop for a in self._attached.get(joint, ()))
+            present = tuple(a.present(time) for a in self._attached.get(joint, ()))
             state = (mass, present)
             if state != self._state.get(joint):
                 self._state[joint] = state
@@ -76,19 +76,15 @@ class DisturbedRobot:
             return
         self._physics.clear_pushes()
         for blow in self._blows:
-            start, duration = (
-                (blow.start, blow.duration) if isinstance(blow, Push) else (blow.time, self._step)
-            )
-            # Half a step of margin: as many whole steps as the duration says, whatever the rounding.
-            if not start - 0.5 * self._step <= time < start + duration - 0.5 * self._step:
+            force = blow.force_at(time, self._step)
+            if force is None:
                 continue
-            force = blow.force if isinstance(blow, Push) else blow.impulse / self._step
             body = self._bodies[blow.link]
             index = self._physics.built.bodies[body.joint_id]
-            R = self._physics.data.xmat[index].reshape(3, 3)
-            point = self._physics.data.xpos[index] + R @ body.T_JL.act(np.array(blow.point_L))
-            force_W = R @ body.T_JL.rotation @ force if blow.frame == "link" else np.array(force)
-            self._physics.push(index, point, force_W)
+            R_WJ = self._physics.data.xmat[index].reshape(3, 3)
+            point_W = self._physics.data.xpos[index] + R_WJ @ body.T_JL.act(np.asarray(blow.point_L))
+            force_W = R_WJ @ body.T_JL.rotation @ force if blow.frame == "link" else force
+            self._physics.push(index, point_W, force_W)
 
     def link_inertia(self, link: str) -> LinkInertia:
         """Return the present inertia of the body of a link, in the link's frame.

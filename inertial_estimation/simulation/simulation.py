@@ -12,8 +12,9 @@ from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.disturbed_robot import DisturbedRobot
 from inertial_estimation.simulation.ground_truth import GroundTruth, SensorReadings
 from inertial_estimation.simulation.robot_physics import RobotPhysics
-from inertial_estimation.simulation.sensors import IdealSensors, SensorSuite
+from inertial_estimation.simulation.sensors import SensorSuite
 from inertial_estimation.simulation.simulation_config import SimulationConfig, step_ns
+from inertial_estimation.simulation.true_readings import TrueReadings
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 __all__ = ["Simulation"]
@@ -52,19 +53,18 @@ class Simulation:
         self._physics = RobotPhysics(config, urdf)
         self.robot: RobotModel = self._physics.robot
         self._disturbed = DisturbedRobot(self._physics, self._disturbances, config.step)
-        self._ideal = IdealSensors(self._physics, config)
+        self._true = TrueReadings(self._physics, config)
         self._step_ns = step_ns(config)
         self.reset()
 
     def reset(self) -> None:
         """Begin again: same start, same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        self._suite = SensorSuite(self._ideal, self._config)
+        self._suite = SensorSuite(self._true, self._config)
         self._disturbed.set_inertias(0.0)
         self._physics.place()
         self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
-        self._observe()
-        self._suite.arrived(self.stamp_ns)  # the reading of the beginning itself is not handed out
+        self._suite.begin(self._instant())
 
     @property
     def stamp_ns(self) -> int:
@@ -128,7 +128,7 @@ class Simulation:
         arrived: list[SensorReadings] = []
         for _ in range(steps):
             self._step()
-            readings = self._suite.arrived(self.stamp_ns)
+            readings = self._suite.arrived(self._steps)
             if readings is not None:
                 arrived.append(readings)
         if not np.isfinite(self._physics.data.qvel).all():
@@ -159,7 +159,7 @@ class Simulation:
             self._acceleration(),
             physics.actuators.tau if self.released else physics.tau_link,
             physics.tau_link,
-            self._ideal.wrenches(forces),
+            self._true.wrenches(forces),
             depths,
             {link: self._disturbed.link_inertia(link) for link in links},
             data.subtree_com[0].copy(),
@@ -184,7 +184,7 @@ class Simulation:
 
     def _observe(self) -> None:
         if self._suite.due(self._steps):
-            self._suite.measure(self._steps, self.stamp_ns, self._instant())
+            self._suite.measure(self._steps, self._instant())
 
     def _instant(self) -> Array:
         return self._physics.accelerate() if self.released else self._physics.rest()
