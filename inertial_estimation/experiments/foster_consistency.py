@@ -24,7 +24,7 @@ __all__ = ["TORSO", "run", "smallest_eigenvalue"]
 TORSO = "torso_2_link"
 STEPS, STEP_M, DURATION_S = 12, 0.15, 16.0
 MOMENTS = ("ixx", "iyy", "izz")
-SETTINGS = {"links": [TORSO], "gate.enabled": True}
+SETTINGS = {"links": [TORSO], "prior.memory": 2.0, "window": 0.03}  # follows a load, as in foster-pelvis
 
 
 def smallest_eigenvalue(link: LinkInertia) -> float:

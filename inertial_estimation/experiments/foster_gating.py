@@ -1,8 +1,9 @@
 """Foster et al., Fig. 8: the torso's mass while stepping in place, with and without the innovation gate.
 
-One robot steps; two filters that differ only in the gate watch it. Touchdowns shock accelerations and
-wrenches. A second run changes the torso's mass by a square wave, gate on: the gate must not mistake a load
-for a shock.
+One robot steps; filters that differ only in the gate watch it. What shocks them is set up as on hardware:
+firm ground, feet that arrive at 0.3 m/s, wrenches one sample late without the filter knowing, and nearly
+momentary measurements as in the paper. The package's own window of 0.1 s is watched as well. A second run
+changes the torso's mass by a square wave, gate on: the gate must not mistake a load for a shock.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array
@@ -27,7 +28,18 @@ LOAD_KG, LOAD_HZ = 5.0, 0.2  # the square wave is the nominal mass plus and minu
 CONTACT_N = 50.0
 BEFORE_S, AFTER_S = 0.05, 0.25  # of a touchdown, where its shock is looked for
 FOLLOW_S = 0.5
+MOMENTARY_S, PACKAGE_S = 0.015, 0.1  # windows of the measurement
+FILTERS = {
+    "gated": {"window": MOMENTARY_S, "gate.enabled": True},
+    "ungated": {"window": MOMENTARY_S, "gate.enabled": False},
+    "window_gated": {"window": PACKAGE_S, "gate.enabled": True},
+    "window_ungated": {"window": PACKAGE_S, "gate.enabled": False},
+}
 SETTINGS = {"links": [TORSO], "prior.memory": 2.0}
+HARDWARE = {
+    SIMULATOR_NODE: {"ground.stiffness": 5e5, "step": 0.0005, "sensors.wrench_delay_s": 0.003},
+    CONTROLLER_NODE: {"walking.touchdown_speed": 0.3},
+}
 
 
 class _Stepping:
@@ -42,9 +54,10 @@ class _Stepping:
         if any(estimate is None for estimate in loop.watched):
             return
         truth = loop.simulation.truth((TORSO,))
-        gated, ungated = (e.links[0].estimate.mass for e in loop.watched if e is not None)
+        masses = [e.links[0].estimate.mass for e in loop.watched if e is not None]
         forces = {name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()}
-        self.trace.add(loop.time_s, mass=truth.inertias[TORSO].mass, gated=gated, ungated=ungated, **forces)
+        watched = dict(zip(FILTERS, masses, strict=True))
+        self.trace.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
 
 
 def touchdowns(times: Array, force: Array) -> Array:
@@ -75,9 +88,7 @@ def followed_share(times: Array, mass: Array, truth: Array) -> Array:
 
 
 def _step_in_place(robot: RobotLoop, seed: int, duration_s: float, *, load: bool) -> dict[str, Array]:
-    spectators = [
-        robot.inertial({INERTIAL_NODE: {**SETTINGS, "gate.enabled": gated}}) for gated in (True, False)
-    ]
+    spectators = [robot.inertial({INERTIAL_NODE: {**SETTINGS, **kind}}) for kind in FILTERS.values()]
     nominal = spectators[0].robot.link_body(TORSO).nominal_J.mass
     wave = MassWaveform(TORSO, "square", nominal, LOAD_KG / 2.0, LOAD_HZ)
     loop = robot.build(
@@ -90,9 +101,9 @@ def _step_in_place(robot: RobotLoop, seed: int, duration_s: float, *, load: bool
 
 def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
     """Step in place per seed, once with the true mass constant, once with the square wave."""
-    robot = RobotLoop("talos")
+    robot = RobotLoop("talos", HARDWARE)
     duration_s, settled_s = (2.5, 1.0) if quick else (DURATION_S, SETTLED_S)
-    deviations: list[tuple[float, float]] = []
+    deviations: list[list[float]] = []
     shares: list[Array] = []
     counted: list[int] = []
     shown: list[dict[str, Array]] = []
@@ -100,49 +111,62 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         progress(f"seed {seed}, constant mass", i / len(seeds))
         columns = _step_in_place(robot, seed, duration_s, load=False)
         settled = {name: values[columns["time"] > settled_s] for name, values in columns.items()}
-        feet = [name for name in columns if name not in ("time", "mass", "gated", "ungated")]
-        moments = np.concatenate([touchdowns(settled["time"], settled[foot]) for foot in feet])
+        times, truth = settled["time"], settled["mass"]
+        moments = np.concatenate([touchdowns(times, settled[foot]) for foot in _feet(columns)])
         counted.append(len(moments))
-        deviations.append(
-            tuple(  # type: ignore[arg-type]
-                touchdown_deviation(settled["time"], settled[name], settled["mass"], moments)
-                for name in ("gated", "ungated")
-            )
-        )
+        deviations.append([touchdown_deviation(times, settled[name], truth, moments) for name in FILTERS])
         progress(f"seed {seed}, square wave", (i + 0.5) / len(seeds))
         loaded = _step_in_place(robot, seed, duration_s, load=True)
         shares.append(followed_share(loaded["time"], loaded["gated"], loaded["mass"]))
-        if not shown:
-            shown = [columns, loaded]
-    gated, ungated = np.array(deviations).T
-    ratio, share = gated / ungated, np.concatenate(shares)
+        shown = shown or [columns, loaded]
+    peaks = dict(zip(FILTERS, np.array(deviations).T, strict=True))
+    ratio = peaks["gated"] / peaks["ungated"]
     return ExperimentResult(
         seeds=tuple(seeds),
-        rows=(
-            _mean("peak deviation around touchdown, gated", "kg", gated),
-            _mean("peak deviation around touchdown, ungated", "kg", ungated),
-            TableRow(
-                "gated / ungated",
-                "",
-                float(ratio.mean()),
-                spread=float(ratio.std()),
-                bound=Bound("<=", 0.3),
-                aim=Bound("<=", 0.1),
-            ),
-            TableRow("touchdowns looked at, least of any seed", "", float(min(counted))),
-            TableRow(
-                "5 kg square wave, share followed in 0.5 s, least of any jump",
-                "",
-                float(share.min()) if len(share) else float("nan"),
-                bound=Bound(">=", 0.9),
-            ),
-            TableRow("the same, mean over jumps", "", float(share.mean()) if len(share) else float("nan")),
+        rows=_rows(peaks, ratio, np.concatenate(shares), min(counted)),
+        per_seed={**{f"{name}_kg": tuple(v) for name, v in peaks.items()}, "ratio": tuple(ratio)},
+        settings={
+            **{k: str(v) for k, v in SETTINGS.items()},
+            **{f"{node} {k}": str(v) for node, values in HARDWARE.items() for k, v in values.items()},
+            "load_kg": LOAD_KG,
+            "load_hz": LOAD_HZ,
+        },
+        facts=(
+            "Paper: spikes of the ungated estimate largely attenuated by the gate; no numbers given.",
+            "On the default ground, with soft touchdowns and sensors in step, there are no spikes to gate.",
         ),
-        per_seed={"gated_kg": tuple(gated), "ungated_kg": tuple(ungated), "ratio": tuple(ratio)},
-        settings={**{k: str(v) for k, v in SETTINGS.items()}, "load_kg": LOAD_KG, "load_hz": LOAD_HZ},
-        facts=("Paper: spikes of the ungated estimate largely attenuated by the gate; no numbers given.",),
         panels=_panels(*shown),
     )
+
+
+def _rows(peaks: dict[str, Array], ratio: Array, share: Array, counted: int) -> tuple[TableRow, ...]:
+    where = "peak deviation around touchdown"
+    return (
+        _mean(f"{where}, gated", "kg", peaks["gated"]),
+        _mean(f"{where}, ungated", "kg", peaks["ungated"]),
+        TableRow(
+            "gated / ungated",
+            "",
+            float(ratio.mean()),
+            spread=float(ratio.std()),
+            bound=Bound("<=", 0.3),
+            aim=Bound("<=", 0.1),
+        ),
+        _mean(f"{where}, window {PACKAGE_S:g} s, gated", "kg", peaks["window_gated"]),
+        _mean(f"{where}, window {PACKAGE_S:g} s, ungated", "kg", peaks["window_ungated"]),
+        TableRow("touchdowns looked at, least of any seed", "", float(counted)),
+        TableRow(
+            "5 kg square wave, share followed in 0.5 s, least of any jump",
+            "",
+            float(share.min()) if len(share) else float("nan"),
+            bound=Bound(">=", 0.9),
+        ),
+        TableRow("the same, mean over jumps", "", float(share.mean()) if len(share) else float("nan")),
+    )
+
+
+def _feet(columns: dict[str, Array]) -> list[str]:
+    return [name for name in columns if name not in ("time", "mass", *FILTERS)]
 
 
 def _mean(name: str, unit: str, values: Array) -> TableRow:
@@ -159,7 +183,7 @@ def _panels(columns: dict[str, Array], loaded: dict[str, Array]) -> tuple[Panel,
             thinned("gated", data["time"], data["gated"], colour=0),
         )
         panels.append(Panel(title, label, "mass [kg]", curves))
-    feet = [name for name in columns if name not in ("time", "mass", "gated", "ungated")]
+    feet = _feet(columns)
     forces = tuple(
         thinned(foot.replace("_", " "), columns["time"], columns[foot], "thin", colour=2 + i)
         for i, foot in enumerate(feet)
