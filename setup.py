@@ -60,7 +60,7 @@ setup(
     install_requires=["setuptools", "numpy", "scipy", "pyyaml"],
     extras_require={
         "standalone": ["pin>=3.4", *ROS_WHEELS],
-        "sim": ["mujoco>=3.2", "proxsuite"],
+        "sim": ["mujoco>=3.2", "proxsuite", "vqf"],
         "tools": [
             "rosbags>=0.11",
             "matplotlib>=3.6",
