@@ -56,9 +56,9 @@ class PostureConfig:
         1.0, "Weight of a joint that carries no contact.", lower=1e-6, upper=1e4, runtime=True
     )
     leg_weight: float = parameter(
-        0.01,
+        1e-4,
         "Weight of a joint between base and a contact: the base tasks and the feet determine it.",
-        lower=1e-6,
+        lower=1e-8,
         upper=1e4,
         runtime=True,
     )
@@ -157,7 +157,7 @@ class WalkingConfig:
         0.4, "Time both feet carry the weight.", unit="s", lower=0.02, upper=5.0, runtime=True
     )
     start_duration: float = parameter(
-        0.8, "Time of the first transfer of the weight.", unit="s", lower=0.05, upper=5.0, runtime=True
+        1.0, "Time of the first transfer of the weight.", unit="s", lower=0.05, upper=5.0, runtime=True
     )
     swing_height: float = parameter(
         0.05, "Height a foot is lifted.", unit="m", lower=0.005, upper=0.5, runtime=True

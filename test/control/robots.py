@@ -27,7 +27,8 @@ PANDA_HOME = {
 def config_of(config_class: type, robot: str, node: str, values: dict) -> object:
     file = load_config_file(CONFIG / f"{robot}.yaml")
     known = {spec.name for spec in iterate_parameters(config_class)}
-    return build_config(config_class, {**file.values(node, known), **values})
+    own = {name: value for name, value in file.values(node, known).items() if name in known}
+    return build_config(config_class, {**own, **values})
 
 
 def pipeline_of(robot: str, **values: object) -> ControllerPipeline:
