@@ -9,7 +9,7 @@ from inertial_estimation.models.stance_config import StanceConfig, contact_point
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["Contact", "contact_jacobian", "make_contacts", "world_wrench"]
+__all__ = ["Contact", "ContactMotion", "contact_motion", "make_contacts", "world_wrench"]
 
 PYRAMID = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 
@@ -24,11 +24,13 @@ class Contact:
     Attributes:
         name: Name of the contact.
         points_C: Corners of the sole, or the point, in the contact frame [m], shape (4 or 1, 3).
+        centre_C: Their middle [m], shape (3,).
         cone: Rows G with G f >= 0 for every force the ground can give, shape (k, dim).
     """
 
     name: str
     points_C: Array
+    centre_C: Array
     cone: Array
 
     @property
@@ -40,6 +42,21 @@ class Contact:
     def is_sole(self) -> bool:
         """Whether it transmits torque."""
         return self.dim == 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContactMotion:
+    """Motion of a contact in the axes of its force.
+
+    Attributes:
+        jacobian: J, shape (dim, nv).
+        velocity: J v, shape (dim,).
+        drift: J'v, shape (dim,).
+    """
+
+    jacobian: Array
+    velocity: Array
+    drift: Array
 
 
 def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -> tuple[Contact, ...]:
@@ -55,33 +72,28 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     """
     points = contact_points(stance, names)
     return tuple(
-        Contact(name, p, _sole_cone(p, friction) if len(p) > 1 else _friction_pyramid(friction))
+        Contact(
+            name, p, p.mean(axis=0), _sole_cone(p, friction) if len(p) > 1 else _friction_pyramid(friction)
+        )
         for name, p in zip(names, points, strict=True)
     )
 
 
-def contact_axes(contact: Contact, motion: FrameMotion) -> Array:
-    """Return the axes the force of a contact is given in, in the world, shape (3, 3)."""
-    return motion.R_WF if contact.is_sole else np.eye(3)
-
-
-def contact_jacobian(contact: Contact, motion: FrameMotion) -> tuple[Array, Array]:
-    """Return J and J'v of a contact, in the axes of its force.
+def contact_motion(contact: Contact, motion: FrameMotion) -> ContactMotion:
+    """Return the motion of a contact in the axes of its force.
 
     Args:
         contact: The contact.
         motion: Motion of its frame.
-
-    Returns:
-        Jacobian, shape (dim, nv), and velocity stacked with drift, shape (2, dim).
     """
     if not contact.is_sole:
-        return motion.jacobian[:3], np.stack((motion.velocity[:3], motion.drift[:3]))
-    R_CW = motion.R_WF.T
-    nv = motion.jacobian.shape[1]
-    J: Array = (R_CW @ motion.jacobian.reshape(2, 3, nv)).reshape(6, nv)
-    rates: Array = np.stack((motion.velocity, motion.drift)).reshape(4, 3) @ motion.R_WF
-    return J, rates.reshape(2, 6)
+        return ContactMotion(motion.jacobian[:3], motion.velocity[:3], motion.drift[:3])
+    R_WC, nv = motion.R_WF, motion.jacobian.shape[1]
+    return ContactMotion(
+        (R_WC.T @ motion.jacobian.reshape(2, 3, nv)).reshape(6, nv),
+        (motion.velocity.reshape(2, 3) @ R_WC).reshape(6),
+        (motion.drift.reshape(2, 3) @ R_WC).reshape(6),
+    )
 
 
 def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.control.tasks import TaskRows
 from inertial_estimation.signals import Array
 
 __all__ = ["ControlResult"]
@@ -24,7 +25,7 @@ class ControlResult:
         acceleration: Wanted acceleration (base, joints), shape (nv,).
         wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
             shape (n_contacts, 6).
-        task_errors: Root mean square of acceleration not reached, by task.
+        task_rows: What each task wanted, by its name.
         qp_status: What the solver said.
         qp_iterations: Its iterations.
         phase: Phase of the gait.
@@ -43,7 +44,7 @@ class ControlResult:
     tau: Array
     acceleration: Array
     wrenches_C: Array
-    task_errors: Mapping[str, float] = field(default_factory=dict)
+    task_rows: Mapping[str, TaskRows] = field(default_factory=dict)
     qp_status: str = "not run"
     qp_iterations: int = 0
     phase: str = ""
@@ -54,3 +55,8 @@ class ControlResult:
     height: float = 0.0
     height_ref: float = 0.0
     q_ref: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def task_errors(self) -> dict[str, float]:
+        """Root mean square of the acceleration not reached, by task."""
+        return {name: rows.residual(self.acceleration) for name, rows in self.task_rows.items()}

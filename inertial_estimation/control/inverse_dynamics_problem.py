@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact, contact_jacobian
+from inertial_estimation.control.contact_forces import Contact, ContactMotion
 from inertial_estimation.control.tasks import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
@@ -107,12 +107,17 @@ class ProblemBuilder:
         self.n_rows = len(self._cones) + len(self.contacts) + n_joints
 
     def build(
-        self, state: DynamicsState, tasks: Sequence[Task], loads: Sequence[ContactLoad]
+        self,
+        state: DynamicsState,
+        motions: Sequence[ContactMotion],
+        tasks: Sequence[Task],
+        loads: Sequence[ContactLoad],
     ) -> InverseDynamicsProblem:
         """Build the program at one instant.
 
         Args:
             state: Dynamics now.
+            motions: Motion of each contact.
             tasks: What is wanted; names must differ.
             loads: What each contact should carry.
 
@@ -123,10 +128,8 @@ class ProblemBuilder:
         dynamics = np.empty((nv, self.n))  # rows of M a + h - J' f
         dynamics[:, :nv] = state.M
         forces = dynamics[:, nv:]
-        for contact, load, columns, motion in zip(
-            self.contacts, loads, self._slices, state.frames, strict=True
-        ):
-            forces[:, columns] = -contact_jacobian(contact, motion)[0].T if load.in_contact else 0.0
+        for motion, load, columns in zip(motions, loads, self._slices, strict=True):
+            forces[:, columns] = -motion.jacobian.T if load.in_contact else 0.0
         forces *= self._unit
         rows = {task.name: task.rows(state) for task in tasks}
         H, g = self._objective(rows, loads)

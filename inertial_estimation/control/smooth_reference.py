@@ -31,6 +31,7 @@ class SmoothReference:
         self.rate = np.zeros_like(self.position)
         self.target = self.position.copy()
         self._target_rate = np.zeros_like(self.position)
+        self._there = True
 
     def set_target(self, target: Array, rate: Array | None = None) -> None:
         """Set where to go.
@@ -41,10 +42,11 @@ class SmoothReference:
         """
         self.target = np.array(target, dtype=float)
         self._target_rate = np.zeros_like(self.target) if rate is None else np.array(rate, dtype=float)
+        self._there = False
 
     def step(self, h: float) -> None:
         """Advance by a time step [s]."""
-        if h <= 0.0:
+        if h <= 0.0 or self._there:
             return
         error = self.target - self.position
         braking = np.sqrt(2.0 * self._max_acceleration * np.abs(error))
@@ -56,3 +58,4 @@ class SmoothReference:
         arrived &= np.abs(wanted - self.rate) <= 2.0 * change
         self.position = np.where(arrived, self.target, self.position + h * rate)
         self.rate = np.where(arrived, self._target_rate, rate)
+        self._there = bool(arrived.all())

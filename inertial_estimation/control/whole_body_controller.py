@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import make_contacts
+from inertial_estimation.control.contact_forces import ContactMotion, contact_motion, make_contacts
 from inertial_estimation.control.control_result import ControlResult
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.dcm_feedback import (
@@ -124,7 +124,7 @@ class WholeBodyController:
             self._take_over(state)
         self.references.step(h)
         if base is None:
-            return self._solve(joints, state, [self._posture_task()], [], {})
+            return self._solve(joints, state, (), [self._posture_task()], [], {})
         return self._legged(h, joints, state, forces)
 
     def damping(self, joints: JointSample, reason: str) -> ControlResult:
@@ -154,9 +154,11 @@ class WholeBodyController:
     ) -> ControlResult:
         config = self.config
         feet = state.frames
-        support_z = np.mean([motion.p_BF_W[2] for motion in feet])
-        omega = pendulum_frequency(float(state.com[2] - support_z))
-        target = self.gait.target(state, omega, h, forces)
+        motions = [contact_motion(c, m) for c, m in zip(self._contacts, feet, strict=True)]
+        centres = [sole_centre(c, m) for c, m in zip(self._contacts, feet, strict=True)]
+        ground = sum(float(centre[2]) for centre in centres) / len(centres)
+        omega = pendulum_frequency(float(state.com[2]) - ground)
+        target = self.gait.target(state, centres, omega, h, forces)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
         support = [
@@ -167,7 +169,7 @@ class WholeBodyController:
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
-        tasks = self._tasks(state, target, omega**2 * (state.com[:2] - cop))
+        tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
         height = -target.support_height
         details = {
             "phase": target.phase,
@@ -177,9 +179,13 @@ class WholeBodyController:
             "cop": cop,
             "height": height,
         }
-        return self._solve(joints, state, tasks, self._loads(state, target, cop), details)
+        return self._solve(
+            joints, state, motions, tasks, self._loads(state.mass, centres, target, cop), details
+        )
 
-    def _tasks(self, state: DynamicsState, target: SupportTarget, com_acceleration: Array) -> list[Task]:
+    def _tasks(
+        self, motions: Sequence[ContactMotion], target: SupportTarget, com_acceleration: Array
+    ) -> list[Task]:
         config, references = self.config, self.references
         height, turn = config.base_height, config.base_orientation
         roll, pitch = references.tilt.position
@@ -195,9 +201,10 @@ class WholeBodyController:
             BaseOrientationTask(R_ref, w_ref, turn.stiffness, turn.damping, turn.weight),
             self._posture_task(),
         ]
-        for i, contact in enumerate(self._contacts):
-            if target.capacity[i] > 0.0:
-                tasks.append(ContactRestTask(contact, i, config.contact.damping, config.contact.weight))
+        rest = config.contact
+        for contact, motion, capacity in zip(self._contacts, motions, target.capacity, strict=True):
+            if capacity > 0.0:
+                tasks.append(ContactRestTask(contact.name, motion, rest.damping, rest.weight))
         if target.swing is not None and target.swing_reference is not None:
             foot, sole = config.foot, self._contacts[target.swing].is_sole
             tasks.append(
@@ -207,9 +214,10 @@ class WholeBodyController:
             )
         return tasks
 
-    def _loads(self, state: DynamicsState, target: SupportTarget, cop: Array) -> list[ContactLoad]:
-        weight = STANDARD_GRAVITY * state.mass
-        centres = [sole_centre(c, m) for c, m in zip(self._contacts, state.frames, strict=True)]
+    def _loads(
+        self, mass: float, centres: Sequence[Array], target: SupportTarget, cop: Array
+    ) -> list[ContactLoad]:
+        weight = STANDARD_GRAVITY * mass
         shares = load_shares(centres, target.capacity, cop)
         limit = self.config.contact.force_limit * weight
         return [
@@ -225,11 +233,12 @@ class WholeBodyController:
         self,
         joints: JointSample,
         state: DynamicsState,
+        motions: Sequence[ContactMotion],
         tasks: list[Task],
         loads: list[ContactLoad],
         details: dict[str, object],
     ) -> ControlResult:
-        problem = self._builder.build(state, tasks, loads)
+        problem = self._builder.build(state, motions, tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
             return self.damping(joints, f"the quadratic program is not solved: {solution.status}")
@@ -255,7 +264,7 @@ class WholeBodyController:
             tau,
             a,
             wrenches,
-            {name: rows.residual(a) for name, rows in problem.task_rows.items()},
+            problem.task_rows,
             solution.status,
             solution.iterations,
             height_ref=float(self.references.height.position[0]),

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from robots import config_of
 
-from inertial_estimation.control.contact_forces import make_contacts, world_wrench
+from inertial_estimation.control.contact_forces import contact_motion, make_contacts, world_wrench
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.inverse_dynamics_problem import ContactLoad, ProblemBuilder
 from inertial_estimation.control.quadratic_program import QuadraticProgram
@@ -39,6 +39,9 @@ class Scene:
         q = self.home + spread * rng.standard_normal(n)
         return base, self.dynamics.compute(base, q, spread * rng.standard_normal(n))
 
+    def motions(self, state):
+        return [contact_motion(c, m) for c, m in zip(self.contacts, state.frames, strict=True)]
+
     def tasks(self, state, rng: np.random.Generator, demand: float):
         n = self.robot.n_joints
         posture = PostureTask(
@@ -48,14 +51,17 @@ class Scene:
             np.full(n, 20.0),
             np.ones(n),
         )
-        rests = [ContactRestTask(c, i, 20.0, 1000.0) for i, c in enumerate(self.contacts)]
+        rests = [
+            ContactRestTask(c.name, m, 20.0, 1000.0)
+            for c, m in zip(self.contacts, self.motions(state), strict=True)
+        ]
         return [ComTask(30.0 * demand * rng.standard_normal(2), 10.0), posture, *rests]
 
     def solve(self, state, tasks, loads, tau_max, tolerance=1e-8):
         builder = ProblemBuilder(
             self.contacts, self.dynamics.nv, self.robot.n_joints, np.full(self.robot.n_joints, tau_max), 1e-3
         )
-        problem = builder.build(state, tasks, loads)
+        problem = builder.build(state, self.motions(state), tasks, loads)
         program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, tolerance, 1000)
         return builder, problem, program.solve(problem)
 
@@ -172,7 +178,7 @@ def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: 
     tasks = scene.tasks(state, rng, 0.01)
     builder, good, _ = scene.solve(state, tasks, loads(scene, 200.0, 1e4), 1e3)
     tasks[0].acceleration = np.array([np.nan, 0.0])
-    bad = builder.build(state, tasks, loads(scene, 200.0, 1e4))
+    bad = builder.build(state, scene.motions(state), tasks, loads(scene, 200.0, 1e4))
     program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, 1e-6, 100)
     assert program.solve(bad).status == "not finite"
     assert program.solve(good).solved

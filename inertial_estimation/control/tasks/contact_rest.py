@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact, contact_jacobian
+from inertial_estimation.control.contact_forces import ContactMotion
 from inertial_estimation.control.tasks.task import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 
@@ -16,20 +16,19 @@ class ContactRestTask(Task):
     the torques nearest to what was wanted.
 
     Attributes:
-        contact: The contact.
-        index: Its place among the frames of the state.
+        motion: Motion of the contact now.
         damping: d [1/s].
         weight: Weight of the task.
     """
 
-    def __init__(self, contact: Contact, index: int, damping: float, weight: float) -> None:
-        self.name = f"{contact.name} at rest"
-        self.contact = contact
-        self.index = index
+    def __init__(self, contact: str, motion: ContactMotion, damping: float, weight: float) -> None:
+        self.name = f"{contact} at rest"
+        self.motion = motion
         self.damping = damping
         self.weight = weight
 
     def rows(self, state: DynamicsState) -> TaskRows:
         """Return the rows of the contact, in the axes of its force."""
-        J, (velocity, drift) = contact_jacobian(self.contact, state.frames[self.index])
-        return TaskRows(J, -self.damping * velocity - drift, np.full(len(J), self.weight))
+        motion = self.motion
+        b = -self.damping * motion.velocity - motion.drift
+        return TaskRows(motion.jacobian, b, np.full(len(b), self.weight))

@@ -16,7 +16,7 @@ __all__ = ["heading", "load_shares", "mean_angle", "sole_centre", "sole_points"]
 
 def sole_centre(contact: Contact, motion: FrameMotion) -> Array:
     """Return the centre of a sole relative to the base origin, world axes [m], shape (3,)."""
-    centre: Array = motion.p_BF_W + motion.R_WF @ contact.points_C.mean(axis=0)
+    centre: Array = motion.p_BF_W + motion.R_WF @ contact.centre_C
     return centre
 
 
@@ -28,9 +28,8 @@ def sole_points(contact: Contact, motion: FrameMotion, margin: float) -> list[Po
         motion: Motion of its frame.
         margin: Distance taken off every side [m]; at most to the centre.
     """
-    points = contact.points_C
-    centre = points.mean(axis=0)
-    inner = points - np.sign(points - centre) * np.minimum(margin, np.abs(points - centre))
+    arms = contact.points_C - contact.centre_C
+    inner = contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
     corners = motion.p_BF_W[:2] + inner @ motion.R_WF[:2].T
     return [(x, y) for x, y in corners.tolist()]
 

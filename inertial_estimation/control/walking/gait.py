@@ -11,7 +11,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
 from inertial_estimation.control.walking.dcm_reference import PressureSegment, dcm_of_plan
-from inertial_estimation.control.walking.feet import heading, mean_angle, sole_centre
+from inertial_estimation.control.walking.feet import heading, mean_angle
 from inertial_estimation.control.walking.footsteps import Footsteps, between, first_swing
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.errors import ConfigurationError
@@ -78,24 +78,29 @@ class Gait:
         self._steps.length = command.length
 
     def target(
-        self, state: DynamicsState, omega: float, h: float, forces: Sequence[float | None] = ()
+        self,
+        state: DynamicsState,
+        centres: Sequence[Array],
+        omega: float,
+        h: float,
+        forces: Sequence[float | None] = (),
     ) -> SupportTarget:
         """Return what is wanted of the feet now.
 
         Args:
             state: Dynamics now.
+            centres: Centres of the soles relative to the base origin, world axes [m], shape (3,) each.
             omega: Frequency of the pendulum [1/s].
             h: Time since the last call [s].
             forces: Measured normal force of each contact [N]; None where there is none.
         """
-        centres = [sole_centre(c, m) for c, m in zip(self._contacts, state.frames, strict=True)]
         self._elapsed += h
         self._move_on(state, centres, forces)
         if self.phase == SWING:
             return self._swing_target(state, centres, omega)
         if self.phase == TRANSFER:
             return self._transfer_target(state, centres, omega)
-        middle = np.mean(centres, axis=0)
+        middle: Array = sum(centres) / len(centres)  # type: ignore[assignment]
         yaw = heading(self._contacts, state.frames, self._home)
         full = (1.0,) * len(centres)
         return SupportTarget(STANDING, full, middle[:2], middle[:2], float(middle[2]), yaw)
