@@ -62,7 +62,8 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     for i, seed in enumerate(seeds):
         progress(f"seed {seed}", i / len(seeds))
         spectators = [
-            robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}}) for kind in ("log_cholesky", "linear")
+            robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}})
+            for kind in ("log_cholesky", "linear")
         ]
         loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
         walk = _Walk()
@@ -87,7 +88,9 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         ),
         per_seed={"ekf": tuple(counts["ekf"]), "kf": tuple(counts["kf"])},
         settings={**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M},
-        facts=("Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",),
+        facts=(
+            "Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",
+        ),
         panels=_panels(shown),
         columns=2,
     )

@@ -9,6 +9,7 @@ elbow is commanded a sine. The same robots go without calibration, for compariso
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import default_rng
 
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
@@ -92,7 +93,9 @@ class _Script:
         )
 
 
-def curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool, quick: bool) -> dict[str, Array]:
+def curl_run(
+    robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool, quick: bool
+) -> dict[str, Array]:
     """Run the experiment once.
 
     Args:
@@ -106,7 +109,7 @@ def curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool,
         Columns time, angle and reference [rad], mass, estimate and published [kg].
     """
     times = QUICK if quick else (CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S)
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     weight = Attachment(ball(FOREARM, TWELVE_POUNDS, (0.0, 0.0, 0.05)), start=times[1])
     loop = robot.build(
         true_urdf=perturbed_urdf(robot.urdf, rng, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA_M),
@@ -122,7 +125,7 @@ def curl_run(robot: RobotLoop, seed: int, *, calibrated: bool, adaptation: bool,
 def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
     """Run every seed with and without calibration, the first also without adaptation."""
     robot = RobotLoop("talos", OVERRIDES)
-    steady_from = (QUICK[3] if quick else CURL_S + STEADY_AFTER_S)
+    steady_from = QUICK[3] if quick else CURL_S + STEADY_AFTER_S
     runs: dict[str, list[dict[str, Array]]] = {"calibrated": [], "plain": []}
     for i, seed in enumerate(seeds):
         for j, (name, kept) in enumerate(runs.items()):
@@ -143,7 +146,9 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             bound=Bound("<=", 5.0),
             aim=Bound("<=", 2.0),
         ),
-        TableRow("the same, worst seed", "%", float(mean.max()), bound=Bound("<=", 5.0), aim=Bound("<=", 2.0)),
+        TableRow(
+            "the same, worst seed", "%", float(mean.max()), bound=Bound("<=", 5.0), aim=Bound("<=", 2.0)
+        ),
         TableRow("largest momentary error while curling", "%", float(ripple.max())),
         TableRow("error of the mean mass without calibration", "%", float(errors["plain"][:, 0].mean())),
         TableRow("the same, worst seed without calibration", "%", float(errors["plain"][:, 0].max())),
@@ -177,7 +182,9 @@ def _tracking(columns: dict[str, Array], steady_from: float) -> float:
     return rms(columns["angle"][steady] - columns["reference"][steady])
 
 
-def _panels(calibrated: dict[str, Array], plain: dict[str, Array], limp: dict[str, Array]) -> tuple[Panel, ...]:
+def _panels(
+    calibrated: dict[str, Array], plain: dict[str, Array], limp: dict[str, Array]
+) -> tuple[Panel, ...]:
     label = "time [s]"
     spans = (Span(ATTACH_S, ON_S, "weight on, filter off"),)
     t = calibrated["time"]

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
+from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.body_reference import BodyReference
@@ -53,7 +54,7 @@ def urdf_with_bodies(
     return text
 
 
-def perturbed_urdf(urdf: str, rng: np.random.Generator, *, mass_sigma: float, com_sigma: float) -> str:
+def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:
     """Return the URDF of a robot that is not quite like its description.
 
     The mass of every link is multiplied by e^(sigma n), its rotational inertia with it, and its centre of
