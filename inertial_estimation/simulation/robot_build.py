@@ -14,7 +14,13 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
 __all__ = ["BuiltRobot", "body_inertia", "build_robot", "set_body_inertia"]
 
-_PLACEHOLDER = {"mass": 1.0, "ipos": [0.1, 0.2, 0.3], "inertia": [1.0, 1.1, 1.2], "explicitinertial": True}
+_PLACEHOLDER = {
+    "mass": 1.0,
+    "ipos": [0.1, 0.2, 0.3],
+    "inertia": [1.0, 1.1, 1.2],
+    "iquat": [0.5, 0.5, 0.5, 0.5],
+    "explicitinertial": True,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +117,7 @@ def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None
     model.body_ipos[body] = inertia.com_F
     model.body_iquat[body] = _wxyz(axes)
     model.body_inertia[body] = moments
+    model.body_sameframe[body] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE  # else axes of the body are taken
     while body:
         model.body_subtreemass[body] += added
         body = model.body_parentid[body]
