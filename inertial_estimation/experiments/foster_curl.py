@@ -6,7 +6,8 @@ of mass elsewhere by millimetres. At rest the mean residual becomes a bias (the 
 elbow is commanded a sine. The same robots go without calibration, for comparison.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -30,7 +31,7 @@ CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S = 1.0, 5.0, 6.0, 9.0, 21.0
 QUICK = (0.2, 2.5, 2.6, 2.8, 3.2)
 CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
 STEADY_AFTER_S = 1.5  # of the curls
-OVERRIDES = {
+OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"actuators.torque_limit_scale": 2.0},
     CONTROLLER_NODE: {
         "torque_scale": 2.0,

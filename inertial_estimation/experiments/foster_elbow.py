@@ -4,7 +4,8 @@ The forearm of TALOS weighs 4.5 kg +- 3 kg at 1 Hz, by a sine, from 8 s on by a 
 believes in the URDF, with and without the estimates, with the same compliant gains.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ = 4.5, 3.0, 1.0  # Table I
 SQUARE_FROM_S, DURATION_S = 8.0, 16.0
 ELBOW_STIFFNESS = 8.0  # [1/s^2], so low that the unknown mass pulls the arm down by about a radian
 
-ELBOW_OVERRIDES = {
+ELBOW_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"actuators.torque_limit_scale": 2.0},
     CONTROLLER_NODE: {
         "torque_scale": 2.0,

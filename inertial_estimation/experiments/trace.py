@@ -38,6 +38,11 @@ class Trace:
             raise ConfigurationError(f"a row has {listing(names)}, expected {listing(self.names)}")
         self._rows.append((time_s, *values.values()))
 
+    @property
+    def last_time_s(self) -> float:
+        """Time of the last row [s]; minus infinity before the first."""
+        return self._rows[-1][0] if self._rows else -np.inf
+
     def __len__(self) -> int:
         return len(self._rows)
 
