@@ -73,7 +73,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         for name, values in columns.items():
             counts[name].append(float(np.count_nonzero(~(values["smallest"] > 0.0))))
         shown = shown or columns
-    nominal = robot.inertial({INERTIAL_NODE: SETTINGS}).robot.link_body(TORSO).nominal_J.mass
+    nominal = _nominal(robot)
     samples = len(shown["ekf"]["time"])
     return ExperimentResult(
         seeds=tuple(seeds),
@@ -83,7 +83,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             TableRow("samples of each filter and seed", "", float(samples)),
             TableRow("torso mass at the end, EKF", "kg", float(shown["ekf"]["mass"][-1])),
             TableRow("torso mass at the end, linear KF", "kg", float(shown["kf"]["mass"][-1])),
-            TableRow("torso mass, true", "kg", float(nominal)),
+            TableRow("torso mass, true", "kg", nominal["mass"]),
             TableRow("distance walked, least", "m", min(distance)),
         ),
         per_seed={"ekf": tuple(counts["ekf"]), "kf": tuple(counts["kf"])},
@@ -103,18 +103,30 @@ def _count(name: str, values: Sequence[float], bound: Bound) -> TableRow:
     return TableRow(f"{name}, {text}", "", worst, bound=bound)
 
 
-def _panels(shown: dict[str, dict[str, Array]]) -> tuple[Panel, ...]:
+def _nominal(robot: RobotLoop) -> dict[str, float]:
+    """Return what the estimates should be: the simulated robot is its description."""
+    model = robot.inertial({INERTIAL_NODE: SETTINGS}).robot
+    body = model.link_body(TORSO)
+    value = InertialParameters.from_pinocchio(body.nominal_J).expressed_in(body.T_JL.inverse())
+    link = LinkInertia(TORSO, value.mass, value.com_F, value.inertia_Fcm)
+    moments = dict(zip(MOMENTS, np.diag(value.inertia_Fcm).tolist(), strict=True))
+    return {"mass": value.mass, "smallest": smallest_eigenvalue(link), **moments}
+
+
+def _panels(shown: dict[str, dict[str, Array]], nominal: dict[str, float]) -> tuple[Panel, ...]:
     label = "time [s]"
     panels = []
     for column, title, unit in (
         ("mass", "Mass", "kg"),
-        *((m, f"I{m[1:]}", "kg m^2") for m in MOMENTS),
+        *((moment, f"I{moment[1:]}", "kg m^2") for moment in MOMENTS),
         ("smallest", "Smallest eigenvalue of the pseudo-inertia", "kg m^2"),
     ):
+        times = shown["ekf"]["time"]
+        truth = thinned("true", times, np.full(len(times), nominal[column]), "reference")
         curves = [
             thinned(text, shown[name]["time"], shown[name][column], colour=colour)
             for name, text, colour in (("kf", "linear KF", 1), ("ekf", "EKF", 0))
         ]
         levels = () if column == "mass" else (Level(0.0),)
-        panels.append(Panel(title, label, f"{column} [{unit}]", tuple(curves), levels=levels))
+        panels.append(Panel(title, label, f"{title.split()[0]} [{unit}]", (truth, *curves), levels=levels))
     return tuple(panels)

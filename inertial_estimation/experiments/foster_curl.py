@@ -163,7 +163,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         settings={"mass_sigma": MASS_SIGMA, "com_sigma_m": COM_SIGMA_M, "weight_kg": TWELVE_POUNDS},
         facts=(
             "Robot: mass of every link off by 3 % (sigma), centre of mass by 3 mm; seed by seed another one.",
-            "The calibration also absorbs what is wrong with the forearm itself, as far as it is felt at rest.",
+            "The calibration also absorbs what is wrong with the forearm, as far as it is felt at rest.",
             "Paper: slightly overestimated, ripples at the ends of the curl, phase lag; no numbers given.",
         ),
         panels=_panels(runs["calibrated"][0], runs["plain"][0], limp),

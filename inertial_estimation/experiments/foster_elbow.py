@@ -122,7 +122,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         settings={f"{node} {name}": str(v) for node, d in ELBOW_OVERRIDES.items() for name, v in d.items()},
         facts=(
             "The URDF's forearm (body with all fixed to it) is the nominal one; the waveform is absolute.",
-            "Joint torque limits of robot and controller are doubled: TALOS' elbow (17.9 Nm) cannot hold 7.5 kg.",
+            "Torque limits of robot and controller are doubled: TALOS' elbow (17.9 Nm) cannot hold 7.5 kg.",
             f"Shortest run: {min(ended):.1f} s of {duration_s:g} s.",
         ),
         panels=_panels(without[0], adapted[0]),

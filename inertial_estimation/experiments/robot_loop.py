@@ -1,5 +1,6 @@
 """A closed loop from a robot's parameter file: what the launch file does with four nodes."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,6 +56,13 @@ class RobotLoop:
         self._file = _overridden(file, overrides or {})
         urdf = str(self._file.shared.get("urdf", ""))
         self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
+        self._true_urdf = self.urdf
+
+    def believing(self, urdf: str) -> "RobotLoop":
+        """Return the same robot whose estimators and controller believe in another description."""
+        other = copy.copy(self)
+        other.urdf, other._true_urdf = urdf, self._true_urdf
+        return other
 
     def config(self, node: str, config_class: type[ConfigT], overrides: Overrides | None = None) -> ConfigT:
         """Return the parameters of one node, some replaced."""
@@ -94,7 +102,7 @@ class RobotLoop:
         tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)
         floating = simulation_config.robot.floating_base
         return ClosedLoop(
-            Simulation(simulation_config, true_urdf or self.urdf, disturbances),
+            Simulation(simulation_config, true_urdf or self._true_urdf, disturbances),
             ControllerPipeline(controller_config, self.urdf),
             TiltPipeline(tilt_config, self.urdf) if floating else None,
             self.inertial(replaced),

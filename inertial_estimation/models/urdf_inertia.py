@@ -13,7 +13,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["perturbed_urdf", "urdf_with_bodies"]
+__all__ = ["perturbed_urdf", "urdf_with_bodies", "urdf_with_mass"]
 
 _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
@@ -52,6 +52,28 @@ def urdf_with_bodies(
         _write(links[body.link], own)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return text
+
+
+def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
+    """Return a URDF in which the body of a link has another mass; its inertia scales with it.
+
+    Args:
+        urdf: XML text.
+        robot: The model of it.
+        link: Name of the link; the body is the link with all that is fixed to it.
+        mass: Mass of the whole body [kg].
+
+    Returns:
+        XML text; all else is as it was.
+
+    Raises:
+        ModelError: If there is no such link, or the mass is not positive.
+    """
+    if not mass > 0.0:
+        raise ModelError(f"the mass of '{link}' is {mass} kg, expected a positive one")
+    body = BodyReference.of_link(robot, link)
+    scaled = body.to_link @ body.nominal_C * (mass / body.nominal_J.mass)
+    return urdf_with_bodies(urdf, robot, [body], [scaled])
 
 
 def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:

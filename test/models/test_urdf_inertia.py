@@ -1,0 +1,55 @@
+"""A URDF written with other inertias says them to Pinocchio, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_mass
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+LINK = "arm_left_5_link"
+
+
+@pytest.fixture(scope="module")
+def urdf() -> str:
+    pytest.importorskip("example_robot_data")
+    return read_urdf("example-robot-data:talos_reduced")
+
+
+@pytest.fixture(scope="module")
+def robot(urdf: str) -> RobotModel:
+    return RobotModel.from_urdf(urdf)
+
+
+def test_one_body_gets_its_mass_and_keeps_its_shape(urdf: str, robot: RobotModel) -> None:
+    heavy = RobotModel.from_urdf(urdf_with_mass(urdf, robot, LINK, 4.5))
+    joint = robot.link_body(LINK).joint_id
+    before, after = robot.model.inertias[joint], heavy.model.inertias[joint]
+    assert after.mass == pytest.approx(4.5)
+    np.testing.assert_allclose(after.lever, before.lever, atol=1e-9)
+    np.testing.assert_allclose(after.inertia / after.mass, before.inertia / before.mass, rtol=1e-6, atol=1e-9)
+    assert heavy.total_mass - robot.total_mass == pytest.approx(4.5 - before.mass)
+
+
+def test_mass_must_be_positive(urdf: str, robot: RobotModel) -> None:
+    with pytest.raises(ModelError, match="expected a positive one"):
+        urdf_with_mass(urdf, robot, LINK, 0.0)
+
+
+def test_perturbed_robot_is_possible_and_off_by_what_was_asked(urdf: str, robot: RobotModel) -> None:
+    other = RobotModel.from_urdf(
+        perturbed_urdf(urdf, np.random.default_rng(3), mass_sigma=0.03, com_sigma=0.003)
+    )
+    single = [j for j in range(2, robot.model.njoints) if robot.model.inertias[j].mass > 0.5]
+    logs = [np.log(other.model.inertias[j].mass / robot.model.inertias[j].mass) for j in single]
+    assert 0.01 < np.std(logs) < 0.06
+    for inertia in other.model.inertias[1:]:
+        assert not InertialParameters.from_pinocchio(inertia).violations()
+
+
+def test_no_deviation_is_the_same_robot(urdf: str, robot: RobotModel) -> None:
+    same = RobotModel.from_urdf(perturbed_urdf(urdf, np.random.default_rng(0), mass_sigma=0.0, com_sigma=0.0))
+    for before, after in zip(robot.model.inertias, same.model.inertias, strict=True):
+        np.testing.assert_allclose(after.toDynamicParameters(), before.toDynamicParameters(), atol=1e-9)
