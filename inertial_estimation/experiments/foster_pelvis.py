@@ -1,8 +1,9 @@
 """Foster et al., Tables I and II, Fig. 4: pelvis height over rough ground while the torso's mass varies.
 
 TALOS walks over ground of random height; its torso weighs 30 kg +- 5 kg by a square wave at 0.2 Hz; the
-controller believes in the URDF, with and without the estimates, with the same gains. It is done twice: with the torso
-of the URDF, 17.6 kg, and with one that already has the mean of 30 kg, so that only the square wave is unknown.
+controller believes in the URDF, with and without the estimates, with the same gains. It is done twice:
+with the torso of the URDF, 17.6 kg, and with one that already weighs the mean of 30 kg, so that only the
+square wave is unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -153,8 +154,8 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             for name, value in values.items()
         },
         facts=(
-            "The waveform is absolute, as in Table I; what mass the paper's controller believes in it does not say.",
-            "Height of the base above the soles that carry the robot, true values, against that at the release.",
+            "The waveform is absolute, as in Table I; what the paper's controller believes in it does not say.",
+            "Height: of the base above the soles that carry the robot, true, against that at the release.",
         ),
         panels=_panels(*(runs[key][0] for key in (("URDF", False), ("URDF", True), ("30 kg", False)))),
     )
