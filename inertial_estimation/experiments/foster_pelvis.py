@@ -154,7 +154,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             for name, value in values.items()
         },
         facts=(
-            "The waveform is absolute, as in Table I; what the paper's controller believes in it does not say.",
+            "The waveform is absolute, as in Table I; the paper does not say what its controller believes.",
             "Height: of the base above the soles that carry the robot, true, against that at the release.",
         ),
         panels=_panels(*(runs[key][0] for key in (("URDF", False), ("URDF", True), ("30 kg", False)))),
