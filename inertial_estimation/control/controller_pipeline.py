@@ -109,7 +109,7 @@ class ControllerPipeline:
         known = [i for i, name in enumerate(reading.names) if name in self.robot.joint_names]
         values = [reading.position] + ([] if reading.velocity is None else [reading.velocity])
         if len(known) < len(reading.names) or not np.isfinite(np.concatenate(values)).all():
-            self._refused_references += 1
+            self._refuse(f"joint reference {listing(reading.names)}: unknown or not finite")
             return
         indices = np.array([self.robot.joint_index(name) for name in reading.names], dtype=int)
         self.controller.references.set_joints(indices, reading.position, reading.velocity)
@@ -119,8 +119,11 @@ class ControllerPipeline:
         self.controller.references.set_base(reference)
 
     def push_walk_command(self, command: WalkCommand) -> None:
-        """Take steps to walk; they begin at the next step of the controller."""
-        self.controller.gait.command(command)
+        """Take steps to walk; refused and counted where the robot cannot walk."""
+        try:
+            self.controller.gait.command(command)
+        except ConfigurationError as error:
+            self._refuse(str(error))
 
     def tick(self, now_ns: int) -> list[TorqueCommand]:
         """Answer the joint states whose base orientation and base state have arrived.
@@ -179,6 +182,11 @@ class ControllerPipeline:
         self._damped_steps = 0
         self._unmatched = 0
         self._refused_references = 0
+        self._last_refusal = ""
+
+    def _refuse(self, reason: str) -> None:
+        self._refused_references += 1
+        self._last_refusal = reason
 
     def _required(self) -> list[StampedInput[Any]]:
         if not self.robot.floating_base:
@@ -237,6 +245,8 @@ class ControllerPipeline:
             "joint states without base": str(self._unmatched),
             "references refused": str(self._refused_references),
         }
+        if self._last_refusal:
+            values["last refusal"] = self._last_refusal
         lost = self._lost(now_ns)
         if lost:
             message = f"waiting for {listing(lost)}: no torques are sent"

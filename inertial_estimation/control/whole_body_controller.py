@@ -192,13 +192,14 @@ class WholeBodyController:
         R_yaw = exp_so3(np.array([0.0, 0.0, target.yaw]))
         R_pitch = exp_so3(np.array([0.0, pitch, 0.0]))
         R_ref = R_yaw @ R_pitch @ exp_so3(np.array([roll, 0.0, 0.0]))
-        roll_rate, pitch_rate = references.tilt.rate
-        w_ref = R_yaw @ (np.array([0.0, pitch_rate, 0.0]) + R_pitch @ np.array([roll_rate, 0.0, 0.0]))
-        z_ref = (float(references.height.position[0]), float(references.height.rate[0]), 0.0)
+        axes = R_yaw @ np.array([R_pitch[:, 0], [0.0, 1.0, 0.0]]).T  # of roll and pitch
+        z = references.height
+        z_ref = (float(z.position[0]), float(z.rate[0]), float(z.acceleration[0]))
+        w_ref, dw_ref = axes @ references.tilt.rate, axes @ references.tilt.acceleration
         tasks: list[Task] = [
             ComTask(com_acceleration, config.balance.com_weight),
             BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
-            BaseOrientationTask(R_ref, w_ref, turn.stiffness, turn.damping, turn.weight),
+            BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),
             self._posture_task(),
         ]
         rest = config.contact
@@ -227,7 +228,9 @@ class WholeBodyController:
 
     def _posture_task(self) -> PostureTask:
         gains, joints = self._posture, self.references.joints
-        return PostureTask(joints.position, joints.rate, gains.stiffness, gains.damping, gains.weight)
+        return PostureTask(
+            joints.position, joints.rate, joints.acceleration, gains.stiffness, gains.damping, gains.weight
+        )
 
     def _solve(
         self,

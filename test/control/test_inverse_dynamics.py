@@ -47,6 +47,7 @@ class Scene:
         posture = PostureTask(
             state.q + demand * rng.standard_normal(n),
             np.zeros(n),
+            np.zeros(n),
             np.full(n, 100.0),
             np.full(n, 20.0),
             np.ones(n),

@@ -11,11 +11,12 @@ __all__ = ["BaseOrientationTask"]
 
 
 class BaseOrientationTask(Task):
-    """Turns the base to an orientation: w' = k log(R_ref R_WB') + d (w_ref - w), world axes.
+    """Turns the base to an orientation: w' = w'_ref + k log(R_ref R_WB') + d (w_ref - w), world axes.
 
     Attributes:
         R_ref: Wanted orientation of the base, shape (3, 3).
         w_ref: Wanted angular velocity, world axes [rad/s], shape (3,).
+        dw_ref: Its derivative [rad/s^2], shape (3,).
         stiffness: k [1/s^2].
         damping: d [1/s].
         weight: Weight of the task.
@@ -23,9 +24,12 @@ class BaseOrientationTask(Task):
 
     name = "base_orientation"
 
-    def __init__(self, R_ref: Array, w_ref: Array, stiffness: float, damping: float, weight: float) -> None:
+    def __init__(
+        self, R_ref: Array, w_ref: Array, dw_ref: Array, stiffness: float, damping: float, weight: float
+    ) -> None:
         self.R_ref = R_ref
         self.w_ref = w_ref
+        self.dw_ref = dw_ref
         self.stiffness = stiffness
         self.damping = damping
         self.weight = weight
@@ -34,5 +38,6 @@ class BaseOrientationTask(Task):
         """Return the three rotational rows of the base."""
         base = state.base
         error = log_so3(self.R_ref @ base.R_WF.T)
-        wanted = self.stiffness * error + self.damping * (self.w_ref - base.velocity[3:])
+        turn = self.damping * (self.w_ref - base.velocity[3:])
+        wanted = self.dw_ref + self.stiffness * error + turn
         return TaskRows(base.jacobian[3:], wanted - base.drift[3:], np.full(3, self.weight))

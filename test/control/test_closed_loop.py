@@ -1,0 +1,171 @@
+"""Controller and simulated robots: what must hold in physics."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
+
+from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.signals import JointReading, OrientationSample
+from inertial_estimation.simulation.disturbances import MassWaveform, Push
+from inertial_estimation.simulation.sensor_noise import REALISTIC
+
+pytest.importorskip("example_robot_data")
+pytest.importorskip("mujoco")
+TORSO, FOREARM, ELBOW = "torso_2_link", "arm_left_5_link", "arm_left_4_joint"
+
+
+def nominal_mass(link: str) -> float:
+    return float(pipeline_of("talos").robot.link_body(link).nominal_J.mass)
+
+
+def minimum_jerk(u: float) -> float:
+    u = min(1.0, max(0.0, u))
+    return u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+
+
+def test_standing_recovers_from_a_push() -> None:
+    push = Push(TORSO, np.array([-150.0, 100.0, 0.0]), start=0.5)
+    loop = ClosedLoop(simulation_of("talos", (push,)), pipeline_of("talos"))
+    assert loop.run(0.5)
+    still = loop.simulation.truth().com_W
+    farthest = [0.0]
+
+    def watch(_: float) -> None:
+        farthest[0] = max(farthest[0], np.linalg.norm(loop.simulation.truth().com_W - still))
+
+    assert loop.run(3.0, watch)
+    assert farthest[0] > 0.02  # it was a push
+    assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
+    assert set(loop.states) == {"control"}
+
+
+def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:
+    loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
+    assert loop.run(0.5)
+    start = loop.simulation.truth().base.p_WB[2]
+    loop.pipeline.push_base_reference(BaseReference(loop.pipeline.last.height - 0.06))
+    speeds = []
+    assert loop.run(2.0, lambda _: speeds.append(loop.simulation.truth().base.v_WB_B[2]))
+    assert loop.simulation.truth().base.p_WB[2] - start == pytest.approx(-0.06, abs=0.003)
+    assert max(np.abs(speeds)) < 1.2 * loop.pipeline.config.references.height_rate
+
+
+def test_the_pelvis_leans_25_degrees_and_back_within_two_seconds() -> None:
+    loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
+    assert loop.run(0.5)
+    height, angle, step = loop.pipeline.last.height, np.radians(25.0), 1e-4
+    pitches = []
+
+    def lean(t: float) -> None:
+        def profile(at: float) -> float:
+            return angle * (minimum_jerk(at) if at < 1.0 else minimum_jerk(2.0 - at))
+
+        rate = (profile(t + step) - profile(t)) / step
+        loop.pipeline.push_base_reference(BaseReference(height, pitch=profile(t), pitch_rate=rate))
+        x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
+        pitches.append(np.arcsin(2.0 * (w * y - z * x)))
+
+    assert loop.run(2.0, lean)
+    assert loop.run(0.5)
+    assert max(pitches) == pytest.approx(angle, abs=np.radians(1.0))
+    assert abs(pitches[-1]) < np.radians(1.0)
+
+
+def test_three_steps_do_not_fall_and_go_where_they_should() -> None:
+    loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
+    assert loop.run(0.3)
+    before = loop.simulation.truth().base.p_WB
+    loop.pipeline.push_walk_command(WalkCommand(3, 0.15))
+    assert loop.run(5.8)
+    gait = loop.pipeline.controller.gait
+    assert (gait.steps_made, gait.phase) == (3, "standing")
+    # Two steps of 0.15 m, the third closes the feet; the pelvis ends above them.
+    assert loop.simulation.truth().base.p_WB[0] - before[0] == pytest.approx(0.3, abs=0.04)
+    assert set(loop.states) == {"control"}
+
+
+def test_walking_bears_a_torso_the_controller_knows_nothing_of() -> None:
+    load = MassWaveform(TORSO, "step", nominal_mass(TORSO) + 12.0)
+    loop = ClosedLoop(simulation_of("talos", (load,)), pipeline_of("talos"))
+    assert loop.run(0.3)
+    loop.pipeline.push_walk_command(WalkCommand(2))
+    assert loop.run(3.5)
+    assert loop.pipeline.controller.gait.steps_made == 2
+
+
+def test_steps_with_the_observer_in_the_loop_and_noisy_sensors() -> None:
+    noise = {f"sensors.{name}": value for name, value in dataclasses.asdict(REALISTIC).items()}
+    simulation = simulation_of("talos", **noise)
+    pipeline = pipeline_of("talos")
+    config = config_of(TiltPipelineConfig, "talos", "tilt_observer", {})
+    observer = TiltPipeline(config, read_urdf(config.robot.urdf))
+    begun = False
+    while simulation.stamp_ns < 5.6e9:
+        for reading in simulation.advance(simulation.period_ns):
+            observer.push_imu(reading.imu)
+            observer.push_joints(reading.joints)
+            pipeline.push_joints(reading.joints)
+            for contact, wrench in reading.wrenches.items():
+                observer.push_wrench(contact, wrench)
+                pipeline.push_wrench(contact, wrench)
+            for estimate in observer.tick(simulation.stamp_ns):
+                state = estimate.state
+                pipeline.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
+                pipeline.push_base_state(state)
+        if simulation.stamp_ns < 1.5e9:
+            continue
+        for command in pipeline.tick(simulation.stamp_ns):
+            simulation.apply(command.tau)
+        if not begun and simulation.stamp_ns > 2e9:
+            pipeline.push_walk_command(WalkCommand(2, 0.12))
+            begun = True
+        assert not simulation.fallen
+    assert pipeline.controller.gait.steps_made == 2
+
+
+def test_a_compliant_elbow_sags_by_the_load_over_its_stiffness_until_the_inertia_is_told() -> None:
+    stiffness = 25.0
+    values = {
+        "posture.joints": (ELBOW,),
+        "posture.stiffnesses": (stiffness,),
+        "inertias.links": (FOREARM,),
+        "inertias.timeout": 1e3,
+    }
+    load = MassWaveform(FOREARM, "step", nominal_mass(FOREARM) + 2.0)
+    loop = ClosedLoop(simulation_of("talos", (load,)), pipeline_of("talos", **values))
+    joint = loop.pipeline.robot.joint_index(ELBOW)
+    wanted = loop.simulation.truth().q[joint]
+    assert loop.run(1.8)
+    sag = abs(loop.simulation.truth().q[joint] - wanted)
+    truth = loop.simulation.truth((FOREARM,)).inertias[FOREARM]
+    loop.pipeline.push_inertia(loop.simulation.stamp_ns, truth)
+    assert loop.run(1.8)
+    left = abs(loop.simulation.truth().q[joint] - wanted)
+    assert sag > 0.3
+    assert left < 0.03
+
+
+def test_a_quadruped_on_points_stands_against_a_push() -> None:
+    push = Push("trunk", np.array([0.0, 200.0, 0.0]), start=0.5)
+    loop = ClosedLoop(simulation_of("hyq", (push,)), pipeline_of("hyq"))
+    assert loop.run(2.5)
+    assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
+
+
+def test_an_arm_follows_a_joint_reference() -> None:
+    loop = ClosedLoop(simulation_of("panda", **PANDA_HOME), pipeline_of("panda", **PANDA_HOME))
+    joint = loop.pipeline.robot.joint_index("panda_joint4")
+    errors = []
+
+    def curl(t: float) -> None:
+        angle, rate = 0.4 * np.sin(2.0 * t), 0.8 * np.cos(2.0 * t)
+        reference = JointReading(0, ("panda_joint4",), np.array([angle - 1.8]), np.array([rate]))
+        loop.pipeline.push_joint_reference(reference)
+        errors.append(loop.simulation.truth().q[joint] - angle + 1.8)
+
+    assert loop.run(3.0, curl)
+    assert np.abs(errors[300:]).max() < 0.03

@@ -1,0 +1,271 @@
+"""The pipeline: which joint states are answered, what inertias do, what bad input does."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
+
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.signals import BaseState, HealthLevel, JointReading, LinkInertia, OrientationSample
+from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
+
+pytest.importorskip("example_robot_data")
+FOREARM = "arm_left_5_link"
+
+
+def home(pipeline: ControllerPipeline) -> np.ndarray:
+    return stance_positions(pipeline.config.stance, pipeline.robot)
+
+
+def torques(pipeline: ControllerPipeline, stamp_ns: int, **state: np.ndarray) -> np.ndarray:
+    push_state(pipeline, stamp_ns, home(pipeline), **state)
+    (command,) = pipeline.tick(stamp_ns)
+    assert command.stamp_ns == stamp_ns
+    return command.tau
+
+
+def level(pipeline: ControllerPipeline, name: str, now_ns: int) -> HealthLevel:
+    return {health.name: health.level for health in pipeline.health(now_ns)}[name]
+
+
+@pytest.fixture(scope="module")
+def talos() -> ControllerPipeline:
+    return pipeline_of("talos", **{"inertias.links": ("torso_2_link", FOREARM)})
+
+
+@pytest.fixture
+def fresh(talos: ControllerPipeline) -> ControllerPipeline:
+    talos.reset()
+    return talos
+
+
+def test_standing_torques_and_forces_balance_the_robot(fresh) -> None:
+    tau = torques(fresh, 0)
+    result = fresh.last
+    assert result.state == "control"
+    frames = fresh.config.robot.contact_frames
+    sensors = IdealSensors(fresh.robot, contact_frames=frames)
+    readings = sensors.read(
+        MotionState(
+            fresh.robot.configuration(home(fresh)), np.zeros(fresh.robot.model.nv), result.acceleration
+        )
+    )
+    weight = 9.81 * fresh.robot.total_mass
+    total = result.wrenches_C[:, 2].sum()
+    assert total == pytest.approx(readings.wrenches_C[:, 2].sum(), rel=1e-4)
+    assert total == pytest.approx(weight, rel=0.01)
+    arms = [i for i, name in enumerate(fresh.robot.joint_names) if "leg" not in name]
+    np.testing.assert_allclose(tau[arms], readings.tau[arms], atol=1e-3)  # the legs share their load at will
+
+
+def test_position_and_yaw_of_the_base_have_no_effect(fresh) -> None:
+    rng = np.random.default_rng(0)
+    q, v, twist = home(fresh), 0.05 * rng.standard_normal(32), 0.05 * rng.standard_normal(6)
+    tilt = exp_so3(np.array([0.02, -0.03, 0.0]))
+    found = []
+    for yaw, position in ((0.0, (0.0, 0.0, 1.0)), (2.1, (5.0, -3.0, 7.0))):
+        fresh.reset()
+        R = exp_so3(np.array([0.0, 0.0, yaw])) @ tilt
+        for k in range(5):
+            push_state(
+                fresh,
+                k * TICK_NS,
+                q,
+                v,
+                quaternion=quaternion_from_rotation(R),
+                position=np.array(position) * (1.0 + k),
+                twist=twist,
+            )
+            (command,) = fresh.tick(k * TICK_NS)
+        found.append(command.tau)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-2)
+
+
+def test_a_joint_state_is_answered_only_with_both_base_inputs_of_its_stamp(fresh) -> None:
+    q = home(fresh)
+    fresh.push_joints(JointReading(TICK_NS, fresh.robot.joint_names, q, np.zeros_like(q)))
+    assert fresh.tick(TICK_NS) == []
+    fresh.push_orientation(OrientationSample(TICK_NS, UPRIGHT))
+    fresh.push_base_state(BaseState(TICK_NS + 1, UPRIGHT, *np.zeros((3, 3))))
+    assert fresh.tick(TICK_NS) == []
+    assert fresh.last is None
+    push_state(fresh, 2 * TICK_NS, q)
+    assert [command.stamp_ns for command in fresh.tick(2 * TICK_NS)] == [2 * TICK_NS]
+
+
+def test_late_base_states_answer_all_their_joint_states_in_order(fresh) -> None:
+    q = home(fresh)
+    stamps = [k * TICK_NS for k in range(4)]
+    for stamp in stamps:
+        fresh.push_joints(JointReading(stamp, fresh.robot.joint_names, q, np.zeros_like(q)))
+    for stamp in stamps:
+        fresh.push_orientation(OrientationSample(stamp, UPRIGHT))
+        fresh.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
+    assert [command.stamp_ns for command in fresh.tick(stamps[-1])] == stamps
+
+
+def test_joint_states_are_thinned_to_the_rate(fresh) -> None:
+    stamps = [k * 1_000_000 for k in range(31)]
+    answered = []
+    for stamp in stamps:
+        push_state(fresh, stamp, home(fresh))
+        answered += [command.stamp_ns for command in fresh.tick(stamp)]
+    assert answered == stamps[::3]
+
+
+@pytest.mark.parametrize("missing", ["joint_states", "base_orientation", "base_state"])
+def test_a_lost_input_stops_the_commands_and_health_names_it(fresh, missing) -> None:
+    torques(fresh, 0)
+    late, q = 10**9, home(fresh)
+    if missing != "joint_states":
+        fresh.push_joints(JointReading(late, fresh.robot.joint_names, q, np.zeros_like(q)))
+    if missing != "base_orientation":
+        fresh.push_orientation(OrientationSample(late, UPRIGHT))
+    if missing != "base_state":
+        fresh.push_base_state(BaseState(late, UPRIGHT, *np.zeros((3, 3))))
+    assert fresh.tick(late) == []
+    assert level(fresh, missing, late) == HealthLevel.STALE
+    controller = next(health for health in fresh.health(late) if health.name == "controller")
+    assert missing in controller.message
+    assert controller.level == HealthLevel.STALE
+
+
+def heavy(link: str, robot, extra: float) -> LinkInertia:
+    body = robot.link_body(link)
+    own = body.T_JL.actInv(body.nominal_J)
+    return LinkInertia(link, own.mass + extra, own.lever, own.inertia)
+
+
+def test_inertias_of_one_stamp_take_effect_together_and_as_in_a_loaded_robot(fresh) -> None:
+    before = torques(fresh, 0)
+    fresh.push_inertia(5, heavy("torso_2_link", fresh.robot, 6.0))
+    half = torques(fresh, TICK_NS)
+    fresh.push_inertia(5, heavy(FOREARM, fresh.robot, 3.0))
+    after = torques(fresh, 2 * TICK_NS)
+    shoulder = fresh.robot.joint_index("arm_left_2_joint")
+    np.testing.assert_allclose(half[shoulder], before[shoulder], atol=0.05)
+    assert abs(after[shoulder] - before[shoulder]) > 1.0
+    assert fresh.last.wrenches_C[:, 2].sum() == pytest.approx(9.81 * (fresh.robot.total_mass + 9.0), rel=0.02)
+    fresh.reset()
+    np.testing.assert_allclose(torques(fresh, 3 * TICK_NS)[shoulder], before[shoulder], atol=1e-3)
+
+
+def test_inertias_of_a_wrong_link_are_refused_in_health(fresh) -> None:
+    torques(fresh, 0)
+    fresh.push_inertia(5, heavy("arm_right_5_link", fresh.robot, 1.0))
+    assert (
+        next(h for h in fresh.health(0) if h.name == "link_inertias").values["refused: link not expected"]
+        == "1"
+    )
+
+
+@pytest.mark.parametrize("where", ["joints", "velocity", "orientation", "twist"])
+def test_a_state_that_is_not_finite_is_answered_by_damping_and_control_returns(fresh, where) -> None:
+    torques(fresh, 0)
+    q, v = home(fresh), np.full(32, 0.5)
+    state = {"quaternion": UPRIGHT.copy(), "twist": np.zeros(6)}
+    {"joints": q, "velocity": v, "orientation": state["quaternion"], "twist": state["twist"]}[where][1] = (
+        np.nan
+    )
+    push_state(fresh, TICK_NS, q, v, **state)
+    (command,) = fresh.tick(TICK_NS)
+    assert fresh.last.state == "damping"
+    assert "finite" in fresh.last.reason
+    assert np.isfinite(command.tau).all()
+    assert (command.tau[2:] * v[2:] < 0.0).all()  # it brakes
+    assert level(fresh, "controller", TICK_NS) == HealthLevel.ERROR
+    torques(fresh, 2 * TICK_NS)
+    assert fresh.last.state == "control"
+    assert level(fresh, "controller", 2 * TICK_NS) == HealthLevel.OK
+
+
+def test_an_unsolved_program_is_answered_by_damping_with_the_reason() -> None:
+    strict = pipeline_of("talos", **{"solver.max_iterations": 1, "solver.tolerance": 1e-10})
+    push_state(strict, 0, home(strict), np.full(32, 0.3), twist=np.full(6, 0.2))
+    (command,) = strict.tick(0)
+    assert strict.last.state == "damping"
+    assert "iterations exhausted" in strict.last.reason
+    np.testing.assert_allclose(command.tau, -0.3 * strict.config.fallback_damping, atol=5.0)
+    assert (command.tau < 0.0).all()
+
+
+def test_torques_stay_within_the_limits_whatever_the_state() -> None:
+    weak = pipeline_of("talos", torque_scale=0.4)
+    limits = 0.4 * weak.controller.dynamics.torque_limits
+    rng = np.random.default_rng(1)
+    for k in range(20):
+        spread = 0.2 * k
+        R = exp_so3(0.3 * spread * rng.standard_normal(3))
+        push_state(
+            weak,
+            k * TICK_NS,
+            home(weak) + 0.3 * spread * rng.standard_normal(32),
+            spread * rng.standard_normal(32),
+            quaternion=quaternion_from_rotation(R),
+            twist=spread * rng.standard_normal(6),
+        )
+        (command,) = weak.tick(k * TICK_NS)
+        assert np.isfinite(command.tau).all()
+        assert (np.abs(command.tau) <= limits + 1e-9).all()
+
+
+def test_an_arm_gets_the_torques_of_inverse_dynamics() -> None:
+    panda = pipeline_of("panda", **PANDA_HOME)
+    q = home(panda)
+    tau = torques(panda, 0)
+    oracle = pin.rnea(
+        panda.robot.model, panda.robot.model.createData(), panda.robot.configuration(q), 0 * q, 0 * q
+    )
+    np.testing.assert_allclose(tau, oracle, atol=1e-3)
+
+
+def test_unknown_names_raise_at_construction() -> None:
+    with pytest.raises(ModelError, match="nose"):
+        pipeline_of("talos", **{"inertias.links": ("nose",)})
+    with pytest.raises(ConfigurationError, match=r"posture\.joints"):
+        pipeline_of("talos", **{"posture.joints": ("wing*",), "posture.stiffnesses": (25.0,)})
+    with pytest.raises(ConfigurationError, match=r"posture\.stiffnesses"):
+        pipeline_of("talos", **{"posture.joints": ("arm*",)})
+
+
+def test_bad_references_raise_or_are_counted(fresh) -> None:
+    with pytest.raises(MeasurementError):
+        BaseReference(np.nan)
+    with pytest.raises(MeasurementError):
+        WalkCommand(-1)
+    torques(fresh, 0)
+    fresh.push_joint_reference(JointReading(0, ("wing",), np.zeros(1)))
+    fresh.push_joint_reference(JointReading(0, ("torso_2_joint",), np.array([np.nan])))
+    assert next(h for h in fresh.health(0) if h.name == "controller").values["references refused"] == "2"
+    torques(fresh, TICK_NS)
+    assert fresh.last.state == "control"
+
+
+def test_walking_on_points_is_refused() -> None:
+    hyq = pipeline_of("hyq")
+    torques(hyq, 0)
+    hyq.push_walk_command(WalkCommand(2))
+    assert next(h for h in hyq.health(0) if h.name == "controller").values["references refused"] == "1"
+
+
+def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> None:
+    before = torques(fresh, 0)
+    fresh.set_parameter("posture.stiffness", 400.0)
+    q = home(fresh)
+    q[fresh.robot.joint_index("arm_left_4_joint")] += 0.05
+    push_state(fresh, TICK_NS, q)
+    fresh.tick(TICK_NS)
+    stiff = fresh.last.task_rows["posture"].b
+    fresh.set_parameter("posture.stiffness", 100.0)
+    push_state(fresh, 2 * TICK_NS, q)
+    fresh.tick(2 * TICK_NS)
+    soft = fresh.last.task_rows["posture"].b
+    elbow = fresh.robot.joint_index("arm_left_4_joint")
+    assert stiff[elbow] / soft[elbow] == pytest.approx(4.0, rel=1e-6)
+    assert np.isfinite(before).all()
+    with pytest.raises(ConfigurationError, match="cannot change"):
+        fresh.set_parameter("rate", 100.0)
