@@ -1,189 +1,262 @@
-"""Watch both nodes weigh a payload on a synthetic Talos, live over DDS.
+"""Watch Talos take a weight, live over DDS: simulator, both estimators and whole-body controller.
 
-Makes a recording of a standing Talos that moves and is handed 12 lb (5.44 kg) on its left forearm,
-starts both nodes as processes, plays the recording to them, prints what they say, and saves a figure.
+Four processes in lockstep. Talos stands and is handed 12 lb (5.44 kg) on its left forearm: first the
+controller does not know and the compliant elbow sags, then it uses the estimated inertias and holds.
+Prints one table of both runs while they go on, saves their figure and their numbers.
 """
 
 import argparse
+import json
+import math
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import yaml
 
-from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.live_record import LiveRecord, tilt_angles
-from inertial_estimation.replay.recording import MemoryRecording, read_orientations
-from inertial_estimation.replay.recording_writer import write_recording
-from inertial_estimation.replay.sensor_noise import GROUND_TRUTH_TOPIC, REALISTIC, measure
-from inertial_estimation.replay.synthetic import Payload, Timing, Truth
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
-from inertial_estimation.signals import OrientationSample
+from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.live_record import LiveRecord
+from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.simulation.payload import TWELVE_POUNDS
+from inertial_estimation.simulation.sensor_noise import REALISTIC
 
 __all__ = ["add_arguments", "run"]
 
-PAYLOAD_TIME_S = 5.0
-STARTUP_S = 30.0
+NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller", "simulator")
+LINK, ELBOW, WHERE = "arm_left_5_link", "arm_left_4_joint", "0,0,0.1"  # within the elbow's 17.9 Nm
+ARM, STIFFNESS = "arm_left_*", 50.0  # [1/s^2]
+PAYLOAD_TIME_S = 1.0
+STARTUP_S = 60.0
+SLOWEST = 30.0  # wall over simulated time at which a run is given up
+SIMULATION, RELEASED = "simulator: simulation", "released at [s]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "--duration", type=float, default=14.0, metavar="S", help="length of the recording (14)"
+        "--duration",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="simulated time of a run from the release (5)",
     )
-    parser.add_argument("--rate", type=float, default=250.0, metavar="HZ", help="rate of the sensors (250)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-adaptation", action="store_true", help="only the run that sags")
+    parser.add_argument("--viewer", action="store_true", help="show the robot in real time; needs a display")
     parser.add_argument(
-        "--output", type=Path, default=Path("results/demo"), metavar="DIR", help="where the figure goes"
+        "--output", type=Path, default=Path("results/demo"), metavar="DIR", help="where figure and numbers go"
     )
     parser.add_argument("--no-live", action="store_true", help="print only the last table")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, start, watch, draw."""
-    if args.duration <= PAYLOAD_TIME_S:
+    """Start, watch, draw."""
+    if not PAYLOAD_TIME_S < args.duration < math.inf:
         raise ConfigurationError(
             f"--duration is {args.duration} s, expected more than {PAYLOAD_TIME_S} s, when the weight comes"
         )
-    _go_private()
     monitor = _import_monitor()
     config = find_config("talos")
-    links = list(load_config_file(config).values("inertial_ekf", ()).get("links", []))
-    print("simulating Talos ...", flush=True)
-    truth, recording = _simulate(args)
-    assert truth.payload is not None
-    show = _no_show if args.no_live else _Table(truth.payload, int(truth.stamps_ns[0])).show
-    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
-        bag = Path(folder) / "talos"
-        write_recording(recording, bag)
-        _start_nodes(processes, config)
-        players: list[subprocess.Popen[bytes]] = []
-        deadline = time.monotonic() + STARTUP_S + args.duration
-
-        def done(listening: bool) -> bool:
-            processes.check()
-            if listening and not players:
-                players.append(_start_player(processes, bag))
-            ended = bool(players) and players[0].poll() is not None
-            return ended or time.monotonic() > deadline
-
-        record = monitor(links, done=done, show=show)
-        complaints = processes.output()
-    reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    return _report(args.output, record, truth, reference, complaints)
+    scene = _scene(config, args.duration)
+    table = _Table(scene, live=sys.stdout.isatty() and not args.no_live)
+    trials: list[PayloadTrial] = []
+    facts: list[dict[str, Any]] = []
+    for adaptation in (False,) if args.no_adaptation else (False, True):
+        _go_private(len(trials))
+        begin = time.monotonic()
+        trial, said = _watch(monitor, config, scene, table, adaptation=adaptation, viewer=args.viewer)
+        trials.append(trial)
+        facts.append({"adaptation": adaptation, **said, "wall_s": round(time.monotonic() - begin, 1)})
+        table.keep(trial)
+    table.print_last()
+    return _write(args.output, scene, trials, facts)
 
 
-def _simulate(args: argparse.Namespace) -> tuple[Truth, MemoryRecording]:
-    motion_rng, noise_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(args.seed).spawn(2))
-    timing = Timing(duration_s=args.duration, rate_hz=args.rate)
-    truth = synthetic_truth("talos", timing, motion_rng, payload_time_s=PAYLOAD_TIME_S)
-    return truth, measure(truth, REALISTIC, noise_rng)
+def _scene(config: Path, duration_s: float) -> PayloadScene:
+    """Say what happens, with what the robot's own description says of it."""
+    shared = load_config_file(config).shared
+    robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])), floating_base=True)
+    nominal = robot.model.inertias[robot.link_body(LINK).joint_id].mass
+    home = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True)).get(ELBOW, 0.0)
+    return PayloadScene(ELBOW, home, LINK, TWELVE_POUNDS, float(nominal), PAYLOAD_TIME_S, duration_s)
 
 
-def _go_private() -> None:
+def _go_private(run_number: int) -> None:
     """Talk on a domain of its own, on this machine only."""
-    os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
+    os.environ["ROS_DOMAIN_ID"] = str(1 + (2 * os.getpid() + run_number) % 100)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def _import_monitor() -> Callable[..., LiveRecord]:
     try:
+        import mujoco  # noqa: F401
+        import proxsuite  # noqa: F401
+
         from inertial_estimation.ros.demo_monitor import monitor
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            f"the demo talks to live nodes, and '{error.name}' is not importable: source a ROS 2 "
-            "installation, or pip install 'inertial_estimation[standalone,tools]'"
+            f"the demo needs live nodes and a simulation, and '{error.name}' is not importable: "
+            "pip install 'inertial_estimation[standalone,sim,tools]'"
         ) from error
     return monitor
 
 
-def _start_nodes(processes: ProcessGroup, config: Path) -> None:
-    ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
-    for node in ("tilt_observer", "inertial_ekf"):
+def _watch(
+    monitor: Callable[..., LiveRecord],
+    config: Path,
+    scene: PayloadScene,
+    table: "_Table",
+    *,
+    adaptation: bool,
+    viewer: bool,
+) -> tuple[PayloadTrial, dict[str, Any]]:
+    """Run the four nodes once."""
+    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+        overrides = Path(folder) / "demo.yaml"
+        overrides.write_text(yaml.safe_dump(_overrides(scene, adaptation=adaptation, viewer=viewer)))
+        _start_nodes(processes, config, overrides)
+        deadline = time.monotonic() + STARTUP_S
+        released_ns: int | None = None
+
+        def done(_listening: bool) -> bool:
+            nonlocal released_ns, deadline
+            processes.check()
+            if released_ns is None and (SIMULATION, RELEASED) in heard.facts:
+                released_ns = round(float(heard.facts[SIMULATION, RELEASED]) * 1e9)
+                deadline = time.monotonic() + SLOWEST * scene.duration_s
+            fallen = "fallen" in heard.complaints.get(SIMULATION, "")
+            over = released_ns is not None and _age(heard, scene, released_ns) >= scene.duration_s
+            return fallen or over or time.monotonic() > deadline
+
+        def show(record: LiveRecord) -> None:
+            if released_ns is not None and record.joints[scene.joint]:
+                table.show(trial_from_record(record, scene, adaptation=adaptation, released_ns=released_ns))
+
+        heard = LiveRecord()
+        monitor([scene.link], record=heard, done=done, show=show, orientation=False, joints=[scene.joint])
+        words = processes.output()
+    if released_ns is None or _age(heard, scene, released_ns) <= 0.0:
+        complaints = "; ".join(f"{name}: {text}" for name, text in heard.complaints.items())
+        raise RecordingError(
+            f"the simulation did not begin; the nodes said: {words or complaints or 'nothing'}"
+        )
+    return trial_from_record(heard, scene, adaptation=adaptation, released_ns=released_ns), _facts(heard)
+
+
+def _age(record: LiveRecord, scene: PayloadScene, released_ns: int) -> float:
+    series = record.joints.get(scene.joint)
+    return (series[-1][0] - released_ns) * 1e-9 if series else 0.0
+
+
+def _facts(record: LiveRecord) -> dict[str, Any]:
+    return {
+        "fallen": "fallen" in record.complaints.get(SIMULATION, ""),
+        "command_timeouts": int(record.facts.get(("simulator: joint_torque_commands", "time-outs"), 0)),
+        "complaints": dict(record.complaints),
+    }
+
+
+def _overrides(scene: PayloadScene, *, adaptation: bool, viewer: bool) -> dict[str, Any]:
+    """Return the parameters of this demo, over the robot's file."""
+    ball = f"ball link={scene.link} mass={scene.payload} at={WHERE} start={scene.time_s}"
+    pace = {"lockstep": True, "real_time_factor": 1.0 if viewer else 0.0, "viewer": viewer}
+    noise = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(REALISTIC).items()}
+    controller: dict[str, Any] = {"posture": {"joints": [ARM], "stiffnesses": [STIFFNESS]}}
+    if not adaptation:
+        controller["inertias"] = {"links": [""]}
+    return {
+        "simulator": {"ros__parameters": {**pace, "disturbances": [ball], "sensors": noise}},
+        "whole_body_controller": {"ros__parameters": controller},
+    }
+
+
+def _start_nodes(processes: ProcessGroup, config: Path, overrides: Path) -> None:
+    files = ["--params-file", str(config), "--params-file", str(overrides), "--log-level", "warn"]
+    for node in NODES:
         call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
-        processes.start(node, [sys.executable, "-c", call, *ros])
-
-
-def _start_player(processes: ProcessGroup, bag: Path) -> "subprocess.Popen[bytes]":
-    main = [sys.executable, "-m", "inertial_estimation.commands.main"]
-    return processes.start("player", [*main, "play", str(bag), "--wait", "20", "--subscribers", "2"])
-
-
-def _no_show(_record: LiveRecord) -> None:
-    """Show nothing."""
+        clock = ["-p", "use_sim_time:=true"] if node != "simulator" else []
+        processes.start(node, [sys.executable, "-c", call, "--ros-args", *files, *clock])
 
 
 class _Table:
-    """Prints the estimates, over the last ones when on a terminal."""
+    """Prints both runs, over the last print when on a terminal."""
 
-    def __init__(self, payload: Payload, start_ns: int) -> None:
-        self._payload = payload
-        self._start_ns = start_ns
+    def __init__(self, scene: PayloadScene, *, live: bool) -> None:
+        self._scene, self._live = scene, live
+        self._finished: list[PayloadTrial] = []
         self._lines = 0
-        self._shown_ns = 0
 
-    def show(self, record: LiveRecord) -> None:
-        """Print the newest estimates."""
-        if record.newest_ns == self._shown_ns:
-            return
-        self._shown_ns = record.newest_ns
-        lines = table(record, self._payload, self._start_ns)
-        if sys.stdout.isatty() and self._lines:
+    def show(self, trial: PayloadTrial) -> None:
+        """Print the runs that are over and the one that goes on."""
+        if self._live and len(trial.t):
+            self._print([*self._finished, trial])
+
+    def keep(self, trial: PayloadTrial) -> None:
+        """Take a run that is over."""
+        self._finished.append(trial)
+
+    def print_last(self) -> None:
+        """Print the runs that are over."""
+        self._print(self._finished)
+
+    def _print(self, trials: list[PayloadTrial]) -> None:
+        lines = table(self._scene, trials)
+        if self._live and self._lines:
             print(f"\x1b[{self._lines}A\x1b[J", end="")
         print("\n".join(lines), flush=True)
         self._lines = len(lines)
 
 
-def table(record: LiveRecord, payload: Payload, start_ns: int) -> list[str]:
-    """Render the newest estimates as lines of text."""
-    t = (record.newest_ns - start_ns) * 1e-9
-    held = payload.inertia.mass if t >= payload.time_s else 0.0
+def table(scene: PayloadScene, trials: list[PayloadTrial]) -> list[str]:
+    """Render the newest values of each run as lines of text."""
     lines = [
-        f"t = {t:5.2f} s   truth: {held:.2f} kg on {payload.inertia.link}",
-        f"  {'link':<18}{'payload [kg]':>14}{'2 sigma':>9}{'mass [kg]':>11}   centre of mass [m]",
+        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow wanted at "
+        f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight",
+        f"  {'adaptation':<12}{'t [s]':>7}{'elbow [deg]':>13}{'error [deg]':>13}{'rmse [rad]':>12}"
+        f"{'forearm [kg]':>14}{'truth [kg]':>12}",
     ]
-    for link, series in record.payloads.items():
-        if not series or not record.inertias[link]:
+    for trial in trials:
+        if not len(trial.t):
             continue
-        sigma = f"{2.0 * record.sigmas[link][-1][1]:9.2f}" if record.sigmas[link] else f"{'-':>9}"
-        body = record.inertias[link][-1][1]
-        com = "  ".join(f"{value:+.3f}" for value in body.com_L)
-        lines.append(f"  {link:<18}{series[-1][1].mass:>14.2f}{sigma}{body.mass:>11.2f}   {com}")
+        t, angle = float(trial.t[-1]), float(trial.angle[-1])
+        said = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
+        rmse = trial.numbers(scene)["elbow_rmse_rad"]
+        lines.append(
+            f"  {'on' if trial.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
+            f"{math.degrees(angle - scene.home):>13.1f}{'-' if math.isnan(rmse) else f'{rmse:.3f}':>12}"
+            f"{said:>14}{scene.mass(t):>12.2f}"
+        )
     return lines
 
 
-def _report(
-    output: Path, record: LiveRecord, truth: Truth, reference: list[OrientationSample], complaints: str
-) -> int:
-    payload, start_ns = truth.payload, int(truth.stamps_ns[0])
-    assert payload is not None
-    if not record.newest_ns or not record.orientations:
-        silent = "inertial_ekf" if record.orientations else "tilt_observer"
-        said = complaints or "; ".join(f"{k}: {v}" for k, v in record.complaints.items()) or "nothing"
-        raise RecordingError(f"nothing was heard from {silent}; the nodes said: {said}")
-    print("\n".join(table(record, payload, start_ns)))
-    stamps, angles = tilt_angles(record.orientations, reference)
-    settled = angles[stamps > start_ns + 2e9]
-    if len(settled):
-        print(f"tilt error after 2 s: rms {np.degrees(np.sqrt(np.mean(settled**2))):.3f} deg")
+def _write(output: Path, scene: PayloadScene, trials: list[PayloadTrial], facts: list[dict[str, Any]]) -> int:
+    """Write numbers and figure; 1 if the robot fell with adaptation."""
+    runs = [{**fact, **trial.numbers(scene)} for fact, trial in zip(facts, trials, strict=True)]
+    for fact in facts:
+        name = "with" if fact["adaptation"] else "without"
+        if fact["fallen"] or fact["command_timeouts"]:
+            print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        document = {"scene": vars(scene), "runs": runs}
+        (output / "demo.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into '{output}': {error}") from error
     try:
         from inertial_estimation.plots.demo_figure import write_demo_figure
     except ImportError as error:
         print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
         return 0
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        figure = output / "demo.png"
-        write_demo_figure(figure, record, start_ns=start_ns, payload=payload, truth=reference)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write the figure into '{output}': {error}") from error
+    figure = output / "demo.png"
+    write_demo_figure(figure, scene, trials)
     print(f"figure: {figure}")
     return 0

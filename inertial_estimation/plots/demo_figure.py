@@ -1,74 +1,44 @@
-"""Figure of the demo: what the nodes said the robot holds, and how well they knew its tilt."""
+"""Figure of the demo: the elbow with and without adaptation, and what the forearm was said to weigh."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from inertial_estimation.plots.style import BLACK, COLOURS, new_figure, save, tidy
-from inertial_estimation.replay.live_record import LiveRecord, tilt_angles
-from inertial_estimation.replay.synthetic import Payload
-from inertial_estimation.signals import Array, OrientationSample
+from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
 
 __all__ = ["write_demo_figure"]
 
 
-def write_demo_figure(
-    path: Path,
-    record: LiveRecord,
-    *,
-    start_ns: int,
-    payload: Payload,
-    truth: list[OrientationSample],
-) -> Path:
-    """Draw the payload masses with two-sigma bands against the truth, and the tilt error.
+def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadTrial]) -> Path:
+    """Draw the elbow and the mass of the forearm against time since the release.
 
     Args:
         path: PNG to write.
-        record: What was heard from the nodes.
-        start_ns: Stamp of time zero [ns].
-        payload: What was attached, where and when.
-        truth: True orientations of the base.
+        scene: What happened.
+        trials: Each with its own colour.
 
     Returns:
         The path.
     """
-    figure, (masses, tilt) = new_figure(2, row_height=2.8)
-    end = 0.0
-    for k, (link, series) in enumerate(record.payloads.items()):
-        if not series:
-            continue
-        t = np.array([(stamp - start_ns) * 1e-9 for stamp, _ in series])
-        mass = np.array([inertia.mass for _, inertia in series])
-        end = max(end, float(t[-1]))
-        colour = COLOURS[k % len(COLOURS)]
-        masses.plot(t, mass, color=colour, lw=1.3, label=link)
-        band = 2.0 * _sigmas_at(t, record.sigmas.get(link, []), start_ns)
-        masses.fill_between(t, mass - band, mass + band, color=colour, alpha=0.2, lw=0)
-    weight = payload.inertia.mass
-    masses.plot(
-        [0.0, payload.time_s, payload.time_s, end],
-        [0.0, 0.0, weight, weight],
-        color=BLACK,
-        lw=1.0,
-        ls="--",
-        label="truth",
-    )
-    masses.set_ylim(-0.3 * weight, 1.4 * weight)
-    title = f"{weight:.2f} kg handed to {payload.inertia.link} at {payload.time_s:g} s: estimate minus URDF"
-    tidy(masses, ylabel="payload mass [kg]", title=title)
-    stamps, angles = tilt_angles(record.orientations, truth)
-    tilt.plot((stamps - start_ns) * 1e-9, np.degrees(angles), color=COLOURS[3], lw=1.0)
-    tilt.set_ylim(bottom=0.0)
-    tidy(tilt, ylabel="error [deg]", title="Tilt error against the truth")
-    tilt.set_xlabel("time [s]")
+    figure, (elbow, mass) = new_figure(2, row_height=2.8)
+    for trial in trials:
+        label = "with adaptation" if trial.adaptation else "without adaptation"
+        colour = COLOURS[0 if trial.adaptation else 1]
+        elbow.plot(trial.t, np.degrees(trial.angle), color=colour, lw=1.4, label=label)
+        style = "-" if trial.adaptation else (0, (2, 2))  # both are alike: let both be seen
+        mass.plot(trial.t_mass, trial.mass, color=colour, lw=1.4, ls=style, label="published")
+        mass.plot(
+            trial.t_estimate, trial.estimate, color=colour, lw=0.8, alpha=0.7, ls=style, label="estimate"
+        )
+    elbow.axhline(np.degrees(scene.home), color=BLACK, lw=1.0, ls="--", label="wanted")
+    ends = [0.0, scene.time_s, scene.time_s, scene.duration_s]
+    before, after = scene.mass(-np.inf), scene.mass(np.inf)
+    mass.plot(ends, [before, before, after, after], color=BLACK, lw=1.0, ls="--", label="truth")
+    mass.set_ylim(0.0, 1.2 * after)
+    title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s: position of {scene.joint}"
+    tidy(elbow, ylabel="elbow [deg]", title=title)
+    tidy(mass, ylabel="forearm [kg]", title="Published mass of the forearm with what it holds")
+    mass.set_xlabel("time since the release [s]")
     return save(figure, path)
-
-
-def _sigmas_at(t: Array, sigmas: list[tuple[int, float]], start_ns: int) -> Array:
-    """Take the last reported sigma at each time: it is reported once a second."""
-    if not sigmas:
-        return np.zeros(len(t))
-    times = np.array([(stamp - start_ns) * 1e-9 for stamp, _ in sigmas])
-    index = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 1)
-    values: Array = np.array([sigma for _, sigma in sigmas])[index]
-    return values

@@ -14,12 +14,20 @@ from collections.abc import Callable
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.signals import BaseState, ImuSample, JointReading, OrientationSample, WrenchSample
+from inertial_estimation.signals import (
+    BaseState,
+    ImuSample,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
 
 __all__ = [
     "LITTLE_ENDIAN",
     "decode_base_state",
     "decode_imu",
+    "decode_link_inertia",
     "decode_quaternion",
     "decode_wrench",
     "joint_state_decoder",
@@ -54,6 +62,15 @@ def decode_base_state(data: bytes) -> BaseState:
     child = _aligned(_behind_string(data, _FRAME), 4)
     values = np.frombuffer(data, _DOUBLE, 49, _aligned(_behind_string(data, child), 8))
     return BaseState(_stamp_ns(data), values[3:7], values[0:3], values[43:46], values[46:49])
+
+
+def decode_link_inertia(data: bytes) -> tuple[int, LinkInertia]:
+    """Decode geometry_msgs/InertiaStamped: stamp, and mass, centre, inertia of the link that is its frame."""
+    end = _behind_string(data, _FRAME)
+    link = bytes(data[_FRAME + 4 : end - 1]).decode()
+    values = np.frombuffer(data, _DOUBLE, 10, _aligned(end, 8))
+    moment = values[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
+    return _stamp_ns(data), LinkInertia(link, float(values[0]), values[1:4], moment)
 
 
 def joint_state_decoder() -> Callable[[bytes], JointReading]:

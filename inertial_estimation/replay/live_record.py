@@ -1,4 +1,4 @@
-"""What was heard from live nodes while a recording with known truth was played."""
+"""What was heard from live nodes."""
 
 from dataclasses import dataclass, field
 
@@ -18,14 +18,18 @@ class LiveRecord:
         inertias: Published inertia of each link, with its stamp [ns].
         sigmas: Standard deviation of each link's mass [kg], with the stamp of the newest estimate [ns].
         orientations: Base orientations.
+        joints: Position of each watched joint [rad], with its stamp [ns].
         complaints: Diagnostics above OK, last message by part.
+        facts: Values of the diagnostics, newest by part and key.
     """
 
     payloads: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     inertias: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
     sigmas: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     orientations: list[OrientationSample] = field(default_factory=list)
+    joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     complaints: dict[str, str] = field(default_factory=dict)
+    facts: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def newest_ns(self) -> int:

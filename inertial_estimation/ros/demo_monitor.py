@@ -1,28 +1,30 @@
-"""Listens to both nodes during the demo."""
+"""Listens to nodes, cheaply: takes what has come twenty times a second, with no executor."""
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
 
 from inertial_estimation.replay.live_record import LiveRecord
-from inertial_estimation.ros.messages import (
-    link_inertia_from_msg,
-    orientation_from_msg,
-    stamp_from_msg,
-)
-from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.ros.robot_node import topic_token
+from inertial_estimation.ros.serialized import (
+    joints_from_bytes,
+    link_inertia_from_bytes,
+    orientation_from_bytes,
+)
 from inertial_estimation.signals import LinkInertia
 
 __all__ = ["DemoMonitor", "monitor"]
 
 SIGMA_KEY = "mass sigma "
+TAKE_PERIOD = 0.05  # [s]
 
 
 class DemoMonitor(Node):
@@ -32,30 +34,59 @@ class DemoMonitor(Node):
         record: What was heard so far.
     """
 
-    def __init__(self, links: Sequence[str], *, orientation: bool = True) -> None:
-        super().__init__("demo_monitor", start_parameter_services=False)
-        self.record = LiveRecord()
-        self._awaited = ["base_orientation"] if orientation else []
+    def __init__(
+        self, record: LiveRecord, links: Sequence[str], *, orientation: bool, joints: Sequence[str]
+    ) -> None:
+        super().__init__("demo_monitor", start_parameter_services=False, enable_rosout=False)
+        self.record = record
+        self._awaited: list[str] = []
         for link in links:
             for topic, store in (
                 ("payloads", self.record.payloads),
                 ("link_inertias", self.record.inertias),
             ):
-                heard = _keep(store.setdefault(link, []), link)
-                name = f"{topic}/{topic_token(link)}"
-                self.create_subscription(InertiaStamped, name, heard, RELIABLE_OUTPUT)
-                self._awaited.append(name)
+                heard = _keep_inertia(store.setdefault(link, []))
+                self._listen(InertiaStamped, f"{topic}/{topic_token(link)}", heard)
             self.record.sigmas[link] = []
-        self.create_subscription(QuaternionStamped, "base_orientation", self._on_orientation, RELIABLE_OUTPUT)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE_OUTPUT)
+        if orientation:
+            self._listen(QuaternionStamped, "base_orientation", self._on_orientation)
+        if joints:
+            self.record.joints = {joint: [] for joint in joints}
+            self._listen(JointState, "joint_states", self._on_joints)
+        self.create_subscription(
+            DiagnosticArray,
+            "/diagnostics",
+            self._on_diagnostics,
+            RELIABLE_OUTPUT,
+            event_callbacks=NO_INPUT_EVENTS,
+        )
 
     @property
     def listening(self) -> bool:
         """Whether the nodes have been found, so that nothing they publish from now on is missed."""
         return all(self.count_publishers(topic) for topic in self._awaited)
 
-    def _on_orientation(self, msg: QuaternionStamped) -> None:
-        self.record.orientations.append(orientation_from_msg(msg))
+    def take(self) -> None:
+        """Take all that has come."""
+        for subscription in self.subscriptions:
+            handle = subscription.handle
+            while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+                subscription.callback(taken[0])
+
+    def _listen(self, message_type: type, topic: str, heard: Callable[[bytes], None]) -> None:
+        self._awaited.append(topic)
+        self.create_subscription(
+            message_type, topic, heard, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=True
+        )
+
+    def _on_orientation(self, data: bytes) -> None:
+        self.record.orientations.append(orientation_from_bytes(data))
+
+    def _on_joints(self, data: bytes) -> None:
+        reading = joints_from_bytes(data)
+        for joint, series in self.record.joints.items():
+            if joint in reading.names:
+                series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
 
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
         for status in msg.status:
@@ -65,10 +96,14 @@ class DemoMonitor(Node):
             else:
                 self.record.complaints.pop(status.name, None)
             for item in status.values:
-                if item.key.startswith(SIGMA_KEY) and self.record.newest_ns:
-                    link = item.key[len(SIGMA_KEY) :].split(" ")[0]
-                    if link in self.record.sigmas:
-                        self.record.sigmas[link].append((self.record.newest_ns, float(item.value)))
+                self.record.facts[status.name, item.key] = item.value
+                self._keep_sigma(item)
+
+    def _keep_sigma(self, item: Any) -> None:
+        if item.key.startswith(SIGMA_KEY) and self.record.newest_ns:
+            link = item.key[len(SIGMA_KEY) :].split(" ")[0]
+            if link in self.record.sigmas:
+                self.record.sigmas[link].append((self.record.newest_ns, float(item.value)))
 
 
 def monitor(
@@ -77,8 +112,10 @@ def monitor(
     done: Callable[[bool], bool],
     show: Callable[[LiveRecord], None],
     orientation: bool = True,
+    joints: Sequence[str] = (),
     period_s: float = 0.5,
     linger_s: float = 0.5,
+    record: LiveRecord | None = None,
 ) -> LiveRecord:
     """Listen until done.
 
@@ -87,20 +124,22 @@ def monitor(
         done: Says when there is nothing more to hear; told whether all nodes have been found.
         show: Called at every period with what was heard so far.
         orientation: Whether the tilt observer is among the nodes.
-        period_s: Time between two calls of it [s].
+        joints: Joints whose position is kept.
+        period_s: Time between two calls of `show` [s].
         linger_s: How long to listen on after done [s].
+        record: Where to keep what is heard; a new one by default.
 
     Returns:
         What was heard.
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = DemoMonitor(links, orientation=orientation)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
+        record = LiveRecord() if record is None else record
+        node = DemoMonitor(record, links, orientation=orientation, joints=joints)
         next_show, end = time.monotonic() + period_s, None
         while end is None or time.monotonic() < end:
-            executor.spin_once(timeout_sec=0.05)
+            time.sleep(TAKE_PERIOD)
+            node.take()
             now = time.monotonic()
             if now >= next_show:
                 show(node.record)
@@ -108,16 +147,12 @@ def monitor(
             if end is None and done(node.listening):
                 end = now + linger_s
         return node.record
-    except ExternalShutdownException:
-        return node.record
     finally:
         rclpy.try_shutdown()
 
 
-def _keep(series: list[tuple[int, LinkInertia]], link: str) -> Callable[[InertiaStamped], None]:
-    def heard(msg: InertiaStamped) -> None:
-        inertia = link_inertia_from_msg(msg)
-        named = LinkInertia(link, inertia.mass, inertia.com_L, inertia.inertia_Lcm)
-        series.append((stamp_from_msg(msg.header.stamp), named))
+def _keep_inertia(series: list[tuple[int, LinkInertia]]) -> Callable[[bytes], None]:
+    def heard(data: bytes) -> None:
+        series.append(link_inertia_from_bytes(data))
 
     return heard

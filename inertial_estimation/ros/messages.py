@@ -278,12 +278,13 @@ def link_inertia_to_msg(
     return msg
 
 
-def link_inertia_from_msg(msg: InertiaStamped) -> LinkInertia:
-    """Inverse of `link_inertia_to_msg`, without the stamp."""
+def link_inertia_from_msg(msg: InertiaStamped) -> tuple[int, LinkInertia]:
+    """Inverse of `link_inertia_to_msg`: the stamp [ns] and the inertia; its link is the message's frame."""
     body = msg.inertia
     rows = ((body.ixx, body.ixy, body.ixz), (body.ixy, body.iyy, body.iyz), (body.ixz, body.iyz, body.izz))
     com_L = np.array((body.com.x, body.com.y, body.com.z))
-    return LinkInertia(msg.header.frame_id, body.m, com_L, np.array(rows))
+    inertia = LinkInertia(msg.header.frame_id, body.m, com_L, np.array(rows))
+    return stamp_from_msg(msg.header.stamp), inertia
 
 
 def torque_residual_to_msg(estimate: InertialEstimate, msg: JointState | None = None) -> JointState:

@@ -5,7 +5,7 @@ Each function gives exactly what the one of the same name in `messages` gives fo
 forms that `replay.cdr` does not know (big-endian, say) it leaves to that one.
 """
 
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
@@ -14,13 +14,29 @@ from inertial_estimation.replay.cdr import (
     LITTLE_ENDIAN,
     decode_base_state,
     decode_imu,
+    decode_link_inertia,
+    decode_quaternion,
     decode_wrench,
     joint_state_decoder,
 )
 from inertial_estimation.ros import messages
-from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import (
+    BaseState,
+    ImuSample,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
 
-__all__ = ["base_state_from_bytes", "imu_from_bytes", "joints_from_bytes", "wrench_from_bytes"]
+__all__ = [
+    "base_state_from_bytes",
+    "imu_from_bytes",
+    "joints_from_bytes",
+    "link_inertia_from_bytes",
+    "orientation_from_bytes",
+    "wrench_from_bytes",
+]
 
 _decode_joints = joint_state_decoder()
 
@@ -55,3 +71,17 @@ def base_state_from_bytes(data: bytes) -> BaseState:
     if data[:2] != LITTLE_ENDIAN:
         return messages.base_state_from_msg(deserialize_message(data, Odometry))
     return decode_base_state(data)
+
+
+def orientation_from_bytes(data: bytes) -> OrientationSample:
+    """Read a serialised geometry_msgs/QuaternionStamped; see `messages.orientation_from_msg`."""
+    if data[:2] != LITTLE_ENDIAN:
+        return messages.orientation_from_msg(deserialize_message(data, QuaternionStamped))
+    return decode_quaternion(data)
+
+
+def link_inertia_from_bytes(data: bytes) -> tuple[int, LinkInertia]:
+    """Read a serialised geometry_msgs/InertiaStamped; see `messages.link_inertia_from_msg`."""
+    if data[:2] != LITTLE_ENDIAN:
+        return messages.link_inertia_from_msg(deserialize_message(data, InertiaStamped))
+    return decode_link_inertia(data)

@@ -59,6 +59,7 @@ class SimulationDriver:
 
     def _restart(self) -> None:
         self._start_ns = self.simulation.stamp_ns
+        self._released_ns: int | None = None
         self._newest_ns: int | None = None
         self._tau: Array = np.zeros(self.simulation.robot.n_joints)
         self._answer_after_ns = self._start_ns
@@ -144,6 +145,7 @@ class SimulationDriver:
         if not simulation.released:
             if self._newest_ns is not None and seconds(now_ns - self._start_ns) >= options.hoist:
                 simulation.apply(self._tau)
+                self._released_ns = now_ns
         elif not options.lockstep:
             assert self._newest_ns is not None
             self._apply(fresh=seconds(now_ns - self._newest_ns) <= options.command_timeout)
@@ -202,6 +204,8 @@ class SimulationDriver:
         first, last = self._progress
         self._progress = (last, last)
         values = {"time [s]": f"{seconds(self.simulation.stamp_ns):.3f}"}
+        if self._released_ns is not None:
+            values["released at [s]"] = f"{seconds(self._released_ns):.9f}"
         if first is not None and last is not None and last[0] > first[0]:
             values["real-time factor"] = f"{seconds(last[1] - first[1]) / (last[0] - first[0]):.2f}"
         if self.simulation.fallen:

@@ -27,6 +27,7 @@ from inertial_estimation.ros.messages import (
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
 from inertial_estimation.ros.simulation_driver import SimulationDriver
 from inertial_estimation.signals import Health
+from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
@@ -61,7 +62,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     def _start(self, urdf: str) -> None:
         config = self.config.simulation
         self._options = self.config.options
-        disturbances = [_parse(text) for text in self._options.disturbances]
+        disturbances = [parse_disturbance(text) for text in self._options.disturbances]
         self.simulation = Simulation(config, urdf, disturbances)
         self._links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self.driver = SimulationDriver(self.simulation, config.robot, self._options)
@@ -157,9 +158,3 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
 def _wrench_frames(robot: RobotConfig) -> Sequence[str]:
     return robot.wrench_frames or robot.contact_frames or robot.contacts
-
-
-def _parse(text: str) -> Any:  # until the simulation has it
-    from inertial_estimation.simulation import disturbances
-
-    return disturbances.parse_disturbance(text)  # type: ignore[attr-defined]

@@ -16,10 +16,10 @@ from inertial_estimation.ros.messages import (
     base_orientation_to_msg,
     base_state_to_transform,
     odometry_to_msg,
-    orientation_from_msg,
     tilt_to_msg,
 )
 from inertial_estimation.ros.pipeline_node import EstimatorNode
+from inertial_estimation.ros.serialized import orientation_from_bytes
 from inertial_estimation.signals import BaseEstimate
 
 __all__ = ["TiltNodeConfig", "TiltObserverNode"]
@@ -56,7 +56,7 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
         push = self.pipeline.push_yaw_reference
-        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_msg, push, serialized=False)
+        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_bytes, push)
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
 
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:

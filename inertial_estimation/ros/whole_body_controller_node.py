@@ -1,6 +1,7 @@
 """Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
@@ -16,15 +17,14 @@ from inertial_estimation.ros.command_messages import (
     torque_command_to_msg,
     walk_command_from_msg,
 )
-from inertial_estimation.ros.messages import (
-    joints_from_msg,
-    link_inertia_from_msg,
-    orientation_from_msg,
-    stamp_from_msg,
-)
+from inertial_estimation.ros.messages import joints_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.ros.serialized import (
+    base_state_from_bytes,
+    link_inertia_from_bytes,
+    orientation_from_bytes,
+)
 from inertial_estimation.signals import LinkInertia, TorqueCommand
 
 __all__ = ["WholeBodyControllerNode"]
@@ -47,16 +47,13 @@ class WholeBodyControllerNode(PipelineNode[ControllerConfig, ControllerPipeline]
         self._command = self.add_output(JointState, "joint_torque_commands")
         self._message = JointState()
         if self.config.robot.floating_base:
-            push = pipeline.push_orientation
             self.add_input(
-                QuaternionStamped, "base_orientation", orientation_from_msg, push, serialized=False
+                QuaternionStamped, "base_orientation", orientation_from_bytes, pipeline.push_orientation
             )
             self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
         for link in self.config.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
-            self.add_input(
-                InertiaStamped, topic, partial(_stamped_inertia, link), self._push_inertia, serialized=False
-            )
+            self.add_input(InertiaStamped, topic, partial(_inertia_of, link), self._push_inertia)
         push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
         self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, serialized=False)
         self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, serialized=False)
@@ -71,9 +68,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerConfig, ControllerPipeline]
         self.pipeline.push_inertia(*stamped)
 
 
-def _stamped_inertia(link: str, msg: InertiaStamped) -> tuple[int, LinkInertia]:
+def _inertia_of(link: str, data: bytes) -> tuple[int, LinkInertia]:
     """Take the link from the topic: the frame in the message may carry a prefix."""
-    inertia = link_inertia_from_msg(msg)
-    return stamp_from_msg(msg.header.stamp), LinkInertia(
-        link, inertia.mass, inertia.com_L, inertia.inertia_Lcm
-    )
+    stamp_ns, inertia = link_inertia_from_bytes(data)
+    return stamp_ns, replace(inertia, link=link)

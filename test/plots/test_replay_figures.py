@@ -7,14 +7,10 @@ import pytest
 
 from inertial_estimation.replay.evaluation import Evaluation
 from inertial_estimation.replay.histories import InertialHistory, LinkHistory, TiltHistory
-from inertial_estimation.replay.live_record import LiveRecord
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.synthetic import Payload
-from inertial_estimation.replay.synthetic_robots import ball
 from inertial_estimation.signals import OrientationSample
 
 pytest.importorskip("matplotlib")
-from inertial_estimation.plots.demo_figure import write_demo_figure
 from inertial_estimation.plots.replay_figures import (
     figure_of_bias,
     figure_of_masses,
@@ -121,19 +117,3 @@ def test_many_links_and_infinite_gate(tmp_path: Path) -> None:
     )
     written = write_figures(tmp_path, Evaluation(empty, open_gate, None, {}))
     assert [path.name for path in written] == ["masses.png", "nis.png"]
-
-
-def test_demo_figure(tmp_path: Path) -> None:
-    record = LiveRecord()
-    for t in STAMPS.tolist():
-        record.payloads.setdefault("arm", []).append((t, ball("arm", 2.0, (0.0, 0.0, 0.0))))
-        record.orientations.append(OrientationSample(t, np.array([0.0, 0.0, 0.0, 1.0])))
-    record.sigmas["arm"] = [(int(STAMPS[0]), 0.1)]
-    path = write_demo_figure(
-        tmp_path / "demo.png",
-        record,
-        start_ns=int(STAMPS[0]),
-        payload=Payload(ball("arm", 2.0, (0.0, 0.0, 0.0)), 1.0),
-        truth=record.orientations,
-    )
-    assert path.stat().st_size > 10_000

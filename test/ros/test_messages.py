@@ -164,8 +164,8 @@ def test_link_inertia_there_and_back(com, mass, entries):
     msg = over_the_wire(
         messages.link_inertia_to_msg(LinkInertia("forearm", mass, com, moment), 12_345_678_901)
     )
-    back = messages.link_inertia_from_msg(msg)
-    assert messages.stamp_from_msg(msg.header.stamp) == 12_345_678_901
+    stamp_ns, back = messages.link_inertia_from_msg(msg)
+    assert stamp_ns == messages.stamp_from_msg(msg.header.stamp) == 12_345_678_901
     assert (back.link, back.mass) == ("forearm", mass)
     same(back.com_L, com)
     same(back.inertia_Lcm, moment)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
@@ -37,16 +37,26 @@ def fill(values, draw):
 
 def assert_same(left, right):
     assert type(left) is type(right)
+    if isinstance(left, tuple):  # a stamp and a value without one
+        assert left[0] == right[0]
+        left, right = left[1], right[1]
     for name in left.__slots__:
         one, other = getattr(left, name), getattr(right, name)
-        if isinstance(one, np.ndarray):
+        if isinstance(one, np.ndarray | float):
             np.testing.assert_array_equal(one, other)
         else:
             assert one == other
 
 
 @pytest.mark.parametrize(
-    ("message_type", "name"), [(Imu, "imu"), (WrenchStamped, "wrench"), (Odometry, "base_state")]
+    ("message_type", "name"),
+    [
+        (Imu, "imu"),
+        (WrenchStamped, "wrench"),
+        (Odometry, "base_state"),
+        (QuaternionStamped, "orientation"),
+        (InertiaStamped, "link_inertia"),
+    ],
 )
 @given(st.data())
 @settings(max_examples=40, deadline=None)

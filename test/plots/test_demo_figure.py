@@ -1,0 +1,20 @@
+"""The demo's figure is drawn whatever was heard."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from inertial_estimation.plots.demo_figure import write_demo_figure
+from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
+
+SCENE = PayloadScene("elbow", -1.2, "forearm", 5.44, 1.78, 1.0, 5.0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_figure_of_both_runs(tmp_path: Path, n: int) -> None:
+    t = np.linspace(0.0, 5.0, n)
+    trials = [PayloadTrial(on, t, np.cos(t), t, t, t[: n // 2], t[: n // 2]) for on in (False, True)]
+    assert write_demo_figure(tmp_path / "demo.png", SCENE, trials).stat().st_size > 10_000
