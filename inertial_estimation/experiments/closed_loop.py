@@ -16,6 +16,7 @@ from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
+    ImuSample,
     InertialEstimate,
     OrientationSample,
     TorqueCommand,
@@ -38,6 +39,7 @@ class ClosedLoop:
         tilt: The tilt observer, or None: the controller gets the true base state.
         inertial: The inertial filter, or None.
         adaptation: Whether the controller is given the estimated inertias.
+        imu: Newest reading of the IMU.
         base: Newest base estimate.
         inertias: Newest inertial estimate.
         spectators: Filters that only watch.
@@ -72,6 +74,7 @@ class ClosedLoop:
         self.adaptation = adaptation
         self.spectators = tuple(spectators)
         self.watched: list[InertialEstimate | None] = [None for _ in self.spectators]
+        self.imu: ImuSample | None = None
         self.base: BaseEstimate | None = None
         self.inertias: InertialEstimate | None = None
         self.command: TorqueCommand | None = None
@@ -140,6 +143,7 @@ class ClosedLoop:
         return self.command
 
     def _push(self, readings: SensorReadings) -> None:
+        self.imu = readings.imu or self.imu
         if readings.joints is not None:
             self.controller.push_joints(readings.joints)
         for pipeline in (self.tilt, self.inertial, *self.spectators):
