@@ -1,0 +1,83 @@
+"""The loop in one process: it stands on its own estimates, is repeatable, and adaptation holds a load."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pytest.importorskip("proxsuite")
+pytest.importorskip("example_robot_data")
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
+from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, RobotLoop
+from inertial_estimation.experiments.trace import Trace, rms
+from inertial_estimation.simulation.disturbances import MassWaveform
+
+HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
+
+
+@pytest.fixture(scope="module")
+def robot() -> RobotLoop:
+    return RobotLoop("talos", ELBOW_OVERRIDES)
+
+
+def elbow_sag(loop: ClosedLoop, duration_s: float) -> float:
+    index = loop.simulation.robot.joint_index(ELBOW)
+    loop.release()
+    before = loop.simulation.truth().q[index]
+    loop.run(duration_s)
+    return float(loop.simulation.truth().q[index] - before)
+
+
+def test_robot_stands_on_its_estimates(robot: RobotLoop) -> None:
+    loop = robot.build(seed=3)
+    loop.run(1.0)
+    assert loop.base is not None
+    truth = loop.simulation.truth().base
+    assert not loop.simulation.fallen
+    assert loop.base.state.stamp_ns == truth.stamp_ns
+    assert abs(float(np.dot(loop.base.state.quaternion_xyzw, truth.quaternion_xyzw))) > np.cos(
+        np.radians(0.5)
+    )
+
+
+def test_the_unknown_mass_sags_and_adaptation_holds_it(robot: RobotLoop) -> None:
+    without = elbow_sag(robot.build(disturbances=[HEAVY], adaptation=False), 1.0)
+    adapted = elbow_sag(robot.build(disturbances=[HEAVY], adaptation=True), 1.0)
+    assert without > 0.5
+    assert abs(adapted) < 0.1
+
+
+def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
+    ends = []
+    for seed in (5, 5, 6):
+        loop = robot.build(seed=seed)
+        loop.run(0.3)
+        ends.append(loop.simulation.truth().q)
+    np.testing.assert_array_equal(ends[0], ends[1])
+    assert np.abs(ends[0] - ends[2]).max() > 0.0
+
+
+def test_a_loop_without_commands_says_what_is_missing() -> None:
+    robot = RobotLoop("talos")
+    loop = robot.build()
+    loop.tilt = None  # nobody observes, and the truth is withheld
+    loop._push_base = lambda state: None  # type: ignore[method-assign]
+    with pytest.raises(ConfigurationError, match="no command in .* s on the hoist.*base_orientation"):
+        loop.release()
+
+
+def test_a_misspelt_parameter_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="hight"):
+        RobotLoop("talos", {CONTROLLER_NODE: {"base_height.hight": 1.0}}).build()
+
+
+def test_trace_keeps_its_columns_and_refuses_others() -> None:
+    trace = Trace()
+    trace.add(0.0, a=1.0)
+    trace.add(1.0, a=2.0)
+    np.testing.assert_array_equal(trace.columns()["a"], [1.0, 2.0])
+    with pytest.raises(ConfigurationError, match="expected time, a"):
+        trace.add(2.0, b=1.0)
+    assert rms(np.array([3.0, -3.0])) == 3.0

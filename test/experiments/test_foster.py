@@ -1,0 +1,54 @@
+"""The Foster experiments, shortened: they run, and their measures measure what they say."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco")
+pytest.importorskip("proxsuite")
+pytest.importorskip("example_robot_data")
+
+from inertial_estimation.experiments.foster_consistency import smallest_eigenvalue
+from inertial_estimation.experiments.foster_gating import followed_share, touchdown_deviation, touchdowns
+from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.signals import LinkInertia
+
+
+@pytest.mark.parametrize(
+    "name", ["foster-elbow", "foster-pelvis", "foster-curl", "foster-gating", "foster-consistency"]
+)
+def test_quick_run_gives_a_table_and_panels(name: str) -> None:
+    result = find_experiment(name).run([0], quick=True)
+    assert result.panels
+    assert all(math.isfinite(v) for row in result.rows if "share" not in row.quantity for v in [row.ours])
+
+
+def test_eigenvalue_tells_a_possible_body() -> None:
+    box = LinkInertia("l", 2.0, np.array([5.0, 0.0, 0.0]), np.diag([0.5, 0.6, 0.7]))
+    needle = LinkInertia("l", 2.0, np.zeros(3), np.diag([1.0, 0.1, 0.2]))  # breaks the triangle inequality
+    assert smallest_eigenvalue(box) == pytest.approx((0.5 + 0.6 - 0.7) / 2.0)
+    assert smallest_eigenvalue(needle) < 0.0
+    assert smallest_eigenvalue(LinkInertia("l", -1.0, np.zeros(3), np.eye(3))) < 0.0
+
+
+def test_touchdowns_are_rising_edges() -> None:
+    times = np.arange(6.0)
+    force = np.array([0.0, 400.0, 400.0, 0.0, 10.0, 300.0])
+    np.testing.assert_array_equal(touchdowns(times, force), [1.0, 5.0])
+
+
+def test_deviation_is_looked_for_around_touchdowns_only() -> None:
+    times = np.linspace(0.0, 10.0, 1001)
+    mass = np.where(np.abs(times - 7.0) < 0.02, 25.0, 17.0)
+    truth = np.full(1001, 17.0)
+    assert touchdown_deviation(times, mass, truth, np.array([7.0])) == pytest.approx(8.0)
+    assert touchdown_deviation(times, mass, truth, np.array([3.0])) == 0.0
+
+
+def test_share_followed_counts_what_is_left_after_half_a_second() -> None:
+    times = np.linspace(0.0, 4.0, 4001)
+    truth = np.where(times < 2.0, 15.0, 20.0)
+    lagging = np.where(times < 2.3, 15.0, 19.0)
+    np.testing.assert_allclose(followed_share(times, lagging, truth), [0.8])
+    np.testing.assert_allclose(followed_share(times, np.where(times < 2.6, 15.0, 20.0), truth), [0.0])
