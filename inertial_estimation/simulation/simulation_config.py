@@ -73,7 +73,7 @@ class SensorConfig:
         lower=1.0,
         upper=1e5,
     )
-    effort: str = parameter(
+    effort_at: str = parameter(
         "link",
         "Where joint torque is sensed: at the link, behind rotor inertia and friction, or at the motor.",
         choices=("link", "motor"),

@@ -17,7 +17,7 @@ class TrueReadings:
 
     def __init__(self, physics: RobotPhysics, config: SimulationConfig) -> None:
         self._physics = physics
-        self._at_motor = config.sensors.effort == "motor"
+        self._at_motor = config.sensors.effort_at == "motor"
         model = physics.robot.model
         self._imu: tuple[int, Array, Vector] | None = None
         self._twist, self._acceleration = np.zeros(6), np.zeros(6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.simulation import Simulation
@@ -15,7 +15,8 @@ from inertial_estimation.simulation.simulation_config import SimulationConfig
 GRAVITY = 9.81
 MASS, SIDE = 8.0, 0.2
 _MOMENT = MASS * SIDE**2 / 6.0
-BLOCK = f"""<robot name="block"><link name="block"><inertial><origin xyz="0 0 {SIDE / 2}"/><mass value="{MASS}"/>
+BLOCK = f"""<robot name="block"><link name="block"><inertial>
+<origin xyz="0 0 {SIDE / 2}"/><mass value="{MASS}"/>
 <inertia ixx="{_MOMENT}" iyy="{_MOMENT}" izz="{_MOMENT}" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="imu"/><joint name="imu_mount" type="fixed"><parent link="block"/><child link="imu"/>
 <origin xyz="0.05 0.02 0.2" rpy="0.3 -0.2 0.5"/></joint></robot>"""
@@ -56,7 +57,10 @@ def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequ
 
 
 def panda_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
-    stance = {"stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"), "stance.positions": (0.4, -1.8, 1.9)}
+    stance = {
+        "stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"),
+        "stance.positions": (0.4, -1.8, 1.9),
+    }
     arm = {"floating_base": False, "locked_joints": ("panda_finger_joint*",), **stance}
     return Simulation(build_config(SimulationConfig, {**arm, **(values or {})}), panda_urdf(), disturbances)
 
@@ -92,7 +96,6 @@ __all__ = [
     "block_simulation",
     "panda_simulation",
     "panda_urdf",
-    "parameter_values",
     "released",
     "talos_config",
     "talos_simulation",

@@ -24,7 +24,8 @@ CARTWHEEL = """<robot name="cartwheel">
 <link name="wheel"><inertial><origin xyz="0 0.05 0"/><mass value="{mass}"/>
 <inertia ixx="{moment}" iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <link name="hub"/>
-<joint name="spin" type="continuous"><parent link="cart"/><child link="wheel"/><origin xyz="0 0.2 0" rpy="0.1 0 0"/>
+<joint name="spin" type="continuous"><parent link="cart"/><child link="wheel"/>
+<origin xyz="0 0.2 0" rpy="0.1 0 0"/>
 <axis xyz="0 0.6 0.8"/></joint>
 <joint name="cap" type="fixed"><parent link="wheel"/><child link="hub"/></joint></robot>"""
 
@@ -33,11 +34,13 @@ def robots():
     for name, (source, floating, locked) in ROBOTS.items():
         urdf = read_urdf(f"example-robot-data:{source}")
         yield pytest.param(RobotModel.from_urdf(urdf, floating_base=floating, locked_joints=locked), id=name)
-    yield pytest.param(RobotModel.from_urdf(CARTWHEEL.format(mass=1, moment=0.01)), id="continuous, no meshes")
+    yield pytest.param(
+        RobotModel.from_urdf(CARTWHEEL.format(mass=1, moment=0.01)), id="continuous, no meshes"
+    )
 
 
 def velocity_map(robot, q):
-    """T with v_mujoco = T v_pinocchio (joint order included), and MuJoCo's acceleration of a_pinocchio = 0."""
+    """T with v_mujoco = T v_pinocchio: MuJoCo's free joint has its linear velocity in world axes."""
     T = np.eye(robot.model.nv)
     if robot.floating_base:
         T[:3, :3] = pin.XYZQUATToSE3(q[:7]).rotation
@@ -82,7 +85,9 @@ def test_mass_matrix_and_bias_force_are_pinocchios(robot):
 def test_inertia_written_is_read_back():
     robot = RobotModel.from_urdf(CARTWHEEL.format(mass=1, moment=0.01))
     built = build_robot(robot, 0.001)
-    value = InertialParameters(2.5, [0.1, -0.2, 0.3], [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]])
+    value = InertialParameters(
+        2.5, [0.1, -0.2, 0.3], [[0.3, 0.02, 0.01], [0.02, 0.4, -0.03], [0.01, -0.03, 0.5]]
+    )
     set_body_inertia(built.model, built.bodies[2], value)
     np.testing.assert_allclose(body_inertia(built.model, built.bodies[2]).vector, value.vector, atol=1e-12)
     assert built.model.body_subtreemass[0] == pytest.approx(3 + 2.5)
@@ -91,13 +96,13 @@ def test_inertia_written_is_read_back():
 @pytest.mark.parametrize(("mass", "moment"), [(0.0, 0.01), (1.0, 0.0), (-1.0, 0.01)])
 def test_moving_link_without_inertia_is_named(mass, moment):
     robot = RobotModel.from_urdf(CARTWHEEL.format(mass=mass, moment=moment))
-    with pytest.raises(ModelError, match="'wheel'.*expected a mass and moments above zero"):
+    with pytest.raises(ModelError, match=r"'wheel'.*expected a mass and moments above zero"):
         build_robot(robot, 0.001)
 
 
 def test_link_without_inertial_element_is_named():
     text = CARTWHEEL.format(mass=1, moment=0.01)
-    start, end = text.index("<inertial><origin xyz=\"0 0.05"), text.index("</link>\n<link name=\"hub\"")
+    start, end = text.index('<inertial><origin xyz="0 0.05'), text.index('</link>\n<link name="hub"')
     robot = RobotModel.from_urdf(text[:start] + text[end:])
     with pytest.raises(ModelError, match="'wheel'"):
         build_robot(robot, 0.001)

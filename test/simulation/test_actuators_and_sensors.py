@@ -1,0 +1,269 @@
+import numpy as np
+import pytest
+from simulated_robots import (
+    PostureHold,
+    block_simulation,
+    panda_simulation,
+    released,
+    talos_config,
+    talos_simulation,
+)
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.parameters import build_config
+from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+FLYWHEEL_INERTIA = 0.02
+FLYWHEEL = f"""<robot name="flywheel"><link name="stand"/>
+<link name="wheel"><inertial><mass value="1"/><inertia ixx="0.011" iyy="0.011" izz="{FLYWHEEL_INERTIA}"
+ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="spin" type="{{kind}}"><parent link="stand"/><child link="wheel"/><axis xyz="0 0 1"/>
+<limit lower="-0.5" upper="0.8" effort="2" velocity="100"/>
+<dynamics damping="0.4" friction="0.1"/></joint></robot>"""
+REALISTIC_VALUES = {
+    f"sensors.{name}": getattr(REALISTIC, name)
+    for name in (
+        "specific_force",
+        "angular_rate",
+        "angular_rate_bias",
+        "position",
+        "velocity",
+        "effort",
+        "force",
+        "torque",
+    )
+}
+
+
+def flywheel(kind="continuous", **values):
+    """A wheel with a vertical axis: gravity does nothing. A dot in a name is two underscores."""
+    named = {name.replace("__", "."): value for name, value in values.items()}
+    config = build_config(SimulationConfig, {"floating_base": False, **named})
+    return Simulation(config, FLYWHEEL.format(kind=kind))
+
+
+def spin(simulation, torque, duration_s):
+    simulation.apply(np.array([torque]))
+    simulation.advance(round(duration_s * 1e9))
+    return simulation.truth()
+
+
+def test_torque_accelerates_wheel_and_rotor():
+    truth = spin(flywheel(actuators__armature=0.03), 1.0, 0.1)
+    assert truth.v[0] == pytest.approx(1.0 / (FLYWHEEL_INERTIA + 0.03) * 0.1, rel=1e-9)
+    assert truth.tau_link[0] == pytest.approx(FLYWHEEL_INERTIA * truth.a[0], rel=1e-9)
+    assert truth.tau_motor[0] == 1.0
+
+
+@pytest.mark.parametrize(("kind", "seen"), [("link", 0.4), ("motor", 1.0)])
+def test_effort_is_sensed_where_the_config_says(kind, seen):
+    simulation = flywheel(actuators__armature=0.03, sensors__effort_at=kind)
+    simulation.apply(np.array([1.0]))
+    assert simulation.advance(30_000_000)[-1].joints.effort[0] == pytest.approx(seen, rel=1e-9)
+
+
+def test_viscous_friction_sets_the_final_speed():
+    assert spin(flywheel(actuators__viscous=0.5), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
+
+
+def test_friction_of_the_urdf_is_added_on_request():
+    assert spin(flywheel(actuators__urdf_friction=True), 1.0, 3.0).v[0] == pytest.approx(0.9 / 0.4, rel=1e-3)
+
+
+def test_coulomb_friction_holds_what_it_can_and_stops_a_free_wheel():
+    slow = spin(flywheel(actuators__coulomb=0.3), 0.25, 1.0)
+    assert abs(slow.v[0]) < 0.05  # creep at the speed over which the sign is smoothed
+    simulation = flywheel(actuators__coulomb=0.3)
+    spin(simulation, 1.0, 0.2)
+    assert spin(simulation, 0.0, 2.0).v[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_heavy_friction_is_stable():
+    assert abs(spin(flywheel(actuators__viscous=1000.0, actuators__coulomb=500.0), 1.0, 1.0).v[0]) < 1e-3
+
+
+@pytest.mark.parametrize(("scale", "limit"), [(1.0, 2.0), (0.5, 1.0), (0.0, 10.0)])
+def test_torque_is_limited_by_the_urdf_times_the_scale(scale, limit):
+    simulation = flywheel(actuators__torque_limit_scale=scale)
+    for sign in (1.0, -1.0):
+        assert spin(simulation, sign * 10.0, 0.01).tau_motor[0] == sign * limit
+
+
+def test_lag_follows_a_first_order_curve():
+    truth = spin(flywheel(actuators__lag=0.05), 1.0, 0.05)
+    assert truth.tau_motor[0] == pytest.approx(1.0 - np.exp(-1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize(("torque", "stop"), [(1.0, 0.8), (-1.0, -0.5)])
+def test_joint_stops_at_its_limit(torque, stop):
+    truth = spin(flywheel("revolute"), torque, 3.0)
+    assert truth.q[0] == pytest.approx(stop + torque / 1000.0, abs=1e-6)  # a spring of 1000 Nm/rad
+    assert spin(flywheel("revolute", actuators__stop_stiffness=0.0), torque, 3.0).q[0] / stop > 5.0
+
+
+def test_same_seed_same_readings_other_seed_other_noise():
+    runs = []
+    for seed in (1, 1, 2):
+        simulation = talos_simulation({**REALISTIC_VALUES, "sensors.seed": seed, "actuators.armature": 0.05})
+        readings = PostureHold(simulation).run(0.05)
+        runs.append(
+            np.concatenate(
+                [
+                    np.concatenate(
+                        [r.imu.specific_force_I, r.joints.effort, r.wrenches["left_foot"].wrench_C]
+                    )
+                    for r in readings
+                ]
+            )
+        )
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert np.abs(runs[0] - runs[2]).max() > 0.1
+
+
+def test_reset_begins_again():
+    simulation = talos_simulation({**REALISTIC_VALUES, "start_ns": 5_000_000_000})
+    first = simulation.advance(30_000_000)
+    released(simulation).advance(50_000_000)
+    simulation.reset()
+    again = simulation.advance(30_000_000)
+    assert not simulation.released
+    assert (
+        [r.stamp_ns for r in again]
+        == [r.stamp_ns for r in first]
+        == [5_000_000_000 + 3_000_000 * k for k in range(1, 11)]
+    )
+    np.testing.assert_array_equal(again[-1].joints.position, first[-1].joints.position)
+
+
+def test_noise_has_the_sigmas_and_biases_declared():
+    simulation = talos_simulation(REALISTIC_VALUES)
+    truth = simulation.truth()
+    readings = simulation.advance(3_000_000 * 2000)
+    n = len(readings)
+    errors = {
+        "angular_rate": np.array([r.imu.angular_rate_I for r in readings]) - REALISTIC.angular_rate_bias,
+        "position": np.array([r.joints.position for r in readings]) - truth.q,
+        "velocity": np.array([r.joints.velocity for r in readings]),
+        "effort": np.array([r.joints.effort for r in readings]) - truth.tau_link,
+        "force": np.array([r.wrenches["left_foot"].wrench_C[:3] for r in readings])
+        - truth.wrenches_C["left_foot"][:3],
+        "torque": np.array([r.wrenches["left_foot"].wrench_C[3:] for r in readings])
+        - truth.wrenches_C["left_foot"][3:],
+    }
+    for name, error in errors.items():
+        sigma = getattr(REALISTIC, name)
+        assert np.abs(error.mean(axis=0)).max() < 5 * sigma / np.sqrt(n), name
+        np.testing.assert_allclose(error.std(axis=0), sigma, rtol=0.1, err_msg=name)
+
+
+def test_lost_share_of_messages_is_that_declared():
+    readings = talos_simulation({"sensors.dropped": 0.3}).advance(3_000_000 * 1000)
+    assert len(readings) == 1000
+    lost = [np.mean([r.imu is None for r in readings]), np.mean([r.joints is None for r in readings])]
+    lost.append(np.mean(["left_foot" not in r.wrenches for r in readings]))
+    np.testing.assert_allclose(lost, 0.3, atol=0.06)  # four sigma of a binomial
+
+
+@pytest.mark.parametrize("kind", ["imu", "joint", "wrench"])
+def test_delayed_reading_was_true_that_much_earlier(kind):
+    delay_ns = 8_000_000  # no multiple of the period: it is measured between two stamps
+    runs = {}
+    for name, values in {
+        "plain": {"sensors.rate": 1000.0},
+        "delayed": {f"sensors.{kind}_delay_s": 0.008},
+    }.items():
+        simulation = panda_simulation(values) if kind == "joint" else talos_simulation(values)
+        simulation.apply(np.full(simulation.robot.n_joints, 5.0))
+        runs[name] = {r.stamp_ns: r for r in simulation.advance(60_000_000)}
+
+    def values_of(reading):
+        if kind == "imu":
+            return reading.imu.stamp_ns, reading.imu.specific_force_I
+        if kind == "joint":
+            return reading.joints.stamp_ns, reading.joints.velocity
+        return reading.wrenches["left_foot"].stamp_ns, reading.wrenches["left_foot"].wrench_C
+
+    assert len(runs["delayed"]) == 20
+    for stamp_ns, reading in runs["delayed"].items():
+        stamp, value = values_of(reading)
+        assert stamp == stamp_ns
+        if stamp_ns > delay_ns:
+            np.testing.assert_array_equal(value, values_of(runs["plain"][stamp_ns - delay_ns])[1])
+
+
+def test_before_its_delay_is_over_a_sensor_reads_the_robot_at_rest():
+    simulation = panda_simulation({"sensors.joint_delay_s": 0.02})
+    q = simulation.truth().q
+    simulation.apply(np.full(7, 20.0))
+    for reading in simulation.advance(18_000_000):
+        np.testing.assert_array_equal(reading.joints.position, q)
+
+
+def test_readings_do_not_depend_on_how_time_is_cut():
+    whole, cut = panda_simulation(REALISTIC_VALUES), panda_simulation(REALISTIC_VALUES)
+    whole.apply(np.zeros(7))
+    cut.apply(np.zeros(7))
+    expected = whole.advance(30_000_000)
+    found = [r for duration in (1, 4, 10, 15) for r in cut.advance(duration * 1_000_000)]
+    assert [r.stamp_ns for r in found] == [r.stamp_ns for r in expected]
+    np.testing.assert_array_equal(found[-1].joints.velocity, expected[-1].joints.velocity)
+
+
+BAD_CONFIGS = [
+    ({"sensors.rate": 300.0}, ConfigurationError, "whole number of steps.*333.333"),
+    ({"sensors.imu_delay_s": 0.0005}, ConfigurationError, "sensors.imu_delay_s.*multiple of the step"),
+    (
+        {"sensors.angular_rate_bias": (0.1,)},
+        ConfigurationError,
+        "angular_rate_bias has 1 values, expected three",
+    ),
+    ({"ground.stiffness": 0.0}, ConfigurationError, "ground.stiffness"),
+    ({"ground.terrain": "lunar"}, ConfigurationError, "flat, ramp, rough"),
+    (
+        {"contacts": ("left_foot",), "contact_frames": ("nose",), "stance.soles": ()},
+        ModelError,
+        "no frame 'nose'",
+    ),
+    ({"imu_frame": "nose"}, ModelError, "no frame 'nose'"),
+    ({"stance.joints": ("knee",), "stance.positions": (1.0,)}, ModelError, "no joint 'knee'"),
+    (
+        {"stance.joints": ("arm_left_4_joint",), "stance.positions": (1.0,)},
+        ConfigurationError,
+        "arm_left_4_joint at 1",
+    ),
+    (
+        {"stance.joints": ("leg_left_5_joint", "leg_right_5_joint"), "stance.positions": (0.5, 0.5)},
+        ModelError,
+        "cannot stand",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"), BAD_CONFIGS, ids=lambda v: next(iter(v)) if isinstance(v, dict) else ""
+)
+def test_bad_config_is_refused_with_its_name(values, error, message):
+    with pytest.raises(error, match=message):
+        talos_simulation(values)
+
+
+def test_bad_torques_and_durations_are_refused():
+    simulation = talos_simulation()
+    torques = np.zeros(simulation.robot.n_joints)
+    with pytest.raises(MeasurementError, match=r"shape \(3,\), expected \(32,\)"):
+        simulation.apply(np.zeros(3))
+    torques[4] = np.nan
+    with pytest.raises(MeasurementError, match="leg_left_5_joint"):
+        simulation.apply(torques)
+    assert not simulation.released
+    with pytest.raises(ConfigurationError, match="multiple of the step"):
+        simulation.advance(1_500_000)
+    with pytest.raises(ModelError, match="no link 'nose'"):
+        simulation.truth(("nose",))
+
+
+def test_block_without_joints_is_a_robot():
+    assert block_simulation({}).robot.n_joints == 0
+    assert talos_config().sensors.rate == pytest.approx(333.333, rel=1e-5)

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simulated_robots import ON_GROUND, block_simulation, panda_simulation, talos_simulation
+
+from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.signals import LinkInertia
+from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push
+from inertial_estimation.simulation.payload import ball
+
+
+def test_text_says_what_the_dataclass_says():
+    text = "mass link=arm wave=square offset=4.5 amplitude=3 frequency=2 phase=0.1 start=8 stop=12"
+    assert parse_disturbance(text) == MassWaveform("arm", "square", 4.5, 3.0, 2.0, 0.1, 8.0, 12.0)
+    held = parse_disturbance("ball link=hand mass=5.44 at=0,0.1,0.05 start=2")
+    expected = ball("hand", 5.44, (0.0, 0.1, 0.05))
+    assert isinstance(held, Attachment)
+    assert (held.link, held.body.mass, held.start, held.stop) == ("hand", 5.44, 2.0, np.inf)
+    np.testing.assert_array_equal(held.body.inertia_Lcm, expected.inertia_Lcm)
+    np.testing.assert_array_equal(held.body.com_L, expected.com_L)
+    push = parse_disturbance("push link=torso force=100,0,-5 start=4 duration=0.2 at=0,0,0.3 frame=link")
+    assert isinstance(push, Push)
+    np.testing.assert_array_equal(push.force, [100, 0, -5])
+    np.testing.assert_array_equal(push.point_L, [0, 0, 0.3])
+    assert (push.start, push.duration, push.frame) == (4.0, 0.2, "link")
+    impact = parse_disturbance("impact link=torso impulse=1,2,3 start=4")
+    assert isinstance(impact, Impact)
+    np.testing.assert_array_equal(impact.impulse, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no disturbance of kind ''.*mass, ball, push, impact"),
+        ("wind link=a", "no disturbance of kind 'wind'"),
+        ("mass link=a offset=x", "'offset=x'.*expected a number"),
+        ("mass link=a offset=1 colour=red", "'colour=red'.*name=value of link, wave"),
+        ("mass link=a offset", "'offset'.*name=value"),
+        ("mass wave=sine offset=1", "link missing"),
+        ("push link=a force=1,2 start=0", "three numbers with commas"),
+        ("push link=a force=1,2,nan start=0", "not finite"),
+        ("push link=a force=1,2,3 start=0 duration=0", "lasts 0 s"),
+        ("push link=a force=1,2,3 start=0 frame=sea", "frame 'sea'"),
+        ("ball link=a mass=0", "mass is 0.0 kg, expected a positive"),
+        ("mass link=a offset=3 amplitude=3", "falls to 0 kg.*above zero"),
+        ("mass link=a wave=step offset=3 amplitude=-4", "falls to -1 kg"),
+        ("mass link=a offset=nan", "above zero"),
+        ("mass link=a wave=saw offset=3", "wave 'saw'.*sine, square, step"),
+        ("mass link=a offset=3 start=2 stop=1", "from 2 to 1 s"),
+    ],
+)
+def test_bad_text_is_refused_with_what_was_expected(text, message):
+    with pytest.raises(ConfigurationError, match=message):
+        parse_disturbance(text)
+
+
+@given(
+    offset=st.floats(0.1, 50.0),
+    share=st.floats(-0.99, 0.99),
+    frequency=st.floats(0.0, 20.0),
+    phase=st.floats(-7.0, 7.0),
+    time=st.floats(0.0, 100.0),
+    wave=st.sampled_from(["sine", "square", "step"]),
+)
+def test_mass_stays_within_its_amplitude_and_positive(offset, share, frequency, phase, time, wave):
+    mass = MassWaveform("a", wave, offset, share * offset, frequency, phase).mass(time)
+    assert mass is not None
+    assert 0.0 < mass <= offset + abs(share * offset) + 1e-12
+
+
+def test_waves_have_their_shape():
+    times = np.arange(0, 2000) * 0.001
+    masses = {
+        w: np.array([MassWaveform("a", w, 5.0, 2.0, 1.0).mass(t) for t in times])
+        for w in ("sine", "square", "step")
+    }
+    np.testing.assert_array_equal(masses["step"], 7.0)
+    np.testing.assert_array_equal(masses["square"].reshape(4, 500), [[7.0] * 500, [3.0] * 500] * 2)
+    assert masses["sine"].mean() == pytest.approx(5.0)
+    assert masses["sine"].std() == pytest.approx(2.0 / np.sqrt(2.0), rel=1e-3)
+    assert masses["sine"][250] == pytest.approx(7.0)
+    shifted = MassWaveform("a", "sine", 5.0, 2.0, 1.0, phase=np.pi / 2, start=3.0, stop=4.0)
+    assert [shifted.mass(t) for t in (2.9, 4.0)] == [None, None]
+    assert shifted.mass(3.0) == pytest.approx(7.0)
+
+
+def test_inconsistent_attachment_is_refused_with_its_violations():
+    needle = LinkInertia("hand", 1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
+    with pytest.raises(ConfigurationError, match=r"'hand'.*mass"):
+        Attachment(needle)
+
+
+def test_disturbed_link_must_exist_and_move():
+    with pytest.raises(ModelError, match="no link 'nose'"):
+        talos_simulation({}, [MassWaveform("nose", "step", 1.0)])
+    with pytest.raises(ConfigurationError, match="'panda_link0' is bolted"):
+        panda_simulation({}, [MassWaveform("panda_link0", "step", 1.0)])
+
+
+def test_two_waves_of_one_body_take_turns():
+    first, second = (
+        MassWaveform("block", "step", 2.0, stop=0.1),
+        MassWaveform("block", "step", 3.0, start=0.1),
+    )
+    simulation = block_simulation(ON_GROUND, [second, first])
+    simulation.apply(np.zeros(0))
+    assert simulation.truth().total_mass == pytest.approx(2.0)
+    simulation.advance(100_000_000)
+    assert simulation.truth().total_mass == pytest.approx(3.0)
+    with pytest.raises(ConfigurationError, match="overlap"):
+        block_simulation(ON_GROUND, [first, MassWaveform("block", "step", 3.0, start=0.09)])
+    with pytest.raises(ConfigurationError, match="overlap"):  # another link of the same body
+        block_simulation(ON_GROUND, [first, MassWaveform("imu", "step", 3.0, start=0.05)])

@@ -1,0 +1,313 @@
+"""Sensors, truth and time of the simulation; Pinocchio as the oracle of the dynamics."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from simulated_robots import (
+    GRAVITY,
+    IN_THE_AIR,
+    MASS,
+    ON_GROUND,
+    PostureHold,
+    block_simulation,
+    panda_simulation,
+    released,
+    talos_simulation,
+)
+
+from inertial_estimation.replay.synthetic_robots import TWELVE_POUNDS, ball
+from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push
+
+FOREARM, TORSO = "arm_left_5_link", "torso_2_link"
+ARMATURE = {"actuators.armature": 0.05}
+CENTRE = (0.0, 0.0, 0.1)  # of the block
+FEET = ("left_foot", "right_foot")
+
+
+def pinocchio_state(simulation, truth):
+    """Configuration and velocity of a true state in Pinocchio's coordinates."""
+    q = simulation.robot.configuration(truth.q)
+    if not simulation.robot.floating_base:
+        return q, truth.v
+    q[:3], q[3:7] = truth.base.p_WB, truth.base.quaternion_xyzw
+    return q, np.concatenate([truth.base.v_WB_B, truth.base.w_WB_B, truth.v])
+
+
+def pinocchio_model(simulation, truth):
+    """The robot with the bodies of the links the truth was asked for as they are now."""
+    model = simulation.robot.model.copy()
+    for link, inertia in truth.inertias.items():
+        body = simulation.robot.link_body(link)
+        own = pin.Inertia(inertia.mass, np.array(inertia.com_L), np.array(inertia.inertia_Lcm))
+        model.inertias[body.joint_id] = body.T_JL.act(own)
+    return model
+
+
+@pytest.fixture(scope="module")
+def waving():
+    """Talos swings its arms with friction, armature, a load, a mass that changes and a push."""
+    values = {
+        **ARMATURE,
+        "actuators.coulomb": 0.5,
+        "actuators.viscous": 0.3,
+        "wrench_frames": ("leg_left_6_link", "leg_right_6_link"),
+    }
+    things = [
+        Attachment(ball(FOREARM, TWELVE_POUNDS, (0.02, 0.01, 0.05)), start=0.1),
+        MassWaveform(TORSO, "sine", 20.0, 3.0, 2.0),
+    ]
+    simulation = talos_simulation(values, things)
+    arms = np.array([name.startswith("arm") for name in simulation.robot.joint_names])
+    readings = PostureHold(simulation).run(0.4, lambda t: arms * 0.3 * np.sin(2 * np.pi * 1.5 * t))
+    return simulation, simulation.truth((FOREARM, TORSO)), readings
+
+
+def test_robot_at_rest_reads_gravity_and_its_weight():
+    simulation = talos_simulation()
+    (reading,) = simulation.advance(simulation.period_ns)
+    truth = simulation.truth()
+    assert np.linalg.norm(reading.imu.specific_force_I) == pytest.approx(GRAVITY, rel=1e-9)
+    np.testing.assert_array_equal(reading.imu.angular_rate_I, 0.0)
+    weight = sum(reading.wrenches[foot].wrench_C[2] for foot in FEET)
+    assert weight == pytest.approx(
+        simulation.robot.total_mass * GRAVITY, rel=1e-4
+    )  # soles sink unevenly: tilt
+    assert truth.total_mass == pytest.approx(simulation.robot.total_mass, rel=1e-12)
+
+
+def test_release_with_the_torques_read_at_rest_moves_nothing():
+    simulation = released(talos_simulation())
+    before = simulation.truth()
+    simulation.advance(50_000_000)
+    after = simulation.truth()
+    np.testing.assert_allclose(after.base.p_WB, before.base.p_WB, atol=1e-6)
+    np.testing.assert_allclose(after.q, before.q, atol=1e-5)
+
+
+def test_standing_talos_holds_its_posture_and_weight_for_two_seconds():
+    simulation = talos_simulation(ARMATURE)
+    start = simulation.truth().base.p_WB
+    PostureHold(simulation).run(2.0)
+    truth = simulation.truth()
+    assert not simulation.fallen
+    np.testing.assert_allclose(truth.base.p_WB, start, atol=1e-4)
+    forces = sum(pose_force(simulation, truth, foot) for foot in FEET)
+    np.testing.assert_allclose(forces, [0, 0, truth.total_mass * GRAVITY], atol=1e-3)
+
+
+def pose_force(simulation, truth, foot):
+    model, (q, _) = simulation.robot.model, pinocchio_state(simulation, truth)
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q)
+    frame = simulation.robot.frame_id({"left_foot": "left_sole_link", "right_foot": "right_sole_link"}[foot])
+    return data.oMf[frame].rotation @ truth.wrenches_C[foot][:3]
+
+
+def test_fallen_says_so():
+    simulation = talos_simulation()
+    simulation.apply(np.zeros(simulation.robot.n_joints))
+    assert not simulation.fallen
+    simulation.advance(1_500_000_000)
+    assert simulation.fallen
+
+
+def test_truth_obeys_the_equation_of_motion_of_pinocchio(waving):
+    simulation, truth, _ = waving
+    model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)
+    data = model.createData()
+    needed = np.array(pin.rnea(model, data, q, v, truth.a))
+    pin.computeJointJacobians(model, data, q)
+    pin.updateFramePlacements(model, data)
+    given = np.concatenate([np.zeros(6), truth.tau_link])
+    for foot, frame in zip(FEET, ("leg_left_6_link", "leg_right_6_link"), strict=True):
+        J = pin.getFrameJacobian(model, data, simulation.robot.frame_id(frame), pin.LOCAL)
+        given += J.T @ truth.wrenches_C[foot]
+    assert np.abs(v).max() > 0.5
+    assert np.abs(truth.a).max() > 1.0
+    np.testing.assert_allclose(given, needed, atol=1e-9 * np.abs(needed).max())
+    assert truth.total_mass == pytest.approx(sum(inertia.mass for inertia in model.inertias), rel=1e-12)
+
+
+def test_friction_and_rotors_lie_between_motor_and_link(waving):
+    _, truth, _ = waving
+    swinging = np.abs(truth.v) > 0.2  # ten times the speed of Coulomb's sign change
+    a = truth.a[6:]
+    lost = truth.tau_motor - truth.tau_link
+    expected = 0.05 * a + 0.5 * np.sign(truth.v) + 0.3 * truth.v
+    assert swinging.sum() >= 4
+    # Friction is taken at the end of the step: it differs by what it changes over one step's acceleration.
+    over_a_step = 1e-3 * np.abs(a) * (0.3 + 0.5 / np.abs(truth.v))
+    assert (np.abs(lost - expected) <= over_a_step + 1e-9)[swinging].all()
+    assert (np.abs(lost) > 5 * over_a_step)[swinging].sum() >= 4
+
+
+def test_imu_reads_the_specific_force_of_its_frame(waving):
+    simulation, truth, readings = waving
+    model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)
+    data, frame = model.createData(), simulation.robot.frame_id("imu_link")
+    pin.forwardKinematics(model, data, q, v, truth.a)
+    R_WI = pin.updateFramePlacement(model, data, frame).rotation
+    acceleration = pin.getFrameClassicalAcceleration(model, data, frame, pin.LOCAL).linear
+    rate = pin.getFrameVelocity(model, data, frame, pin.LOCAL).angular
+    sample = readings[-1].imu
+    assert sample.stamp_ns == truth.stamp_ns
+    np.testing.assert_allclose(
+        sample.specific_force_I, acceleration - R_WI.T @ model.gravity.linear, atol=1e-9
+    )
+    np.testing.assert_allclose(sample.angular_rate_I, rate, atol=1e-12)
+
+
+def test_true_centre_of_mass_is_pinocchios(waving):
+    simulation, truth, _ = waving
+    model, (q, v) = pinocchio_model(simulation, truth), pinocchio_state(simulation, truth)
+    data = model.createData()
+    pin.centerOfMass(model, data, q, v)
+    np.testing.assert_allclose(truth.com_W, data.com[0], atol=1e-9)
+    np.testing.assert_allclose(truth.com_velocity_W, data.vcom[0], atol=1e-9)
+
+
+def test_readings_are_the_truth_without_noise(waving):
+    _, truth, readings = waving
+    last = readings[-1]
+    np.testing.assert_array_equal(last.joints.position, truth.q)
+    np.testing.assert_array_equal(last.joints.velocity, truth.v)
+    np.testing.assert_array_equal(last.joints.effort, truth.tau_link)
+    for foot in FEET:
+        np.testing.assert_array_equal(last.wrenches[foot].wrench_C, truth.wrenches_C[foot])
+
+
+def test_accelerations_sensed_are_those_of_the_motion():
+    # The mean of the readings over a window against the change of velocity across it.
+    simulation = talos_simulation({**ARMATURE, "sensors.rate": 1000.0})
+    arms = np.array([name.startswith("arm") for name in simulation.robot.joint_names])
+    hold = PostureHold(simulation)
+    hold.run(0.1, lambda t: arms * 0.3 * np.sin(10.0 * t))
+    begin = simulation.truth()
+    accelerations, begin_ns = [], simulation.stamp_ns
+    for _ in range(100):
+        truth = simulation.truth()
+        accelerations.append(truth.a[6:])
+        q = hold.q + arms * 0.3 * np.sin(10.0 * (0.1 + (simulation.stamp_ns - begin_ns) * 1e-9))
+        simulation.apply(hold.tau + 800.0 * (q - truth.q) - 15.0 * truth.v)
+        simulation.advance(1_000_000)
+    accelerations.append(simulation.truth().a[6:])
+    change = simulation.truth().v - begin.v
+    integral = np.trapezoid(accelerations, dx=1e-3, axis=0)
+    assert np.abs(change).max() > 1.0
+    np.testing.assert_allclose(integral, change, atol=0.02 * np.abs(change).max())
+
+
+def test_energy_of_a_swinging_arm_drifts_with_the_step_only():
+    drifts = []
+    for step in (1e-3, 2.5e-4):
+        simulation = panda_simulation({"step": step, "sensors.rate": 100.0, "actuators.stop_stiffness": 0.0})
+        model = simulation.robot.model
+        data = model.createData()
+
+        def energy(simulation=simulation, model=model, data=data):
+            q, v = pinocchio_state(simulation, simulation.truth())
+            return pin.computeKineticEnergy(model, data, q, v) + pin.computePotentialEnergy(model, data, q)
+
+        start = energy()
+        simulation.apply(np.zeros(simulation.robot.n_joints))
+        worst = 0.0
+        for _ in range(50):
+            simulation.advance(10_000_000)
+            worst = max(worst, abs(energy() - start))
+        drifts.append(worst)
+    assert drifts[0] < 1.0  # of some 50 J that are exchanged
+    assert 2.5 < drifts[0] / drifts[1] < 6.0  # first order: a quarter of the step, a quarter of the drift
+
+
+@pytest.mark.parametrize(
+    ("blow", "impulse"),
+    [
+        (Push("block", (3.0, -2.0, 5.0), 0.1, 0.1, CENTRE), (0.3, -0.2, 0.5)),
+        (Push("block", (3.0, 0.0, 0.0), 0.1004, 0.0123, CENTRE), (0.0369, 0.0, 0.0)),
+        (Impact("block", (0.5, 0.0, 0.1), start=0.1, point_L=CENTRE), (0.5, 0.0, 0.1)),
+    ],
+)
+def test_blow_gives_its_impulse(blow, impulse):
+    simulation = block_simulation(IN_THE_AIR, [blow])
+    simulation.apply(np.zeros(0))
+    simulation.advance(300_000_000)
+    momentum = MASS * simulation.truth().com_velocity_W
+    np.testing.assert_allclose(momentum, np.array(impulse) - [0, 0, 0.3 * MASS * GRAVITY], atol=1e-9)
+
+
+def test_blow_off_centre_turns_the_body_and_its_frame_turns_with_it():
+    lever, force = np.array([0.1, 0.0, 0.1]), np.array([0.0, 0.4, 0.0])
+    inertia = MASS * 0.2**2 / 6.0
+    for frame in ("world", "link"):
+        simulation = block_simulation(IN_THE_AIR, [Push("block", force, 0.0, 0.05, lever, frame)])
+        simulation.apply(np.zeros(0))
+        simulation.advance(100_000_000)
+        spin = np.cross(lever - [0, 0, 0.1], force) * 0.05 / inertia
+        np.testing.assert_allclose(
+            simulation.truth().base.w_WB_B, spin, rtol=0.01, atol=1e-3 * np.abs(spin).max()
+        )
+
+
+def test_square_wave_of_mass_changes_the_weight_on_the_feet():
+    nominal = talos_simulation().truth((TORSO,)).inertias[TORSO].mass
+    wave = MassWaveform(TORSO, "square", nominal, 5.0, 1.0 / 3.0, start=0.5)
+    simulation = talos_simulation(ARMATURE, [wave])
+    hold = PostureHold(simulation)
+    weights = []
+    for _ in range(2):
+        hold.run(1.45)
+        readings = hold.run(0.05)
+        weights.append(np.mean([sum(r.wrenches[foot].wrench_C[2] for foot in FEET) for r in readings]))
+    assert weights[0] - weights[1] == pytest.approx(10.0 * GRAVITY, rel=0.05)
+
+
+def test_mass_wave_scales_the_whole_inertia_and_ends():
+    simulation = talos_simulation({}, [MassWaveform(FOREARM, "step", 4.0, 1.0, start=0.01, stop=0.02)])
+    nominal = simulation.truth((FOREARM,)).inertias[FOREARM]
+    simulation = released(simulation)
+    simulation.advance(15_000_000)
+    loaded = simulation.truth((FOREARM,)).inertias[FOREARM]
+    simulation.advance(15_000_000)
+    after = simulation.truth((FOREARM,)).inertias[FOREARM]
+    assert loaded.mass == pytest.approx(5.0)
+    np.testing.assert_allclose(loaded.com_L, nominal.com_L, atol=1e-12)
+    np.testing.assert_allclose(loaded.inertia_Lcm / 5.0, nominal.inertia_Lcm / nominal.mass, atol=1e-12)
+    assert after.mass == pytest.approx(nominal.mass, rel=1e-12)
+
+
+def test_attached_ball_adds_its_mass_about_its_own_point():
+    simulation = talos_simulation({}, [Attachment(ball(FOREARM, 2.0, (0.1, 0.2, 0.3)))])
+    bare = talos_simulation().truth((FOREARM,)).inertias[FOREARM]
+    loaded = simulation.truth((FOREARM,)).inertias[FOREARM]
+    assert loaded.mass == pytest.approx(bare.mass + 2.0)
+    np.testing.assert_allclose(
+        loaded.mass * loaded.com_L, bare.mass * bare.com_L + [0.2, 0.4, 0.6], atol=1e-12
+    )
+
+
+def test_several_disturbances_act_together():
+    things = [
+        MassWaveform(FOREARM, "sine", 3.0, 1.0, 1.0),
+        Attachment(ball(FOREARM, 2.0, (0.0, 0.0, 0.1)), start=0.0),
+        MassWaveform(TORSO, "step", 25.0),
+        Push("head_1_link", (5.0, 0.0, 0.0), 0.0, 0.01),
+    ]
+    simulation = talos_simulation({}, things)
+    inertias = simulation.truth((FOREARM, TORSO)).inertias
+    assert inertias[FOREARM].mass == pytest.approx(5.0)
+    assert inertias[TORSO].mass == pytest.approx(25.0)
+
+
+def test_load_that_is_there_from_the_start_is_carried_on_the_hoist():
+    simulation = block_simulation(ON_GROUND, [Attachment(ball("block", 3.0, (0.0, 0.0, 0.1)))])
+    (reading,) = simulation.advance(simulation.period_ns)
+    assert reading.wrenches["block"].wrench_C[2] == pytest.approx((MASS + 3.0) * GRAVITY, rel=1e-9)
+
+
+def test_disturbances_wait_for_the_release():
+    simulation = block_simulation(ON_GROUND, [MassWaveform("block", "step", 20.0, start=0.1)])
+    simulation.advance(1_000_000_000)
+    assert simulation.truth().total_mass == pytest.approx(MASS)
+    simulation.apply(np.zeros(0))
+    simulation.advance(150_000_000)
+    assert simulation.truth().total_mass == pytest.approx(20.0)
