@@ -90,7 +90,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         settings={**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M},
         facts=(
             "Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",
-            "Moments come out too small with both: slopes of noisy rates stand in the regressor, walking excites "
+            "Moments come out too small with both: noisy slopes stand in the regressor, walking excites them "
             "little, and least squares attenuates. The EKF's stay possible.",
         ),
         panels=_panels(shown, nominal),
