@@ -22,7 +22,7 @@ from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quatern
 __all__ = ["BalanceRun", "Lean", "Motion", "Walk", "balance_run", "steps_landed"]
 
 ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
-SHORTEST_SWING = 0.1  # in the air for less than this is a bounce [s]
+SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
 SWAY = "force_"  # begins the names of the columns with the feet's forces
 
 
