@@ -111,7 +111,7 @@ class PointContacts:
     def follow(self, data: Any) -> None:
         """Let the anchors of free points go with them, and those of slipping points be dragged."""
         free = self.depth <= 0.0
-        if free.any():
+        if self.depth.min(initial=1.0) <= 0.0:
             self._anchor[free] = self.position_W[free]
         if not self._slipping.any():
             return
@@ -160,17 +160,17 @@ class PointContacts:
         b = self._D + h * self._K
         springs = self._springs()
         depth = self.depth[self.near]
-        reach = depth - h * np.minimum(u[2::3], u_free[2::3])
-        candidates = np.maximum(depth, reach) > 0.0
+        candidates = depth > 0.0
+        if not candidates.all():  # some may touch before the end of the step
+            candidates |= depth - h * np.minimum(u[2::3], u_free[2::3]) > 0.0
         right = springs.ravel() - b * u_free
         if candidates.all():
             left = (h * b) * A
             left.ravel()[:: len(left) + 1] += 1.0
             force: Array = dposv(left, right)[1]
             f = force.reshape(-1, 3)
-            across = f[:, 0] * f[:, 0] + f[:, 1] * f[:, 1]
-            limit = self._mu * f[:, 2]
-            if f[:, 2].min() >= 0.0 and (across <= limit * limit).all():
+            x, y, z = f.T
+            if z.min() >= 0.0 and (x * x + y * y <= self._mu**2 * z * z).all():
                 return force
         elif not candidates.any():
             return np.zeros(len(u))

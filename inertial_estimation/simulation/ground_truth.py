@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
+from inertial_estimation.signals import (
+    Array,
+    BaseState,
+    ImuSample,
+    JointReading,
+    LinkInertia,
+    WrenchSample,
+    frozen_array,
+)
 
 __all__ = ["GroundTruth", "SensorReadings"]
 
@@ -61,3 +69,7 @@ class GroundTruth:
     com_W: Array
     com_velocity_W: Array
     total_mass: float
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "a", "tau_motor", "tau_link", "com_W", "com_velocity_W"):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name)))

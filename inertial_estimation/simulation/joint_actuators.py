@@ -56,7 +56,8 @@ class JointActuators:
         self._rubs = bool(self._viscous.any() or self._coulomb.any())
         self._blend = 1.0 if config.lag == 0.0 else 1.0 - float(np.exp(-step / config.lag))
         self._rotor = np.full(robot.n_joints, config.armature)
-        self._held = np.zeros(robot.n_joints)  # by friction and stops, at the velocity now [Nm]
+        self._nothing = np.zeros(robot.n_joints)
+        self._held = self._nothing  # by friction and stops, at the velocity now [Nm]
         self.inertia = self._rotor
         self.reset()
 
@@ -107,13 +108,13 @@ class JointActuators:
             v: Joint velocities [rad/s], shape (n_joints,).
         """
         k = self._config.stop_stiffness
-        over = q - np.minimum(np.maximum(q, self._lower), self._upper)
-        stopped = k > 0.0 and bool(over.any())
+        stopped = k > 0.0 and bool((q < self._lower).any() or (q > self._upper).any())
         if not (stopped or self._rubs):
-            self.inertia, self._held = self._rotor, np.zeros_like(v)
+            self.inertia, self._held = self._rotor, self._nothing
             return
         drag = self._friction(v)
         if stopped:
+            over = q - np.minimum(np.maximum(q, self._lower), self._upper)
             drag = drag + np.where(over != 0.0, k * (STOP_DAMPING + self._h), 0.0)
         self.inertia = self._rotor + self._h * drag
         self._held = drag * v + (k * over if stopped else 0.0)

@@ -5,6 +5,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
@@ -14,6 +15,7 @@ from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
 __all__ = ["BuiltRobot", "body_inertia", "build_robot", "set_body_inertia"]
 
+Index = slice | NDArray[np.intp]
 _PLACEHOLDER = {
     "mass": 1.0,
     "ipos": [0.1, 0.2, 0.3],
@@ -31,15 +33,15 @@ class BuiltRobot:
         model: The MuJoCo model.
         bodies: MuJoCo body of each Pinocchio joint (0: the world).
         n_base: Number of base velocity coordinates, 6 or 0.
-        qpos: Address of each joint's position, in the order of `RobotModel.joint_names`.
-        dof: Address of each joint's velocity.
+        qpos: Where each joint's position is, in the order of `RobotModel.joint_names`.
+        dof: Where each joint's velocity is.
     """
 
     model: Any
     bodies: tuple[int, ...]
     n_base: int
-    qpos: Array
-    dof: Array
+    qpos: Index
+    dof: Index
 
 
 def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
@@ -79,8 +81,8 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
     for j in range(1, model.njoints):
         set_body_inertia(compiled, ids[j], InertialParameters.from_pinocchio(model.inertias[j]))
     names = robot.joint_names
-    qpos = np.array([compiled.joint(name).qposadr[0] for name in names], dtype=int)
-    dof = np.array([compiled.joint(name).dofadr[0] for name in names], dtype=int)
+    qpos = _index([compiled.joint(name).qposadr[0] for name in names])
+    dof = _index([compiled.joint(name).dofadr[0] for name in names])
     return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
 
 
@@ -132,6 +134,14 @@ def body_inertia(model: Any, body: int) -> InertialParameters:
     return InertialParameters(
         float(model.body_mass[body]), model.body_ipos[body], axes @ np.diag(model.body_inertia[body]) @ axes.T
     )
+
+
+def _index(addresses: list[int]) -> Index:
+    """A slice where the addresses follow one another: it makes a view, no copy."""
+    first, n = (addresses[0], len(addresses)) if addresses else (0, 0)
+    if addresses == list(range(first, first + n)):
+        return slice(first, first + n)
+    return np.array(addresses, dtype=int)
 
 
 def _add_joint(body: Any, model: Any, j: int) -> None:

@@ -60,20 +60,20 @@ class RobotPhysics:
         self._external = np.zeros(self.model.nv)
         self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
         self._solved = np.zeros_like(self._rows)
+        self._inertia = np.zeros(0)  # beside the links', as last written to the model
+        self._qpos, self._qvel, self._bias = self.data.qpos, self.data.qvel, self.data.qfrc_bias  # views
         self.tau_link = np.zeros(self.robot.n_joints)
         self.place()
 
     @property
     def q(self) -> Array:
         """Joint positions in the robot's order, shape (n_joints,)."""
-        q: Array = self.data.qpos[self.built.qpos]
-        return q
+        return np.array(self._qpos[self.built.qpos])
 
     @property
     def v(self) -> Array:
         """Joint velocities in the robot's order, shape (n_joints,)."""
-        v: Array = self.data.qvel[self.built.dof]
-        return v
+        return np.array(self._qvel[self.built.dof])
 
     def place(self) -> None:
         """Stand still in the home posture, soles where the ground carries the weight.
@@ -95,8 +95,11 @@ class RobotPhysics:
 
     def refresh(self) -> None:
         """Compute kinematics, mass matrix, bias forces and contact points of the present state."""
-        self.actuators.look(self.q, self.v)
-        self.model.dof_armature[self.built.dof] = self.actuators.inertia
+        actuators = self.actuators
+        actuators.look(self._qpos[self.built.qpos], self._qvel[self.built.dof])
+        if actuators.inertia is not self._inertia:
+            self._inertia = actuators.inertia
+            self.model.dof_armature[self.built.dof] = self._inertia
         mujoco.mj_step1(self.model, self.data)
         self.points.locate(self.data)
 
@@ -126,13 +129,12 @@ class RobotPhysics:
         mujoco.mj_solveM(model, data, solved, rows)
         acceleration = solved[n]
         if n:
-            u = J @ data.qvel
-            G = J @ solved.T
-            force = points.end_of_step_forces(h, u, u + h * G[:, n], np.ascontiguousarray(G[:, :n]))
+            u = J @ self._qvel
+            force = points.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ solved[:n].T)
             acceleration = acceleration + force @ solved[:n]
-        data.qvel += h * acceleration
+        self._qvel += h * acceleration
         data.time += h
-        mujoco.mj_integratePos(model, data.qpos, data.qvel, h)
+        mujoco.mj_integratePos(model, self._qpos, self._qvel, h)
         self.refresh()
         points.follow(data)
 
@@ -167,7 +169,7 @@ class RobotPhysics:
 
     def _driving_force(self) -> Array:
         """All generalised forces but those of the ground, shape (nv,)."""
-        force: Array = self._external - self.data.qfrc_bias
+        force: Array = self._external - self._bias
         force[self.built.dof] += self.actuators.force
         return force
 

@@ -63,6 +63,7 @@ class Simulation:
         self._suite = SensorSuite(self._true, self._config)
         self._disturbed.set_inertias(0.0)
         self._physics.place()
+        self._forces_W: Array | None = None
         self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
         self._suite.begin(self._instant())
 
@@ -102,7 +103,9 @@ class Simulation:
             ]
             raise MeasurementError(f"the torques of {listing(bad)} are not finite")
         if not self.released:
+            self._instant()
             self._physics.actuators.start_from(self._physics.tau_link)
+            self._forces_W = None
             self.released, self._release_step = True, self._steps
         self._physics.actuators.command(torques)
 
@@ -162,8 +165,8 @@ class Simulation:
             self._true.wrenches(forces),
             depths,
             {link: self._disturbed.link_inertia(link) for link in links},
-            data.subtree_com[0].copy(),
-            data.subtree_linvel[0].copy(),
+            data.subtree_com[0],
+            data.subtree_linvel[0],
             float(physics.model.body_mass[1:].sum()),
         )
 
@@ -172,6 +175,7 @@ class Simulation:
         if self.released:
             self._disturbed.push(self._time)
             physics.step()
+            self._forces_W = None
         self._steps += 1
         if self._disturbed.set_inertias(self._time):
             physics.refresh()
@@ -187,7 +191,10 @@ class Simulation:
             self._suite.measure(self._steps, self._instant())
 
     def _instant(self) -> Array:
-        return self._physics.accelerate() if self.released else self._physics.rest()
+        """Forces on the contact points, with accelerations and torques of the present instant found."""
+        if self._forces_W is None:
+            self._forces_W = self._physics.accelerate() if self.released else self._physics.rest()
+        return self._forces_W
 
     def _base_state(self) -> BaseState:
         if not self.robot.floating_base:

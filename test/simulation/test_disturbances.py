@@ -88,7 +88,7 @@ def test_waves_have_their_shape():
 
 def test_inconsistent_attachment_is_refused_with_its_violations():
     needle = LinkInertia("hand", 1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
-    with pytest.raises(ConfigurationError, match=r"'hand'.*mass"):
+    with pytest.raises(ConfigurationError, match=r"'hand'.*triangle"):
         Attachment(needle)
 
 

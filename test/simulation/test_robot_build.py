@@ -53,7 +53,7 @@ def test_mass_matrix_and_bias_force_are_pinocchios(robot):
     data = mujoco.MjData(built.model)
     rng = np.random.default_rng(3)
     n = robot.n_base
-    order = np.concatenate([np.arange(n), built.dof])
+    order = np.concatenate([np.arange(n), np.arange(robot.model.nv)[built.dof]])
     for _ in range(3):
         q = robot.configuration(rng.uniform(-1.0, 1.0, robot.n_joints))
         v = rng.uniform(-2.0, 2.0, robot.model.nv)
