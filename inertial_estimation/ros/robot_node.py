@@ -10,18 +10,17 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from inertial_estimation.errors import InertialEstimationError, MeasurementError
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.ros.diagnostics import Diagnostics, InputCounter
+from inertial_estimation.ros.diagnostics import Diagnostics
+from inertial_estimation.ros.node_input import NodeInput
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import (
     LATCHED,
-    NO_INPUT_EVENTS,
     NO_OUTPUT_EVENTS,
     RELIABLE_OUTPUT,
-    SENSOR_INPUT,
 )
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -59,7 +58,7 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         )
         self._parameters_declared.on_change(self._on_parameter)
         self._started = False
-        self._inputs: list[InputCounter] = []
+        self._inputs: list[NodeInput] = []
         self._diagnostics = Diagnostics(self, self._all_health, self._waits_for)
         urdf = self._robot_config(self.config).urdf
         if urdf:
@@ -89,7 +88,7 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         """Return the state of every part, inputs by topic; STALE is an input that must still arrive."""
 
     def _on_input(self) -> None:
-        """Called after each input that was taken."""
+        """Called when inputs have been taken."""
 
     def add_input(
         self,
@@ -100,7 +99,7 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         *,
         serialized: bool = True,
     ) -> None:
-        """Subscribe to an input; what cannot be converted is dropped and counted.
+        """Subscribe to an input; see `NodeInput`.
 
         Args:
             message_type: Message class.
@@ -109,21 +108,16 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
             push: Takes the value.
             serialized: Whether `convert` takes bytes.
         """
-        counter = InputCounter(topic)
-        self._inputs.append(counter)
-
-        def on_message(msg: Any) -> None:
-            counter.received += 1
-            try:
-                push(convert(msg))
-            except MeasurementError as error:
-                counter.count_malformed(str(error))
-                return
-            self._on_input()
-
-        self.create_subscription(
-            message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=serialized
+        self._inputs.append(
+            NodeInput(
+                self, message_type, topic, convert, push, serialized=serialized, woken=self._take_inputs
+            )
         )
+
+    def _take_inputs(self) -> None:
+        for node_input in self._inputs:
+            node_input.take_waiting()
+        self._on_input()
 
     def add_output(self, message_type: type, topic: str) -> Publisher:
         """Create the publisher of an output."""
@@ -139,9 +133,10 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         self._start(urdf)
         self._started = True
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
-        for counter in self._inputs:
+        counters = [node_input.counter for node_input in self._inputs]
+        for counter in counters:
             counter.required = counter.topic in awaited
-        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in self._inputs)}")
+        self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def _on_description(self, msg: String) -> None:
         if not self._started:
@@ -155,12 +150,13 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         if not self._started:
             return [Health(self.name, HealthLevel.WARN, "no robot description yet")]
         parts = self._health(self.get_clock().now().nanoseconds)
-        return [*parts, *(counter.health() for counter in self._inputs)]
+        return [*parts, *(node_input.counter.health() for node_input in self._inputs)]
 
     def _waits_for(self) -> list[str]:
         if not self._started:
             return [f"{self.resolve_topic_name('robot_description')} (or set the parameter 'urdf')"]
-        missing = [counter.topic for counter in self._inputs if counter.required and not counter.received]
+        counters = [node_input.counter for node_input in self._inputs]
+        missing = [counter.topic for counter in counters if counter.required and not counter.received]
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append("/clock")
         return [self.resolve_topic_name(name) for name in missing]
