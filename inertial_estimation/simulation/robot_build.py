@@ -13,7 +13,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
-__all__ = ["BuiltRobot", "body_inertia", "build_robot", "set_body_inertia"]
+__all__ = ["BuiltRobot", "body_inertia", "build_robot", "robot_spec", "set_body_inertia"]
 
 Index = slice | NDArray[np.intp]
 _PLACEHOLDER = {
@@ -61,6 +61,28 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
         ModelError: If a body that moves has no inertia.
     """
     _check_inertias(robot)
+    model = robot.model
+    spec, _ = robot_spec(robot, step)
+    compiled = spec.compile()
+    ids = tuple(0 if j == 0 else compiled.body(f"body_{j}").id for j in range(model.njoints))
+    for j in range(1, model.njoints):
+        set_body_inertia(compiled, ids[j], InertialParameters.from_pinocchio(model.inertias[j]))
+    names = robot.joint_names
+    qpos = _index([compiled.joint(name).qposadr[0] for name in names])
+    dof = _index([compiled.joint(name).dofadr[0] for name in names])
+    return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
+
+
+def robot_spec(robot: RobotModel, step: float) -> tuple[Any, list[Any]]:
+    """Return the bodies and joints of a robot as a MjSpec, inertias still to be written.
+
+    Args:
+        robot: The robot.
+        step: Step of the integration [s].
+
+    Returns:
+        The MjSpec, and in it the body of each Pinocchio joint (0: the world).
+    """
     model, spec = robot.model, mujoco.MjSpec()
     spec.option.timestep = step
     spec.option.gravity = model.gravity.linear
@@ -76,14 +98,7 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
         )
         bodies.append(body)
         _add_joint(body, model, j)
-    compiled = spec.compile()
-    ids = tuple(0 if j == 0 else compiled.body(f"body_{j}").id for j in range(model.njoints))
-    for j in range(1, model.njoints):
-        set_body_inertia(compiled, ids[j], InertialParameters.from_pinocchio(model.inertias[j]))
-    names = robot.joint_names
-    qpos = _index([compiled.joint(name).qposadr[0] for name in names])
-    dof = _index([compiled.joint(name).dofadr[0] for name in names])
-    return BuiltRobot(compiled, ids, robot.n_base, qpos, dof)
+    return spec, bodies
 
 
 def _check_inertias(robot: RobotModel) -> None:
