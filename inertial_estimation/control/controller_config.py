@@ -183,6 +183,22 @@ class WalkingConfig:
     touchdown_force: float = parameter(
         60.0, "Normal force that tells the ground.", unit="N", lower=1.0, upper=1e4, runtime=True
     )
+    step_adjustment: float = parameter(
+        0.15,
+        "Farthest a landing is moved against a push that the sole cannot correct; 0: never.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    least_width: float = parameter(
+        0.14,
+        "Distance an adjusted step keeps between the feet.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
     load_ramp: float = parameter(
         0.3,
         "Share of a transfer over which a landed foot takes its weight, a leaving one gives it up.",

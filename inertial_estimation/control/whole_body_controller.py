@@ -74,7 +74,7 @@ class WholeBodyController:
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
         self.references = ReferenceTracker(config.references, stance_positions(config.stance, robot))
-        self.gait = Gait(self._contacts, config.walking)
+        self.gait = Gait(self._contacts, config.walking, config.balance.margin)
         self._feedback = DcmFeedback()
         self._builder = ProblemBuilder(
             self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
@@ -158,8 +158,8 @@ class WholeBodyController:
         centres = [sole_centre(c, m) for c, m in zip(self._contacts, feet, strict=True)]
         ground = sum(float(centre[2]) for centre in centres) / len(centres)
         omega = pendulum_frequency(float(state.com[2]) - ground)
-        target = self.gait.target(state, centres, omega, h, forces)
         dcm = divergent_component(state.com, state.com_velocity, omega)
+        target = self.gait.target(state, centres, omega, dcm, h, forces)
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
         support = [
             point

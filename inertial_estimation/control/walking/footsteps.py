@@ -49,7 +49,9 @@ class Footsteps:
         side = self.width if swing == 0 else -self.width
         return np.array([self.length if left > 1 else 0.0, side, 0.0])
 
-    def pressure_plan(self, stance: Point, yaw: float, swing: int, remaining: float) -> list[PressureSegment]:
+    def pressure_plan(
+        self, stance: Point, yaw: float, swing: int, remaining: float, shift: Point = (0.0, 0.0)
+    ) -> list[PressureSegment]:
         """Return the centre of pressure from the swing under way on.
 
         Args:
@@ -57,6 +59,7 @@ class Footsteps:
             yaw: Its heading [rad].
             swing: The foot in the air, or about to be.
             remaining: Time left of its swing [s].
+            shift: By how much its landing is moved, heading frame [m].
         """
         config, c, s = self._config, math.cos(yaw), math.sin(yaw)
         segments: list[PressureSegment] = []
@@ -64,6 +67,7 @@ class Footsteps:
             left = self.left - ahead
             segments.append(PressureSegment(stance, stance, remaining))
             x, y, _ = self.landing(swing, left).tolist()
+            x, y, shift = x + shift[0], y + shift[1], (0.0, 0.0)
             landing = (stance[0] + c * x - s * y, stance[1] + s * x + c * y)
             if left <= 1:
                 segments.append(PressureSegment(stance, between(stance, landing), config.start_duration))

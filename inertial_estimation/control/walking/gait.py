@@ -13,6 +13,7 @@ from inertial_estimation.control.support_target import SupportTarget
 from inertial_estimation.control.walking.dcm_reference import PressureSegment, dcm_of_plan
 from inertial_estimation.control.walking.feet import heading, mean_angle
 from inertial_estimation.control.walking.footsteps import Footsteps, between, first_swing
+from inertial_estimation.control.walking.step_adjustment import StepAdjustment, uncorrected_error
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
@@ -34,7 +35,16 @@ class Gait:
         steps_made: Steps landed since the start.
     """
 
-    def __init__(self, contacts: Sequence[Contact], config: WalkingConfig) -> None:
+    def __init__(self, contacts: Sequence[Contact], config: WalkingConfig, margin: float) -> None:
+        """Stand.
+
+        Args:
+            contacts: The contacts.
+            config: Durations and heights.
+            margin: Distance the centre of pressure keeps from the edges of a sole [m].
+        """
+        self._margin = margin
+        self._adjustment = StepAdjustment()
         self._contacts = tuple(contacts)
         self._config = config
         self._steps = Footsteps(config)
@@ -82,6 +92,7 @@ class Gait:
         state: DynamicsState,
         centres: Sequence[Array],
         omega: float,
+        dcm: Array,
         h: float,
         forces: Sequence[float | None] = (),
     ) -> SupportTarget:
@@ -91,13 +102,14 @@ class Gait:
             state: Dynamics now.
             centres: Centres of the soles relative to the base origin, world axes [m], shape (3,) each.
             omega: Frequency of the pendulum [1/s].
+            dcm: Divergent component of motion, measured [m], shape (2,).
             h: Time since the last call [s].
             forces: Measured normal force of each contact [N]; None where there is none.
         """
         self._elapsed += h
         self._move_on(state, centres, forces)
         if self.phase == SWING:
-            return self._swing_target(state, centres, omega)
+            return self._swing_target(state, centres, omega, dcm, h)
         if self.phase == TRANSFER:
             return self._transfer_target(state, centres, omega)
         middle: Array = sum(centres) / len(centres)  # type: ignore[assignment]
@@ -140,6 +152,7 @@ class Gait:
 
     def _lift_off(self, state: DynamicsState, stance: int) -> None:
         self._path = SwingPath.lift_off(state.frames[1 - stance], state.frames[stance], self._config)
+        self._adjustment.reset()
         self._begin(SWING, stance, stance, self._config.swing_duration)
 
     def _landed(self, forces: Sequence[float | None]) -> bool:
@@ -197,15 +210,20 @@ class Gait:
             capacity[1 - self._to] = min(capacity[1 - self._to], max(0.05, (1.0 - s) / ramp))
         return tuple(capacity)
 
-    def _swing_target(self, state: DynamicsState, centres: Sequence[Array], omega: float) -> SupportTarget:
+    def _swing_target(
+        self, state: DynamicsState, centres: Sequence[Array], omega: float, dcm: Array, h: float
+    ) -> SupportTarget:
         assert self._to is not None
         stance, swing = self._to, 1 - self._to
-        feet = state.frames
-        yaw = yaw_of(feet[stance].R_WF)
+        foot = state.frames[stance]
+        yaw = yaw_of(foot.R_WF)
         point = _point(centres[stance])
         remaining = max(0.0, self._duration - self._elapsed)
-        plan = self._steps.pressure_plan(point, yaw, swing, remaining)
         landing = self._steps.landing(swing, self._steps.left)
+        nominal = dcm_of_plan(self._steps.pressure_plan(point, yaw, swing, remaining), omega)
+        shift = self._adjusted(dcm - nominal, yaw, landing, omega, remaining, h)
+        plan = self._steps.pressure_plan(point, yaw, swing, remaining, _point(shift))
+        landing[:2] += shift
         capacity = [0.0, 0.0]
         capacity[stance] = 1.0
         return SupportTarget(
@@ -216,8 +234,21 @@ class Gait:
             float(centres[stance][2]),
             yaw,
             swing,
-            self._path.reference(self._elapsed, landing, feet[stance]),
+            self._path.reference(self._elapsed, landing, foot),
         )
+
+    def _adjusted(
+        self, error: Array, yaw: float, landing: Array, omega: float, remaining: float, h: float
+    ) -> Array:
+        """Shift of the landing in the heading frame, for an error of the DCM in world axes."""
+        assert self._to is not None
+        c, s = math.cos(yaw), math.sin(yaw)
+        error_H = np.array([[c, s], [-s, c]]) @ error
+        corners = self._contacts[self._to].points_C[:, :2]
+        reach = 0.5 * (corners.max(axis=0) - corners.min(axis=0)) - self._margin
+        left_over = uncorrected_error(error_H, np.maximum(reach, 0.0), omega, remaining)
+        self._adjustment.update(self._config, left_over, landing, remaining, h)
+        return self._adjustment.shift
 
     def _yaw(self, state: DynamicsState, foot: int | None) -> float:
         if foot is None:
