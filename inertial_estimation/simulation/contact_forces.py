@@ -30,6 +30,8 @@ from inertial_estimation.simulation.simulation_config import GroundConfig
 __all__ = ["PointContacts"]
 
 MAX_SOLVES = 6
+TURN = 1e-3  # of the direction of slip, at which the solution counts as found [rad]
+TINY = 1e-300  # [N]
 FASTEST = 10.0  # of a point towards the ground: what it may travel in a step counts as near [m/s]
 Flags = NDArray[np.bool_]
 AWAY, STICKS, SLIPS = 0, 1, 2
@@ -184,25 +186,25 @@ class PointContacts:
         P[candidates] = np.eye(3)
         direction = np.zeros((m, 2))
         for _ in range(MAX_SOLVES):
-            left = np.eye(3 * m) + hb * (P @ A.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
+            left = (hb * (P @ A.reshape(m, 3, 3 * m))).reshape(3 * m, 3 * m)
+            left.ravel()[:: 3 * m + 1] += 1.0
             force = dgesv(left, (P @ right[:, :, None]).ravel())[2]
             trial = right - hb * (A @ force).reshape(m, 3)
-            size = np.hypot(trial[:, 0], trial[:, 1])
-            slips = size > self._mu * trial[:, 2]
-            found = np.where(candidates & (trial[:, 2] > 0.0), np.where(slips, SLIPS, STICKS), AWAY)
-            turned = trial[:, :2] / np.maximum(size, 1e-300)[:, None]
-            same = (found == mode).all() and np.abs((turned - direction)[found == SLIPS]).max(
-                initial=0.0
-            ) < 1e-3
-            if same:
+            x, y, z = trial.T
+            size = np.hypot(x, y)
+            found = np.where(candidates & (z > 0.0), np.where(size > self._mu * z, SLIPS, STICKS), AWAY)
+            slips = found == SLIPS
+            turned = trial[:, :2] / np.maximum(size, TINY)[:, None]
+            settled = (found == mode).all() and np.abs((turned - direction)[slips]).max(initial=0.0) < TURN
+            if settled:
                 break
             mode, direction = found, turned
             P[:] = 0.0
             P[mode == STICKS] = np.eye(3)
-            P[mode == SLIPS, 2, 2] = 1.0
-            P[mode == SLIPS, :2, 2] = self._mu * direction[mode == SLIPS]
+            P[slips, 2, 2] = 1.0
+            P[slips, :2, 2] = self._mu * direction[slips]
         limited = self._admissible(trial, candidates)
-        self._slipping[self.near] = found == SLIPS
+        self._slipping[self.near] = slips
         self._slip_force[self.near] = limited[:, :2]
         return limited.ravel()
 
@@ -224,5 +226,5 @@ class PointContacts:
         f_n = np.where(touching, np.maximum(trial[:, 2], 0.0), 0.0)
         size = np.hypot(trial[:, 0], trial[:, 1])
         limit = self._mu * f_n
-        scale = np.where(size > limit, limit / np.maximum(size, 1e-300), 1.0)
+        scale = np.where(size > limit, limit / np.maximum(size, TINY), 1.0)
         return np.column_stack([trial[:, :2] * scale[:, None], f_n])

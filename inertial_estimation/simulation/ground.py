@@ -5,12 +5,14 @@ from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator, default_rng
+from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import GroundConfig
 
 __all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "ground_axes", "terrain_from_config"]
 
+CORNER = np.array([[0], [1]])
 LATTICE = 64  # the heights repeat after this many cells
 
 
@@ -80,21 +82,21 @@ class RoughGround:
         weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
         h = self._corners(corner.astype(int))
         wx, wy = weight.T
-        low, high = h[0] + (h[1] - h[0]) * wx, h[2] + (h[3] - h[2]) * wx
+        along_x = h[1] - h[0]
+        low, high = h[0] + along_x * wx
         height = low + (high - low) * wy
-        gx = slope[:, 0] * ((h[1] - h[0]) * (1.0 - wy) + (h[3] - h[2]) * wy)
+        gx = slope[:, 0] * (along_x[0] + (along_x[1] - along_x[0]) * wy)
         gy = slope[:, 1] * (high - low)
-        normals = np.stack([-gx, -gy, np.ones_like(gx)], axis=1)
-        return height, normals / np.linalg.norm(normals, axis=1, keepdims=True)
+        normals = np.ones((len(xy), 3))
+        normals[:, 0], normals[:, 1] = -gx, -gy
+        return height, normals / np.sqrt(1.0 + gx * gx + gy * gy)[:, None]
 
-    def _corners(self, node: Array) -> list[Array]:
-        found = []
-        for dy in (0, 1):
-            for dx in (0, 1):
-                i, j = node[:, 0] + dx, node[:, 1] + dy
-                rough = i * self._cell > self._begin
-                found.append(np.where(rough, self._heights[i % LATTICE, j % LATTICE], 0.0))
-        return found
+    def _corners(self, node: NDArray[np.intp]) -> Array:
+        """Heights at the corners of the cells: of x then of y, shape (2, 2, n)."""
+        i, j = node[:, 0] + CORNER, node[:, 1] + CORNER
+        heights: Array = self._heights[(i % LATTICE)[:, None], (j % LATTICE)[None]]
+        heights *= (i * self._cell > self._begin)[:, None]
+        return heights
 
 
 def ground_axes(normals: Array) -> Array:
@@ -106,9 +108,13 @@ def ground_axes(normals: Array) -> Array:
     Returns:
         Rotations from the world into these axes, shape (n, 3, 3).
     """
-    nx, _, nz = normals.T
-    first = np.stack([nz, np.zeros_like(nx), -nx], axis=1) / np.hypot(nx, nz)[:, None]
-    return np.stack([first, np.cross(normals, first), normals], axis=1)
+    nx, ny, nz = normals.T
+    level = np.hypot(nx, nz)
+    axes = np.zeros((len(normals), 3, 3))
+    axes[:, 0, 0], axes[:, 0, 2] = nz / level, -nx / level
+    axes[:, 1, 0], axes[:, 1, 1], axes[:, 1, 2] = -nx * ny / level, level, -ny * nz / level
+    axes[:, 2] = normals
+    return axes
 
 
 def terrain_from_config(config: GroundConfig) -> Terrain:

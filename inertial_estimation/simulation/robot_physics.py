@@ -100,7 +100,8 @@ class RobotPhysics:
         if actuators.inertia is not self._inertia:
             self._inertia = actuators.inertia
             self.model.dof_armature[self.built.dof] = self._inertia
-        mujoco.mj_step1(self.model, self.data)
+        mujoco.mj_fwdPosition(self.model, self.data)
+        mujoco.mj_fwdVelocity(self.model, self.data)
         self.points.locate(self.data)
 
     def push(self, body: int, point_W: Array, force_W: Array) -> None:

@@ -9,7 +9,12 @@ from simulated_robots import (
     talos_simulation,
 )
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InertialEstimationError,
+    MeasurementError,
+    ModelError,
+)
 from inertial_estimation.parameters import build_config
 from inertial_estimation.simulation.sensor_noise import REALISTIC
 from inertial_estimation.simulation.simulation import Simulation
@@ -262,6 +267,13 @@ def test_bad_torques_and_durations_are_refused():
         simulation.advance(1_500_000)
     with pytest.raises(ModelError, match="no link 'nose'"):
         simulation.truth(("nose",))
+
+
+def test_diverged_motion_is_an_error_not_a_number():
+    simulation = talos_simulation({"actuators.torque_limit_scale": 0.0})
+    simulation.apply(np.full(simulation.robot.n_joints, 1e7))
+    with pytest.raises(InertialEstimationError, match="diverged at"):
+        simulation.advance(30_000_000)
 
 
 def test_block_without_joints_is_a_robot():
