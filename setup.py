@@ -85,6 +85,8 @@ setup(
             "inertial-estimation = inertial_estimation.commands.main:main",
             "tilt_observer = inertial_estimation.ros.node_runner:tilt_observer",
             "inertial_ekf = inertial_estimation.ros.node_runner:inertial_ekf",
+            "simulator = inertial_estimation.ros.node_runner:simulator",
+            "whole_body_controller = inertial_estimation.ros.node_runner:whole_body_controller",
         ],
     },
 )

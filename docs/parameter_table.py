@@ -1,30 +1,35 @@
 """Writes the tables of parameters in nodes.md: `python docs/parameter_table.py` after a change."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.tilt_pipeline import TiltPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import InertialNodeOptions, TiltNodeOptions
-from inertial_estimation.parameters import ParameterSpec, iterate_parameters
+from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.parameters import ParameterSpec, iterate_parameters, section
+from inertial_estimation.replay.node_configs import NODE_CONFIGS
 
 PAGE = Path(__file__).with_name("nodes.md")
 MARK = "<!-- parameters: written by docs/parameter_table.py -->\n"
-SECTIONS = {
-    "Both nodes": (RobotConfig,),
-    "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
-    "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
-}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What simulator and controller share."""
+
+    stance: StanceConfig = section(StanceConfig)
+
+
+SHARED = {"All nodes": (RobotConfig,), "simulator and whole_body_controller": (Standing,)}
 
 
 def tables() -> str:
     """Return the tables of all parameters."""
-    shared = {spec.name for spec in iterate_parameters(RobotConfig)}
+    shared = {spec.name for classes in SHARED.values() for cls in classes for spec in iterate_parameters(cls)}
     parts = []
-    for title, classes in SECTIONS.items():
+    for title, classes in {**SHARED, **NODE_CONFIGS}.items():
         specs = [spec for cls in classes for spec in iterate_parameters(cls)]
-        own = specs if title == "Both nodes" else [spec for spec in specs if spec.name not in shared]
+        own = specs if title in SHARED else [spec for spec in specs if spec.name not in shared]
         rows = "\n".join(row(spec) for spec in own)
         head = "| parameter | default | unit | bounds | while running | meaning |\n|---|---|---|---|---|---|"
         parts.append(f"### {title}\n\n{head}\n{rows}\n")

@@ -30,12 +30,15 @@ def context(**given):
     return found
 
 
-@pytest.mark.parametrize("name", ["estimation", "replay"])
+REQUIRED = {"estimation": {"robot"}, "replay": {"robot", "bag"}, "simulation": set()}
+
+
+@pytest.mark.parametrize("name", REQUIRED)
 def test_every_argument_is_described(name):
     description = load(name).generate_launch_description()
     arguments = [item for item in description.entities if isinstance(item, DeclareLaunchArgument)]
     required = {item.name for item in arguments if not item.default_value}
-    assert required == ({"robot"} if name == "estimation" else {"robot", "bag"})
+    assert required == REQUIRED[name]
     assert all(item.description for item in arguments)
 
 
@@ -70,3 +73,54 @@ def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nod
     assert words[words.index("play") + 1] == "/data/bag"
     assert words[words.index("--rate") + 1] == "2.0"
     assert words[words.index("--subscribers") + 1] == nodes
+
+
+class RecordedNode:
+    """Stands for launch_ros' Node, which hides what it was given."""
+
+    def __init__(self, **given):
+        self.given = given
+        self.overrides = given["parameters"][-1]
+
+
+def simulation_nodes(monkeypatch, **given):
+    simulation = load("simulation")
+    monkeypatch.setattr(simulation, "Node", RecordedNode)
+    monkeypatch.setattr(simulation, "OnProcessExit", lambda **_given: None)
+    monkeypatch.setattr(simulation, "RegisterEventHandler", lambda handler: handler)
+    defaults = {
+        name: default for name, (default, _) in {**simulation.ARGUMENTS, **simulation.SWITCHES}.items()
+    }
+    found = LaunchContext()
+    found.launch_configurations.update({**defaults, **given})
+    simulator, controller, _at_exit = simulation.start_nodes(found)
+    assert (simulator.given["executable"], controller.given["executable"]) == NODES_OF_SIMULATION
+    return simulator, controller
+
+
+NODES_OF_SIMULATION = ("simulator", "whole_body_controller")
+
+
+def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monkeypatch):
+    simulator, controller = simulation_nodes(monkeypatch)
+    assert simulator.overrides == {"lockstep": True, "viewer": False, "real_time_factor": 1.0}
+    assert controller.overrides == {"use_sim_time": True}
+    assert [Path(file).stem for file in simulator.given["parameters"][:-1]] == ["talos"]
+    given = {
+        "lockstep": "false",
+        "adaptation": "false",
+        "real_time_factor": "0.5",
+        "params_file": "payload_demo",
+    }
+    simulator, controller = simulation_nodes(monkeypatch, **given)
+    assert simulator.overrides == {"lockstep": False, "viewer": False, "real_time_factor": 0.5}
+    assert controller.overrides["inertias.links"] == [""]
+    assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
+
+
+def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
+    from inertial_estimation.simulation.disturbance_text import parse_disturbance
+
+    text = "ball link=hand mass=2; push link=torso force=1,0,0 start=3;"
+    simulator, _ = simulation_nodes(monkeypatch, disturbances=text)
+    assert [parse_disturbance(text).link for text in simulator.overrides["disturbances"]] == ["hand", "torso"]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = {"tilt_observer", "inertial_ekf"}
+NODES = {"tilt_observer", "inertial_ekf", "simulator", "whole_body_controller"}
 ROBOTS = {"icub", "panda", "talos", "hyq"}
 
 
@@ -74,7 +74,7 @@ def test_an_installation_has_what_ros_looks_for(prefix):
     share = prefix / "share" / "inertial_estimation"
     assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
     launches = {path.name for path in (share / "launch").glob("*.py")}
-    assert launches == {"estimation.launch.py", "replay.launch.py"}
+    assert launches == {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
     assert (share / "package.xml").is_file()
     index = prefix / "share" / "ament_index" / "resource_index" / "packages"
     assert (index / "inertial_estimation").is_file()

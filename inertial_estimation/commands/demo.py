@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.models.robot_model import RobotModel
@@ -26,15 +24,13 @@ from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.live_record import LiveRecord
 from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial, trial_from_record
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.simulation.payload import TWELVE_POUNDS
-from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbances import Attachment
 
 __all__ = ["add_arguments", "run"]
 
 NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller", "simulator")
-LINK, ELBOW, WHERE = "arm_left_5_link", "arm_left_4_joint", "0,0,0.1"  # within the elbow's 17.9 Nm
-ARM, STIFFNESS = "arm_left_*", 50.0  # [1/s^2]
-PAYLOAD_TIME_S = 1.0
+ROBOT, SCENE, ELBOW = "talos", "payload_demo", "arm_left_4_joint"
 STARTUP_S = 60.0
 SLOWEST = 30.0  # wall over simulated time at which a run is given up
 SIMULATION, RELEASED = "simulator: simulation", "released at [s]"
@@ -59,20 +55,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Start, watch, draw."""
-    if not PAYLOAD_TIME_S < args.duration < math.inf:
+    scene = _scene(args.duration)
+    if not scene.time_s < args.duration < math.inf:
         raise ConfigurationError(
-            f"--duration is {args.duration} s, expected more than {PAYLOAD_TIME_S} s, when the weight comes"
+            f"--duration is {args.duration} s, expected more than {scene.time_s} s, when the weight comes"
         )
     monitor = _import_monitor()
-    config = find_config("talos")
-    scene = _scene(config, args.duration)
     table = _Table(scene, live=sys.stdout.isatty() and not args.no_live)
     trials: list[PayloadTrial] = []
     facts: list[dict[str, Any]] = []
     for adaptation in (False,) if args.no_adaptation else (False, True):
         _go_private(len(trials))
         begin = time.monotonic()
-        trial, said = _watch(monitor, config, scene, table, adaptation=adaptation, viewer=args.viewer)
+        trial, said = _watch(monitor, scene, table, adaptation=adaptation, viewer=args.viewer)
         trials.append(trial)
         facts.append({"adaptation": adaptation, **said, "wall_s": round(time.monotonic() - begin, 1)})
         table.keep(trial)
@@ -80,13 +75,16 @@ def run(args: argparse.Namespace) -> int:
     return _write(args.output, scene, trials, facts)
 
 
-def _scene(config: Path, duration_s: float) -> PayloadScene:
-    """Say what happens, with what the robot's own description says of it."""
-    shared = load_config_file(config).shared
+def _scene(duration_s: float) -> PayloadScene:
+    """Say what happens: from the parameter files, and what the robot's description says of the link."""
+    shared = load_config_file(find_config(ROBOT)).shared
+    (text,) = load_config_file(find_config(SCENE)).nodes["simulator"]["disturbances"]
+    weight = parse_disturbance(text)
+    assert isinstance(weight, Attachment)
     robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])), floating_base=True)
-    nominal = robot.model.inertias[robot.link_body(LINK).joint_id].mass
-    home = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True)).get(ELBOW, 0.0)
-    return PayloadScene(ELBOW, home, LINK, TWELVE_POUNDS, float(nominal), PAYLOAD_TIME_S, duration_s)
+    nominal = float(robot.model.inertias[robot.link_body(weight.link).joint_id].mass)
+    home = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))[ELBOW]
+    return PayloadScene(ELBOW, home, weight.link, weight.body.mass, nominal, weight.start, duration_s)
 
 
 def _go_private(run_number: int) -> None:
@@ -112,7 +110,6 @@ def _import_monitor() -> Callable[..., LiveRecord]:
 
 def _watch(
     monitor: Callable[..., LiveRecord],
-    config: Path,
     scene: PayloadScene,
     table: "_Table",
     *,
@@ -121,9 +118,7 @@ def _watch(
 ) -> tuple[PayloadTrial, dict[str, Any]]:
     """Run the four nodes once."""
     with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
-        overrides = Path(folder) / "demo.yaml"
-        overrides.write_text(yaml.safe_dump(_overrides(scene, adaptation=adaptation, viewer=viewer)))
-        _start_nodes(processes, config, overrides)
+        _start_nodes(processes, adaptation=adaptation, viewer=viewer)
         deadline = time.monotonic() + STARTUP_S
         released_ns: int | None = None
 
@@ -165,26 +160,19 @@ def _facts(record: LiveRecord) -> dict[str, Any]:
     }
 
 
-def _overrides(scene: PayloadScene, *, adaptation: bool, viewer: bool) -> dict[str, Any]:
-    """Return the parameters of this demo, over the robot's file."""
-    ball = f"ball link={scene.link} mass={scene.payload} at={WHERE} start={scene.time_s}"
-    pace = {"lockstep": True, "real_time_factor": 1.0 if viewer else 0.0, "viewer": viewer}
-    noise = {name: list(v) if isinstance(v, tuple) else v for name, v in vars(REALISTIC).items()}
-    controller: dict[str, Any] = {"posture": {"joints": [ARM], "stiffnesses": [STIFFNESS]}}
-    if not adaptation:
-        controller["inertias"] = {"links": [""]}
-    return {
-        "simulator": {"ros__parameters": {**pace, "disturbances": [ball], "sensors": noise}},
-        "whole_body_controller": {"ros__parameters": controller},
+def _start_nodes(processes: ProcessGroup, *, adaptation: bool, viewer: bool) -> None:
+    own: dict[str, dict[str, Any]] = {
+        "simulator": {"lockstep": True, "real_time_factor": 1.0 if viewer else 0.0, "viewer": viewer},
+        "whole_body_controller": {} if adaptation else {"inertias.links": [""]},
     }
-
-
-def _start_nodes(processes: ProcessGroup, config: Path, overrides: Path) -> None:
-    files = ["--params-file", str(config), "--params-file", str(overrides), "--log-level", "warn"]
+    files = [word for name in (ROBOT, SCENE) for word in ("--params-file", str(find_config(name)))]
     for node in NODES:
         call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
-        clock = ["-p", "use_sim_time:=true"] if node != "simulator" else []
-        processes.start(node, [sys.executable, "-c", call, "--ros-args", *files, *clock])
+        values = {**own.get(node, {}), "use_sim_time": node != "simulator"}
+        given = [f"{node}:{name}:={json.dumps(value)}" for name, value in values.items()]
+        options = [word for text in given for word in ("-p", text)]
+        command = [sys.executable, "-c", call, "--ros-args", *files, *options, "--log-level", "warn"]
+        processes.start(node, command)
 
 
 class _Table:

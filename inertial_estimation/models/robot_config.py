@@ -1,4 +1,4 @@
-"""Parameters that describe a robot, shared by both nodes."""
+"""Parameters that describe a robot, shared by all nodes."""
 
 from dataclasses import dataclass
 
