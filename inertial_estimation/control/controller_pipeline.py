@@ -64,6 +64,7 @@ class ControllerPipeline:
             frames = ()
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
+        self._position_limits = self.controller.dynamics.position_limits
         bodies = self.controller.dynamics.bodies(config.inertias.links)
         self._intake = InertiaIntake(bodies, config.inertias.timeout)
         self._joint_map = JointMap(self.robot)
@@ -105,14 +106,21 @@ class ControllerPipeline:
         self._intake.push(stamp_ns, inertia)
 
     def push_joint_reference(self, reading: JointReading) -> None:
-        """Take targets of joints by name; the others keep theirs. Unknown or bad ones are counted."""
+        """Take targets of joints by name; the others keep theirs.
+
+        Unknown names and bad numbers refuse all of it; positions are kept within the joints' limits. Both
+        are counted in `health`.
+        """
         known = [i for i, name in enumerate(reading.names) if name in self.robot.joint_names]
         values = [reading.position] + ([] if reading.velocity is None else [reading.velocity])
         if len(known) < len(reading.names) or not np.isfinite(np.concatenate(values)).all():
             self._refuse(f"joint reference {listing(reading.names)}: unknown or not finite")
             return
         indices = np.array([self.robot.joint_index(name) for name in reading.names], dtype=int)
-        self.controller.references.set_joints(indices, reading.position, reading.velocity)
+        low, high = self._position_limits[:, indices]
+        position = np.clip(reading.position, low, high)
+        self._clipped_references += bool((position != reading.position).any())
+        self.controller.references.set_joints(indices, position, reading.velocity)
 
     def push_base_reference(self, reference: BaseReference) -> None:
         """Take where the base should be; it moves there smoothly."""
@@ -183,6 +191,7 @@ class ControllerPipeline:
         self._unmatched = 0
         self._refused_references = 0
         self._last_refusal = ""
+        self._clipped_references = 0
 
     def _refuse(self, reason: str) -> None:
         self._refused_references += 1
@@ -244,6 +253,7 @@ class ControllerPipeline:
             "steps in damping": str(self._damped_steps),
             "joint states without base": str(self._unmatched),
             "references refused": str(self._refused_references),
+            "references beyond joint limits": str(self._clipped_references),
         }
         if self._last_refusal:
             values["last refusal"] = self._last_refusal

@@ -126,6 +126,18 @@ class WholeBodyDynamics:
         limits[~(limits > 0.0)] = np.inf
         return limits
 
+    @property
+    def position_limits(self) -> Array:
+        """Lowest and highest joint positions of the URDF, shape (2, n_joints); infinite where none."""
+        model, robot = self.robot.model, self.robot
+        limits = np.full((2, robot.n_joints), [[-np.inf], [np.inf]])
+        for i, name in enumerate(robot.joint_names):
+            joint = model.getJointId(name)
+            if model.nqs[joint] == 1:
+                at = model.idx_qs[joint]
+                limits[:, i] = model.lowerPositionLimit[at], model.upperPositionLimit[at]
+        return limits
+
     def supporting_joints(self, frames: Sequence[str]) -> NDArray[np.bool_]:
         """Return which joints lie between the base and any of the frames, shape (n_joints,).
 

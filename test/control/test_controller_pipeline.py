@@ -245,6 +245,18 @@ def test_bad_references_raise_or_are_counted(fresh) -> None:
     assert fresh.last.state == "control"
 
 
+def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:
+    elbow = fresh.robot.joint_index("arm_left_4_joint")
+    lowest = float(fresh.robot.model.lowerPositionLimit[7 + elbow])
+    torques(fresh, 0)
+    fresh.push_joint_reference(JointReading(0, ("arm_left_4_joint",), np.array([lowest - 1.0])))
+    for k in range(1, 600):
+        torques(fresh, k * TICK_NS)
+    assert fresh.last.q_ref[elbow] == pytest.approx(lowest)
+    values = next(h for h in fresh.health(599 * TICK_NS) if h.name == "controller").values
+    assert values["references beyond joint limits"] == "1"
+
+
 def test_walking_on_points_is_refused() -> None:
     hyq = pipeline_of("hyq")
     torques(hyq, 0)
