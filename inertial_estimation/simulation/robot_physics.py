@@ -5,7 +5,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from inertial_estimation.errors import ModelError
+from inertial_estimation.errors import InertialEstimationError, ModelError
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.stance_config import contact_points, stance_positions
 from inertial_estimation.signals import Array
@@ -18,6 +18,7 @@ from inertial_estimation.simulation.simulation_config import SimulationConfig
 __all__ = ["RobotPhysics"]
 
 MAX_ITERATIONS = 60
+DIVERGED = 1e4  # of all velocities together: no robot is so fast [m/s, rad/s]
 LARGEST_MOVE = 0.01  # of the base in one iteration [m, rad]
 FIRST_DEPTH = 1e-3  # of the lowest point where the search for the equilibrium begins [m]
 
@@ -119,7 +120,11 @@ class RobotPhysics:
         self._external[:] = 0.0
 
     def step(self) -> None:
-        """Integrate one step with the torques commanded."""
+        """Integrate one step with the torques commanded.
+
+        Raises:
+            InertialEstimationError: If the motion diverges.
+        """
         model, data, h, points = self.model, self.data, self._step, self.points
         self.actuators.advance()
         J = points.jacobian
@@ -134,6 +139,10 @@ class RobotPhysics:
             force = points.end_of_step_forces(h, u, u + h * (J @ acceleration), J @ solved[:n].T)
             acceleration = acceleration + force @ solved[:n]
         self._qvel += h * acceleration
+        if not float(self._qvel @ self._qvel) < DIVERGED**2:  # not a number is not below it either
+            raise InertialEstimationError(
+                f"the simulation has diverged {data.time:g} s after its release; expected smaller torques or step"
+            )
         data.time += h
         mujoco.mj_integratePos(model, self._qpos, self._qvel, h)
         self.refresh()
