@@ -141,7 +141,7 @@ class RobotPhysics:
         self._qvel += h * acceleration
         if not float(self._qvel @ self._qvel) < DIVERGED**2:  # not a number is not below it either
             raise InertialEstimationError(
-                f"the simulation has diverged {data.time:g} s after its release; expected smaller torques or step"
+                f"the simulation diverges {data.time:g} s after the release; expected smaller torques or step"
             )
         data.time += h
         mujoco.mj_integratePos(model, self._qpos, self._qvel, h)

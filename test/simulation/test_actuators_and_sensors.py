@@ -272,7 +272,7 @@ def test_bad_torques_and_durations_are_refused():
 def test_diverged_motion_is_an_error_not_a_number():
     simulation = talos_simulation({"actuators.torque_limit_scale": 0.0})
     simulation.apply(np.full(simulation.robot.n_joints, 1e7))
-    with pytest.raises(InertialEstimationError, match="has diverged 0.00"):
+    with pytest.raises(InertialEstimationError, match="diverges 0 s after"):
         simulation.advance(30_000_000)
 
 
