@@ -92,10 +92,10 @@ class World:
         self._publishers = {}
         self._next = time.monotonic()
 
-    def start(self, name, *extra, described=True, **parameters):
-        """Start a node on the standing robot."""
+    def start(self, name, *extra, described=True, robot=ROBOT, **parameters):
+        """Start a node on the standing robot, or on another."""
         description = {"urdf": str(self.urdf)} if described else {}
-        arguments = arguments_from({**ROBOT, **description, **parameters})
+        arguments = arguments_from({**description, **robot, **parameters})
         log = self.folder / f"{name}.{len(self.processes)}.log"
         process = Node(name, self.domain, [*arguments, *extra], log)
         self.processes.append(process)

@@ -1,0 +1,224 @@
+"""Simulator and controller as processes over DDS: in lockstep with the test, and with one another."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+pytest.importorskip("mujoco", reason="needs MuJoCo")
+pytest.importorskip("proxsuite", reason="needs ProxSuite")
+
+from arm_robot import HOLDING, JOINTS, URDF
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from nav_msgs.msg import Odometry
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from inertial_estimation.ros.command_messages import torque_command_to_msg
+from inertial_estimation.ros.messages import (
+    joints_from_msg,
+    joints_to_msg,
+    link_inertia_from_msg,
+    link_inertia_to_msg,
+    stamp_from_msg,
+)
+from inertial_estimation.signals import JointReading, LinkInertia, TorqueCommand
+
+BALL = "['ball link=lower mass=1 at=0.1,0,0 start=0.1']"
+HELD = np.array([HOLDING[name] for name in JOINTS])
+
+
+@pytest.fixture
+def arm(world, tmp_path):
+    """Parameters of the arm."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(URDF)
+    return {"urdf": str(path), "floating_base": "false"}
+
+
+def statuses(arrays):
+    """The newest report of every part."""
+    found = {}
+    for array in arrays:
+        found.update({status.name.split(": ", 1)[1]: status for status in array.status})
+    return found
+
+
+def counts(status):
+    return {item.key: item.value for item in status.values}
+
+
+class StubController:
+    """A spring and a damper in the test's process; keeps the positions by stamp."""
+
+    def __init__(self, world):
+        self.world = world
+        self.positions = {}
+        world.node.create_subscription(JointState, "joint_states", self.answer, 200)
+
+    def answer(self, msg):
+        reading = joints_from_msg(msg)
+        self.positions[reading.stamp_ns] = reading.position
+        tau = HELD - 2.0 * reading.position - 0.5 * reading.velocity
+        command = TorqueCommand(reading.stamp_ns, reading.names, tau)
+        self.world.publish("joint_torque_commands", torque_command_to_msg(command), 200)
+
+
+def motion(world, arm, controller, ticks):
+    """Positions of the arm at the ticks after its release."""
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    diagnostics.clear()
+    controller.positions.clear()
+    options = {"lockstep": "true", "hoist": "0.2", "real_time_factor": "0.0", "disturbances": BALL}
+    node = world.start("simulator", robot=arm, **options)
+
+    def released():
+        return next((text for array in diagnostics if (text := _released(array))), None)
+
+    assert world.run(released, sensors=False)
+    begin = round(float(released()) * 1e9)
+    steps = [begin + k * 3_000_000 for k in range(1, ticks + 1)]
+    assert world.run(lambda: steps[-1] in controller.positions, sensors=False)
+    assert node.stop() == 0, node.output
+    return np.array([controller.positions[step] for step in steps])
+
+
+def _released(array):
+    simulation = [status for status in array.status if status.name == "simulator: simulation"]
+    return counts(simulation[0]).get("released at [s]") if simulation else None
+
+
+def test_lockstep_gives_the_same_motion_at_every_run(world, arm):
+    controller = StubController(world)
+    first, second = (motion(world, arm, controller, 100) for _ in range(2))
+    assert np.abs(first).max() > 0.01, "the ball moves it"
+    np.testing.assert_array_equal(first, second)
+
+
+def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
+    node = world.start(
+        "simulator", robot=arm, lockstep="true", lockstep_timeout="0.05", hoist="0.0", disturbances=BALL
+    )
+    clock = world.listen(Clock, "/clock")
+    odometry = world.listen(Odometry, "ground_truth/odom")
+    truth = world.listen(InertiaStamped, "ground_truth/link_inertias/lower")
+    joints = world.listen(JointState, "joint_states", 200)
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert world.run(lambda: clock and odometry and len(joints) > 20, sensors=False)
+    assert truth[-1].inertia.m == pytest.approx(1.0), "on the hoist the ball is not there"
+    assert list(joints[-1].name) == list(JOINTS)
+
+    def send(names=JOINTS, tau=(0.0, 0.0)):
+        stamp_ns = stamp_from_msg(joints[-1].header.stamp)
+        world.publish(
+            "joint_torque_commands", torque_command_to_msg(TorqueCommand(stamp_ns, names, tau)), 200
+        )
+
+    world.run(lambda: world.node.count_subscribers("joint_torque_commands"), sensors=False)
+    send(tau=(float("nan"), 0.0))
+    send(names=("shoulder", "wrist"))
+    report = "joint_torque_commands"
+    assert world.run(lambda: "refused: no joint wrist" in counts_of(diagnostics, report), sensors=False)
+    assert counts_of(diagnostics, report)["refused: not finite"] == "1"
+
+    send()
+    late = world.run(lambda: int(counts_of(diagnostics, report).get("time-outs", 0)) > 0, sensors=False)
+    assert late, "one command, then none"
+    assert statuses(diagnostics)[report].level == DiagnosticStatus.ERROR
+    assert world.run(lambda: link_inertia_from_msg(truth[-1])[1].mass == pytest.approx(2.0), sensors=False)
+
+    assert world.call(SetBool, "simulator/pause", SetBool.Request(data=True), sensors=False).success
+    world.run(lambda: False, timeout=0.2, sensors=False)
+    stopped = len(joints)
+    world.run(lambda: False, timeout=0.5, sensors=False)
+    assert len(joints) == stopped
+    assert world.call(SetBool, "simulator/pause", SetBool.Request(data=False), sensors=False).success
+    assert world.call(Trigger, "simulator/reset", sensors=False).success
+    assert world.run(lambda: len(joints) > stopped + 20, sensors=False)
+    assert truth[-1].inertia.m == pytest.approx(1.0)
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def counts_of(diagnostics, part):
+    found = statuses(diagnostics)
+    return counts(found[part]) if part in found else {}
+
+
+def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
+    node = world.start("whole_body_controller", "-p", "inertias.links:=[lower]", robot=arm)
+    commands = world.listen(JointState, "joint_torque_commands", 200)
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    sent = []
+
+    def stand():
+        stamp_ns = time.time_ns()
+        sent.append(stamp_ns)
+        world.publish(
+            "joint_states", joints_to_msg(JointReading(stamp_ns, JOINTS, [0, 0], [0, 0], [0, 0])), 200
+        )
+        world.run(lambda: False, timeout=0.01, sensors=False)
+
+    def settle(until):
+        deadline = time.monotonic() + 15.0
+        while not until() and time.monotonic() < deadline:
+            stand()
+        return until()
+
+    def torques():
+        return dict(zip(commands[-1].name, commands[-1].effort, strict=True))
+
+    assert settle(lambda: len(commands) > 20)
+    assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
+    assert torques() == pytest.approx(HOLDING, rel=1e-3)
+
+    heavier = LinkInertia("lower", 2.0, np.array([0.1, 0.0, 0.0]), 0.02 * np.eye(3))
+    world.publish("link_inertias/lower", link_inertia_to_msg(heavier, sent[-1]))
+    more = {"elbow": 2.0 * HOLDING["elbow"], "shoulder": -9.80665 * (2 * 0.2 + 2 * 0.5)}
+    assert settle(lambda: torques() == pytest.approx(more, rel=1e-3))
+
+    impossible = LinkInertia("lower", 9.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 0.1, 0.1]))
+    world.publish("link_inertias/lower", link_inertia_to_msg(impossible, sent[-1]))
+    assert settle(lambda: any("inconsistent" in key for key in counts_of(diagnostics, "link_inertias")))
+    assert torques() == pytest.approx(more, rel=1e-3), "the last good ones are kept"
+    stopped = settle(lambda: statuses(diagnostics)["link_inertias"].level == DiagnosticStatus.WARN)
+    assert stopped, "and it says that they have stopped"
+
+    assert world.call(Trigger, "whole_body_controller/reset", sensors=False).success
+    assert settle(lambda: torques() == pytest.approx(HOLDING, rel=1e-3))
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
+    world.start("whole_body_controller", robot=arm, use_sim_time="true")
+    world.start("simulator", robot=arm, lockstep="true", real_time_factor="0.0", hoist="0.1")
+    joints = world.listen(JointState, "joint_states", 200)
+    target = JointReading(0, ("elbow",), np.array([0.5]))
+    assert world.run(lambda: world.node.count_subscribers("joint_reference"), sensors=False)
+    world.run(lambda: joints, sensors=False)
+    world.publish("joint_reference", joints_to_msg(target))
+    positions = lambda: dict(zip(joints[-1].name, joints[-1].position, strict=True))  # noqa: E731
+    assert world.run(
+        lambda: positions() == pytest.approx({"shoulder": 0.0, "elbow": 0.5}, abs=0.01), sensors=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "expected"),
+    [
+        ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in 'ball mass=2'"),
+        ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'; the model has"),
+    ],
+)
+def test_a_wrong_configuration_ends_with_one_line(world, arm, name, parameters, expected):
+    node = world.start(name, robot=arm, **parameters)
+    assert node.wait() == 1
+    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, node.output
+    assert expected in errors[0]
+    assert "Traceback" not in node.output
