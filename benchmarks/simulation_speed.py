@@ -26,7 +26,7 @@ STIFFNESS, DAMPING, ARMATURE = 800.0, 15.0, 0.05
 def build(terrain: str) -> Simulation:
     file = load_config_file(CONFIG)
     known = {spec.name for spec in iterate_parameters(SimulationConfig)}
-    changed = {"actuators.armature": ARMATURE, "ground.terrain": terrain, "ground.begin": -0.05}
+    changed = {"actuators.armature": ARMATURE, "ground.terrain": terrain, "ground.begin": -10.0}
     config = build_config(SimulationConfig, {**file.values("simulator", known), **changed})
     return Simulation(config, read_urdf(str(file.shared["urdf"])))
 

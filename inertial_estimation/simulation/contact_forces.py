@@ -166,17 +166,22 @@ class PointContacts:
         if not candidates.all():  # some may touch before the end of the step
             candidates |= depth - h * np.minimum(u[2::3], u_free[2::3]) > 0.0
         right = springs.ravel() - b * u_free
-        if candidates.all():
-            left = (h * b) * A
-            left.ravel()[:: len(left) + 1] += 1.0
-            force: Array = dposv(left, right)[1]
-            f = force.reshape(-1, 3)
-            x, y, z = f.T
-            if z.min() >= 0.0 and (x * x + y * y <= self._mu**2 * z * z).all():
-                return force
-        elif not candidates.any():
+        if not candidates.any():
             return np.zeros(len(u))
+        if (force := self._sticking(h * b, right, A, candidates)) is not None:
+            return force
         return self._solve_modes(h * b, right.reshape(-1, 3), A, candidates)
+
+    def _sticking(self, hb: float, right: Array, A: Array, candidates: Flags) -> Array | None:
+        """Forces with which all candidates stick, shape (3 m,); None if some would slip or be pulled."""
+        force = np.zeros(len(right))
+        rows = slice(None) if candidates.all() else np.repeat(candidates, 3).nonzero()[0]
+        left = hb * (A if isinstance(rows, slice) else A[rows[:, None], rows])
+        left.ravel()[:: len(left) + 1] += 1.0
+        force[rows] = dposv(left, right[rows])[1]
+        x, y, z = force.reshape(-1, 3).T
+        sticks = z.min() >= 0.0 and (x * x + y * y <= self._mu**2 * z * z).all()
+        return force if sticks else None
 
     def _solve_modes(self, hb: float, right: Array, A: Array, candidates: Flags) -> Array:
         """Find which points stick, slip or leave; f = P (right - h b A f), P by mode."""

@@ -112,7 +112,7 @@ class JointActuators:
         if not (stopped or self._rubs):
             self.inertia, self._held = self._rotor, self._nothing
             return
-        drag = self._friction(v)
+        drag = self._friction(v) if self._rubs else self._nothing
         if stopped:
             over = q - np.minimum(np.maximum(q, self._lower), self._upper)
             drag = drag + np.where(over != 0.0, k * (STOP_DAMPING + self._h), 0.0)
