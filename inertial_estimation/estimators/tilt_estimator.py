@@ -78,6 +78,7 @@ class TiltEstimator:
         self._position.reset()
         for trigger in self._triggers:
             trigger.reset()
+        self._centres: list[Vector] = [ZERO] * len(self._names)  # of pressure, of each contact
         self.contacts: tuple[str, ...] = ()
         self.ready = False
         self._elapsed = 0.0
@@ -187,18 +188,21 @@ class TiltEstimator:
         config = self._config.contact
         x2 = self.observer.x2
         forces: list[float] = []
-        centres: list[Vector] = []
-        for motion, trigger, wrench_F in zip(state.contacts, self._triggers, wrenches, strict=True):
+        pressed = config.point == "centre_of_pressure"
+        for i, (motion, trigger, wrench_F) in enumerate(
+            zip(state.contacts, self._triggers, wrenches, strict=True)
+        ):
             wrench_C = _in_contact_frame(motion, wrench_F)
             vertical = dot(x2, times(motion.R_IC, (wrench_C[0], wrench_C[1], wrench_C[2])))
             forces.append(trigger.weight(vertical, config.force_on, config.force_off))
-            pressed = config.point == "centre_of_pressure"
-            centres.append(centre_of_pressure(wrench_C, config.extent) if pressed else ZERO)
+            self._centres[i] = (
+                centre_of_pressure(wrench_C, config.extent, self._centres[i]) if pressed else ZERO
+            )
         self._weights = normalised_weights(forces)
         self.contacts = tuple(name for name, s in zip(self._names, self._weights, strict=True) if s > 0.0)
         if not self.contacts:
             return None
-        points, velocities = self._contact_points(state, centres, h)
+        points, velocities = self._contact_points(state, self._centres, h)
         return anchor_velocity(points, velocities, self._weights, w)
 
     def _contact_points(

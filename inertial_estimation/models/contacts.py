@@ -237,7 +237,7 @@ def normalised_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return tuple(w / total for w in weights) if total > 0.0 else (0.0,) * len(weights)
 
 
-def centre_of_pressure(wrench_C: Sequence[float], extent: float) -> Vector:
+def centre_of_pressure(wrench_C: Sequence[float], extent: float, last: Vector = ZERO) -> Vector:
     """Return the point of the sole about which the contact's horizontal torque vanishes.
 
     With force f and torque n about the origin: x = -n_y / f_z, y = n_x / f_z, in the contact frame.
@@ -245,13 +245,15 @@ def centre_of_pressure(wrench_C: Sequence[float], extent: float) -> Vector:
     Args:
         wrench_C: Force and torque in the contact frame [N, Nm].
         extent: Farthest it may lie from the origin along each axis [m].
+        last: Where it was last, contact frame [m].
 
     Returns:
-        Position in the contact frame [m]; the origin where f_z is not positive.
+        Position in the contact frame [m]; `last` where f_z is not positive: a foot that tips until the force
+        lies in its plane still stands on the edge it tipped over.
     """
     f_z = wrench_C[2]
     if f_z <= 0.0:
-        return ZERO
+        return last
     x, y = -wrench_C[4] / f_z, wrench_C[3] / f_z
     return max(-extent, min(extent, x)), max(-extent, min(extent, y)), 0.0
 

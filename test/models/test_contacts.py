@@ -119,4 +119,5 @@ def test_torque_vanishes_about_the_centre_of_pressure():
     c = centre_of_pressure([*force, *np.cross(point, force)], 0.1)
     np.testing.assert_allclose(c, point)
     assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1) == (0.0, 0.0, 0.0)
+    assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1, (0.1, 0.02, 0.0)) == (0.1, 0.02, 0.0)
     assert centre_of_pressure([0, 0, 10, 50, 0, 0], 0.1)[1] == pytest.approx(0.1)
