@@ -99,6 +99,7 @@ class ExperimentResult:
         per_seed: Values by quantity, one for each seed (NaN where one has none).
         settings: What was set, by name: numbers and words.
         facts: What a reader must know to judge the table, a sentence each; the unfavourable too.
+        caveat: What the verdict on the bounds must not hide, one line; empty for nothing.
         panels: What the figure shows, filled row by row.
         columns: Columns of panels in the figure.
     """
@@ -108,6 +109,7 @@ class ExperimentResult:
     per_seed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     settings: Mapping[str, float | str] = field(default_factory=dict)
     facts: tuple[str, ...] = ()
+    caveat: str = ""
     panels: tuple[Panel, ...] = ()
     columns: int = 1
 

@@ -36,6 +36,7 @@ def result_document(
         "per_seed": {name: list(values) for name, values in result.per_seed.items()},
         "settings": dict(result.settings),
         "facts": list(result.facts),
+        "caveat": result.caveat,
         "versions": dict(versions),
     }
     finite: dict[str, Any] = _finite(document)

@@ -34,7 +34,12 @@ def result_lines(experiment: Experiment, result: ExperimentResult, *, quick: boo
 
 
 def verdict(result: ExperimentResult) -> str:
-    """Say in one line which bounds are met; the missed ones by name."""
+    """Say in one line which bounds are met, the missed ones by name, and what they do not count."""
+    said = _bounds_met(result)
+    return f"{said}; BUT {result.caveat}" if result.caveat else said
+
+
+def _bounds_met(result: ExperimentResult) -> str:
     bounded = [row for row in result.rows if row.bound is not None]
     if not bounded:
         return "no bounds"

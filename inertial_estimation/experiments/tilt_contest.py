@@ -1,6 +1,12 @@
-"""Tilt estimators on one record, all begun with the same wrong tilt and given the same readings."""
+"""Tilt estimators on one record, all begun with the same wrong tilt and given the same readings.
 
-from collections.abc import Sequence
+The paper's gains can be read in two ways. Literally, alpha2 = k1r = 20 1/s^2 is divided by g0 (B 17). In the
+authors' published code (state-observation, `TiltEstimator`; also the version of 2018, which is R3 x S2) the
+gain on the vertical is called beta and is not divided: then "20" is alpha2/g0 = beta = 20 1/(m s), alpha2 =
+196 1/s^2. Their component for the robot begins with the intermediate vertical at zero, the output upright.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +30,13 @@ __all__ = [
     "CONTENDERS",
     "INITIAL_ERROR",
     "OTHERS",
+    "PAPER_READINGS",
     "R3S2_FAST",
     "TWO_STAGE",
+    "TWO_STAGE_BETA",
+    "TWO_STAGE_BETA_ZERO",
     "TWO_STAGE_PAPER",
+    "TWO_STAGE_PAPER_ZERO",
     "VQF_PAST",
     "estimate_tilt",
 ]
@@ -39,10 +49,25 @@ R3S2 = "R3 x S2, paper's gains"
 R3S2_FAST = "R3 x S2, two-stage's gains"
 HUA = "Hua 2016, paper's gains"
 VQF_NAME = "VQF"
+TWO_STAGE_PAPER_ZERO = "two-stage, paper's gains, x2' from 0"
+TWO_STAGE_BETA = "two-stage, beta = 20"
+TWO_STAGE_BETA_ZERO = "two-stage, beta = 20, x2' from 0"
+R3S2_BETA = "R3 x S2, beta = 20"
+HUA_BETA = "Hua 2016, k1r = 20 g0"
 OTHERS = (R3S2, HUA, VQF_NAME)
 """Those to be compared with: gains of the paper, which are this package's defaults for them; VQF's own."""
-CONTENDERS = (TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST)
-
+CONTENDERS = (
+    *(TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST),
+    *(TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO, R3S2_BETA, HUA_BETA),
+)
+PAPER_READINGS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "as printed": (TWO_STAGE_PAPER, (R3S2, HUA)),
+    "as printed, x2' from 0": (TWO_STAGE_PAPER_ZERO, (R3S2, HUA)),
+    "beta = 20 for all": (TWO_STAGE_BETA, (R3S2_BETA, HUA_BETA)),
+    "beta = 20 for all, x2' from 0": (TWO_STAGE_BETA_ZERO, (R3S2_BETA, HUA_BETA)),
+    "beta = 20 for the two-stage observer only": (TWO_STAGE_BETA, (R3S2, HUA)),
+}
+"""Ways to read the paper's gains: the two-stage observer and those the paper compares it with."""
 
 _BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup
     robot=robot_config(),
@@ -54,19 +79,29 @@ _BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup
     bias=GyroBiasConfig(at_rest=False, online=False),
 )
 _PACKAGE = TwoStageConfig()
+_PAPER = TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
+_BETA = replace(_PAPER, alpha2=20.0 * STANDARD_GRAVITY)
 _CONFIGS = {
     TWO_STAGE: replace(_BASE, observer="two_stage", two_stage=_PACKAGE),
-    TWO_STAGE_PAPER: replace(
-        _BASE, observer="two_stage", two_stage=TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
-    ),
+    TWO_STAGE_PAPER: replace(_BASE, observer="two_stage", two_stage=_PAPER),
     R3S2: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=20.0)),
     HUA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=20.0)),
     R3S2_FAST: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2)),
+    TWO_STAGE_PAPER_ZERO: replace(_BASE, observer="two_stage", two_stage=_PAPER),
+    TWO_STAGE_BETA: replace(_BASE, observer="two_stage", two_stage=_BETA),
+    TWO_STAGE_BETA_ZERO: replace(_BASE, observer="two_stage", two_stage=_BETA),
+    R3S2_BETA: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=_BETA.alpha2)),
+    HUA_BETA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=_BETA.alpha2)),
 }
 
 
 def estimate_tilt(
-    contender: str, record: PushRecord, force_I: Array, rate_I: Array, *, output_only: bool = False
+    contender: str,
+    record: PushRecord,
+    force_I: Array,
+    rate_I: Array,
+    *,
+    intermediate: Array | None = None,
 ) -> Array:
     """Run one estimator over the record.
 
@@ -75,7 +110,8 @@ def estimate_tilt(
         record: Joints, wrenches and the true tilt at the beginning.
         force_I: Measured specific force [m/s^2], shape (n, 3).
         rate_I: Measured angular velocity [rad/s], shape (n, 3).
-        output_only: Of the two-stage observer only the output begins wrong, the intermediate vertical right.
+        intermediate: Where the intermediate vertical of the two-stage observer begins, shape (3,); None: at
+            zero where the contender says so, else like the output.
 
     Returns:
         The vertical in the IMU frame, shape (n, 3).
@@ -83,7 +119,8 @@ def estimate_tilt(
     begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
     if contender == VQF_NAME:
         return _vqf(begin, force_I, rate_I)
-    intermediate = record.tilt_I[0] if output_only else None
+    if intermediate is None and contender in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
+        intermediate = np.zeros(3)
     return _observer(_CONFIGS[contender], record, begin, np.hstack([force_I, rate_I]), intermediate)
 
 

@@ -8,12 +8,21 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
-from inertial_estimation.experiments.benallegue_push import settling_time, tilt_error
+from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN, settling_time, tilt_error
 from inertial_estimation.experiments.biped_push import FORCE_NOISE, GYRO_NOISE, PushRecord
 from inertial_estimation.experiments.experiment import ExperimentResult
 from inertial_estimation.experiments.panels import Series
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.tilt_contest import CONTENDERS, INITIAL_ERROR, TWO_STAGE, estimate_tilt
+from inertial_estimation.experiments.result_table import verdict
+from inertial_estimation.experiments.tilt_contest import (
+    CONTENDERS,
+    INITIAL_ERROR,
+    OTHERS,
+    TWO_STAGE,
+    TWO_STAGE_BETA,
+    TWO_STAGE_PAPER,
+    estimate_tilt,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +54,7 @@ def test_robot_stands_after_the_first_push_and_lies_at_the_end(result: Experimen
     assert vertical.y[-1] < 0.2
 
 
-@pytest.mark.parametrize("name", CONTENDERS)
+@pytest.mark.parametrize("name", DRAWN)
 def test_every_estimator_begins_with_the_same_error(result: ExperimentResult, name: str) -> None:
     begin = curve_of(result, "Error", name).y[0]
     assert begin == pytest.approx(math.degrees(INITIAL_ERROR), abs=0.1)
@@ -53,10 +62,27 @@ def test_every_estimator_begins_with_the_same_error(result: ExperimentResult, na
 
 def test_bound_compares_the_printed_means(result: ExperimentResult) -> None:
     values = {row.quantity: row.ours for row in result.rows}
-    others = [values[f"rms, whole run: {name}"] for name in CONTENDERS if "two-stage" not in name]
+    others = [values[f"rms, whole run: {name}"] for name in OTHERS]
     ratio = values[f"rms, whole run: {TWO_STAGE} / best other"]
     assert ratio == pytest.approx(values[f"rms, whole run: {TWO_STAGE}"] / min(others))
     assert len([row for row in result.rows if row.bound is not None]) == 2
+
+
+def test_verdict_names_all_outside_the_bounds_who_beat_ours(result: ExperimentResult) -> None:
+    values = {row.quantity: row.ours for row in result.rows}
+    said = verdict(result)
+    outside = set(CONTENDERS) - {TWO_STAGE, *OTHERS}
+    for quantity in COMPARED:
+        named = said.split(f"in {quantity} by ")[1].split(", and in ")[0].split("; ")
+        ours = values[f"{quantity}: {TWO_STAGE}"]
+        assert set(named) == {name for name in outside if values[f"{quantity}: {name}"] < ours}
+
+
+def test_at_the_end_of_the_fall_the_toe_is_still_the_anchor(result: ExperimentResult) -> None:
+    error = curve_of(result, "Error in the fall", TWO_STAGE)
+    lying = error.y[error.x > 14.8]  # the force lies in the plane of the soles: no centre of pressure
+    assert len(lying) > 20
+    assert lying.max() < 1.5
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +105,17 @@ def test_without_noise_the_error_of_a_robot_at_rest_only_falls(still: PushRecord
     assert error[0] == pytest.approx(INITIAL_ERROR, rel=1e-3)
     sampled = error[::100]
     assert (np.diff(sampled) < 0.0).all()
+
+
+def test_undivided_gain_makes_the_first_stage_ten_times_as_fast(still: PushRecord) -> None:
+    """The slow root is alpha2 / alpha1: 0.2 1/s as printed, 0.2 g0 with beta = 20; both filtered by gamma."""
+    late = {
+        name: tilt_error(estimate_tilt(name, still, still.force_I, still.rate_I), still.tilt_I)[[1000, 1400]]
+        for name in (TWO_STAGE_PAPER, TWO_STAGE_BETA)
+    }
+    rates = {name: math.log(error[0] / error[1]) / 0.8 for name, error in late.items()}
+    assert rates[TWO_STAGE_PAPER] == pytest.approx(0.2, rel=0.15)
+    assert rates[TWO_STAGE_BETA] == pytest.approx(0.2 * 9.80665, rel=0.15)
 
 
 def test_noise_is_white_with_the_papers_deviations(still: PushRecord) -> None:

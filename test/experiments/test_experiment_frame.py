@@ -66,6 +66,14 @@ def test_result_without_a_missed_bound_says_so() -> None:
     assert verdict(good) == "all 1 bounds met"
 
 
+def test_verdict_ends_with_what_the_bounds_do_not_count() -> None:
+    rows = (TableRow("apples", "", 1.0, bound=Bound("==", 1.0)),)
+    beaten = ExperimentResult((0,), rows, caveat="a pear fell faster")
+    assert verdict(beaten) == "all 1 bounds met; BUT a pear fell faster"
+    assert any("pear" in line for line in result_lines(EXPERIMENT, beaten))
+    assert result_document(EXPERIMENT, beaten, {})["caveat"] == "a pear fell faster"
+
+
 def test_quick_is_said_in_table_and_file() -> None:
     assert any("QUICK" in line for line in result_lines(EXPERIMENT, result(), quick=True))
     assert not any("QUICK" in line for line in result_lines(EXPERIMENT, result()))
