@@ -29,11 +29,14 @@ class ReferenceTracker:
         """Forget everything asked for."""
         self.started = False
         self._base: BaseReference | None = None
+        self._first_height: float | None = None
         self._joint_target = self._home.copy()
         self._joint_target_rate = np.zeros_like(self._home)
 
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
         """Let the references start from where the robot is; what was asked stays asked.
+
+        The height that nobody asked for stays that of the first start.
 
         Args:
             q: Joint positions [rad], shape (n_joints,).
@@ -46,6 +49,9 @@ class ReferenceTracker:
         self.height = SmoothReference(np.array([height]), c.height_rate, c.height_acceleration)
         self.tilt = SmoothReference(np.array([roll, pitch]), c.angle_rate, c.angle_acceleration)
         self.tilt.set_target(np.zeros(2))
+        if self._first_height is None:
+            self._first_height = height
+        self.height.set_target(np.array([self._first_height]))
         self._set_targets()
         self.started = True
 

@@ -9,7 +9,7 @@ from robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
 from inertial_estimation.control.references import BaseReference, WalkCommand
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.signals import JointReading, OrientationSample
+from inertial_estimation.signals import BaseState, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise import REALISTIC
 
@@ -41,6 +41,24 @@ def test_standing_recovers_from_a_push() -> None:
     assert farthest[0] > 0.02  # it was a push
     assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
     assert set(loop.states) == {"control"}
+
+
+def test_a_base_state_that_is_lost_to_nan_for_a_moment_is_survived() -> None:
+    loop = ClosedLoop(simulation_of("talos"), pipeline_of("talos"))
+    assert loop.run(0.4)
+    height = loop.simulation.truth().base.p_WB[2]
+    push, lost = loop.pipeline.push_base_state, [15]
+
+    def spoilt(state: BaseState) -> None:
+        nan = np.full(3, np.nan if lost[0] > 0 else 0.0)
+        lost[0] -= 1
+        push(dataclasses.replace(state, v_WB_B=state.v_WB_B + nan))
+
+    loop.pipeline.push_base_state = spoilt
+    assert loop.run(1.5)
+    assert loop.states.count("damping") == 15
+    assert loop.states[-1] == "control"
+    assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.002)
 
 
 def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:

@@ -1,0 +1,136 @@
+"""What TALOS stands: the controller on the tilt observer with noisy sensors, the inertias those of the URDF.
+
+Run from the root of the project: ``python -m benchmarks.control_robustness [--seeds N] [NAME ...]``. All
+scenes without a name, each once for every seed of the sensor noise.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.simulation.disturbances import Disturbance, MassWaveform, Push
+
+TORSO, TORSO_KG = "torso_2_link", 17.56
+SETTLE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What happens: duration after settling, steps, sim parameters, disturbances, what is done each tick."""
+
+    duration_s: float
+    walk: WalkCommand | None = None
+    simulator: dict[str, Any] = field(default_factory=dict)
+    disturbances: tuple[Disturbance, ...] = ()
+    each: Callable[[ClosedLoop, float], None] | None = None
+
+
+def walking(steps: int, length: float, simulator: dict[str, Any] | None = None, *what: Disturbance) -> Scene:
+    return Scene(3.0 + 1.1 * steps, WalkCommand(steps, length), simulator or {}, what)
+
+
+def heavy(extra: float) -> MassWaveform:
+    return MassWaveform(TORSO, "step", TORSO_KG + extra)
+
+
+def push(x: float, y: float, at: float) -> Push:
+    return Push(TORSO, np.array([x, y, 0.0]), SETTLE_S + at)
+
+
+def lean(degrees: float) -> Callable[[ClosedLoop, float], None]:
+    """Lean the pelvis by minimum jerk within a second and back within the next."""
+
+    def profile(t: float) -> float:
+        u = min(1.0, max(0.0, t if t < 1.0 else 2.0 - t))
+        return float(np.radians(degrees)) * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+
+    def each(loop: ClosedLoop, t: float) -> None:
+        last = loop.controller.last
+        rate = (profile(t + 1e-4) - profile(t)) / 1e-4
+        loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=profile(t), pitch_rate=rate))
+
+    return each
+
+
+def rough(roughness: float, seed: int) -> dict[str, Any]:
+    return {"ground.terrain": "rough", "ground.roughness": roughness, "ground.seed": seed}
+
+
+SCENES: dict[str, Scene] = {
+    "10 steps of 0.15 m": walking(10, 0.15),
+    "10 steps in place": walking(10, 0.0),
+    "8 steps of 0.25 m": walking(8, 0.25),
+    "6 steps of -0.1 m": walking(6, -0.1),
+    "torso 5 kg heavier": walking(6, 0.15, None, heavy(5.0)),
+    "torso 17 kg heavier": walking(6, 0.15, None, heavy(17.0)),
+    "torso 8 kg lighter": walking(6, 0.15, None, heavy(-8.0)),
+    "rough +-1 cm": walking(10, 0.15, rough(0.01, 0)),
+    "rough +-2 cm": walking(10, 0.15, rough(0.02, 1)),
+    "rough +-3 cm": walking(10, 0.15, rough(0.03, 1)),
+    "ramp 0.1 rad up": walking(10, 0.1, {"ground.terrain": "ramp", "ground.slope": 0.1}),
+    "soft ground, 3e4 N/m": walking(4, 0.1, {"ground.stiffness": 3e4, "ground.damping": 500.0}),
+    "joints: 0.1 kg m2, 2 Nm, 1 Nms": walking(
+        4, 0.1, {"actuators.armature": 0.1, "actuators.coulomb": 2.0, "actuators.viscous": 1.0}
+    ),
+    "torque lag 10 ms": walking(4, 0.1, {"actuators.lag": 0.01}),
+    "lean 25 deg and back in 2 s": Scene(3.5, each=lean(25.0)),
+    "lean -25 deg and back in 2 s": Scene(3.5, each=lean(-25.0)),
+    "standing, 200 N back, 0.1 s": Scene(3.5, disturbances=(push(-200.0, 0.0, 0.5),)),
+    "standing, 300 N aside, 0.1 s": Scene(3.5, disturbances=(push(0.0, 300.0, 0.5),)),
+    "standing, 300 N forward, 0.1 s": Scene(3.5, disturbances=(push(300.0, 0.0, 0.5),)),
+    "step, 200 N forward": walking(6, 0.1, None, push(200.0, 0.0, 1.8)),
+    "step, 200 N to the swing foot": walking(6, 0.1, None, push(0.0, -200.0, 2.5)),
+    "step, 200 N to the standing foot": walking(6, 0.1, None, push(0.0, 200.0, 2.5)),
+}
+
+
+def run(scene: Scene, seed: int) -> tuple[bool, np.ndarray]:
+    """Return whether it stands, and per tick: DCM error, height error, largest torque, damping or not."""
+    robot = RobotLoop("talos", {"simulator": scene.simulator})
+    loop = robot.build(disturbances=scene.disturbances, seed=seed, adaptation=False)
+    loop.inertial = None
+    rows: list[tuple[float, ...]] = []
+
+    def record(loop: ClosedLoop) -> None:
+        last = loop.controller.last
+        error = float(np.abs(last.dcm - last.dcm_ref).max())
+        rows.append((error, last.height - last.height_ref, np.abs(last.tau).max(), last.state != "control"))
+        if scene.each is not None and loop.time_s > SETTLE_S:
+            scene.each(loop, loop.time_s - SETTLE_S)
+
+    loop.release(1.5)
+    loop.run(SETTLE_S, record)
+    if scene.walk is not None:
+        loop.controller.push_walk_command(scene.walk)
+    loop.run(scene.duration_s, record)
+    made = loop.controller.controller.gait.steps_made
+    arrived = scene.walk is None or made == scene.walk.steps
+    return not loop.simulation.fallen and arrived, np.array(rows, dtype=float)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=1)
+    options = parser.parse_args(arguments)
+    print(f"{'scene':34} stands   DCM error [m]  height rms [mm]  torque [Nm]  ticks in damping")
+    for name in options.names or SCENES:
+        runs = [run(SCENES[name], seed) for seed in range(options.seeds)]
+        rows = np.concatenate([found for _, found in runs])
+        stood = f"{sum(ok for ok, _ in runs)}/{len(runs)}"
+        height = 1e3 * float(np.sqrt(np.mean(rows[:, 1] ** 2)))
+        print(
+            f"{name:34} {stood:6} {rows[:, 0].max():12.3f} {height:14.1f} {rows[:, 2].max():14.0f} "
+            f"{int(rows[:, 3].sum()):10}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
