@@ -1,5 +1,6 @@
 """The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from inertial_estimation.signals import (
 __all__ = ["ControllerConfig", "ControllerPipeline"]
 
 NS = 1_000_000_000
+WRENCHES_KEPT = 8
 WRENCH_AGE_NS = 20_000_000  # of a wrench that still tells a touchdown
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 
@@ -99,7 +101,7 @@ class ControllerPipeline:
         if contact not in self.contacts:
             raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
         if np.isfinite(sample.wrench_C).all():
-            self._wrenches[contact] = sample
+            self._wrenches[contact].append(sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
         """Take the inertia of one link; all links of one stamp are applied together between two steps."""
@@ -184,7 +186,9 @@ class ControllerPipeline:
 
     def _forget(self) -> None:
         self.last: ControlResult | None = None
-        self._wrenches: dict[str, WrenchSample] = {}
+        self._wrenches: dict[str, deque[WrenchSample]] = {
+            contact: deque(maxlen=WRENCHES_KEPT) for contact in self.contacts
+        }
         self._last_stamp_ns: int | None = None
         self._steps = 0
         self._damped_steps = 0
@@ -240,12 +244,18 @@ class ControllerPipeline:
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
 
     def _normal_forces(self, stamp_ns: int) -> list[float | None]:
-        """Measured normal forces, those of wrenches not older than `WRENCH_AGE`."""
-        found = [self._wrenches.get(contact) for contact in self.contacts]
-        return [
-            float(w.wrench_C[2]) if w is not None and abs(stamp_ns - w.stamp_ns) <= WRENCH_AGE_NS else None
-            for w in found
-        ]
+        """Newest normal forces before a stamp, None where older than `WRENCH_AGE_NS`.
+
+        Not those of the stamp itself: over DDS they may come before or after the joint state.
+        """
+        forces: list[float | None] = []
+        for kept in self._wrenches.values():
+            force = None
+            for sample in kept:
+                if 0 < stamp_ns - sample.stamp_ns <= WRENCH_AGE_NS:
+                    force = float(sample.wrench_C[2])
+            forces.append(force)
+        return forces
 
     def _controller_health(self, now_ns: int) -> Health:
         values = {

@@ -10,7 +10,14 @@ from inertial_estimation.control.references import BaseReference, WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.stance_config import stance_positions
-from inertial_estimation.signals import BaseState, HealthLevel, JointReading, LinkInertia, OrientationSample
+from inertial_estimation.signals import (
+    BaseState,
+    HealthLevel,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
 
 pytest.importorskip("example_robot_data")
@@ -281,3 +288,24 @@ def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> No
     assert np.isfinite(before).all()
     with pytest.raises(ConfigurationError, match="cannot change"):
         fresh.set_parameter("rate", 100.0)
+
+
+def test_it_does_not_matter_whether_a_wrench_comes_before_or_after_its_joint_state(talos) -> None:
+    found = []
+    for wrench_first in (True, False):
+        talos.reset()
+        talos.push_walk_command(WalkCommand(1))
+        phases = []
+        for k in range(620):
+            stamp, load = k * TICK_NS, 200.0 if k > 560 else 0.0
+            wrench = WrenchSample(stamp, np.array([0.0, 0.0, load, 0.0, 0.0, 0.0]))
+            if wrench_first:
+                talos.push_wrench("left_foot", wrench)
+            torques(talos, stamp)
+            if not wrench_first:
+                talos.push_wrench("left_foot", wrench)
+            phases.append(talos.last.phase)
+        found.append(phases)
+    assert found[0] == found[1]
+    assert "swing of left_foot" in found[0]
+    assert found[0][-1] == "transfer to both"  # the force ended the swing
