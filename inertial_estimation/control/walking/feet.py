@@ -64,8 +64,8 @@ def heading(contacts: Sequence[Contact], motions: Sequence[FrameMotion], home: S
 def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: Array) -> list[float]:
     """Return the share of the weight each contact should carry for a centre of pressure.
 
-    Two contacts share by the projection on the line between them; more by the least-norm solution of
-    sum s = 1, sum s p = pressure. A contact never gets more than its capacity allows.
+    One contact takes all of it, two share by the projection on the line between them, more by the
+    least-norm solution of sum s = 1, sum s p = pressure. None gets more than its capacity allows.
 
     Args:
         centres: Centre of each contact [m], shape (2,) or (3,).
@@ -73,19 +73,21 @@ def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: A
         pressure: Centre of pressure [m], shape (2,).
     """
     standing = [i for i, c in enumerate(capacity) if c > 0.0]
-    shares = np.zeros(len(capacity))
-    points = np.array([centres[i][:2] for i in standing]) - pressure
-    if len(standing) == 1:
-        shares[standing] = 1.0
-    elif len(standing) == 2:
-        between = points[1] - points[0]
-        first = float(points[1] @ between) / max(float(between @ between), 1e-9)
-        shares[standing] = np.clip([first, 1.0 - first], 0.0, 1.0)
+    shares = [0.0] * len(capacity)
+    if len(standing) == 2:
+        first, second = standing
+        ax, ay = centres[first][:2].tolist()
+        bx, by = centres[second][:2].tolist()
+        px, py = pressure.tolist()
+        ux, uy = bx - ax, by - ay
+        along = ((px - ax) * ux + (py - ay) * uy) / max(ux * ux + uy * uy, 1e-9)
+        shares[second] = min(1.0, max(0.0, along))
+        shares[first] = 1.0 - shares[second]
     elif standing:
-        A = np.vstack((np.ones(len(standing)), points.T))
+        A = np.vstack((np.ones(len(standing)), np.array([centres[i][:2] - pressure for i in standing]).T))
         solution = A.T @ np.linalg.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
-        shares[standing] = np.clip(solution, 0.0, 1.0)
-    shares = np.minimum(shares, capacity)
-    total = float(shares.sum())
-    shared: list[float] = (shares / total).tolist() if total > 0.0 else shares.tolist()
-    return shared
+        for i, share in zip(standing, solution.tolist(), strict=True):
+            shares[i] = min(1.0, max(0.0, share)) if len(standing) > 1 else 1.0
+    shares = [min(share, c) for share, c in zip(shares, capacity, strict=True)]
+    total = sum(shares)
+    return [share / total for share in shares] if total > 0.0 else shares

@@ -220,17 +220,19 @@ class Gait:
         point = _point(centres[stance])
         remaining = max(0.0, self._duration - self._elapsed)
         landing = self._steps.landing(swing, self._steps.left)
-        nominal = dcm_of_plan(self._steps.pressure_plan(point, yaw, swing, remaining), omega)
-        shift = self._adjusted(dcm - nominal, yaw, landing, omega, remaining, h)
-        plan = self._steps.pressure_plan(point, yaw, swing, remaining, _point(shift))
-        landing[:2] += shift
+        reference = dcm_of_plan(self._steps.pressure_plan(point, yaw, swing, remaining), omega)
+        shift = self._adjusted(dcm - reference, yaw, landing, omega, remaining, h)
+        if shift.any():
+            plan = self._steps.pressure_plan(point, yaw, swing, remaining, _point(shift))
+            reference = dcm_of_plan(plan, omega)
+            landing[:2] += shift
         capacity = [0.0, 0.0]
         capacity[stance] = 1.0
         return SupportTarget(
             f"swing of {self._contacts[swing].name}",
             tuple(capacity),
             np.array(point),
-            np.array(dcm_of_plan(plan, omega)),
+            np.array(reference),
             float(centres[stance][2]),
             yaw,
             swing,

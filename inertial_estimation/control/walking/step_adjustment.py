@@ -47,6 +47,7 @@ class StepAdjustment:
     def reset(self) -> None:
         """Begin a new step."""
         self._reference = SmoothReference(np.zeros(2), SHIFT_RATE, SHIFT_ACCELERATION)
+        self._target = (0.0, 0.0)
 
     @property
     def shift(self) -> Array:
@@ -71,5 +72,7 @@ class StepAdjustment:
             side = math.copysign(1.0, float(landing[1]))
             nearest = side * min(config.least_width, abs(float(landing[1])))
             y = side * max(side * (float(landing[1]) + y), side * nearest) - float(landing[1])
-            self._reference.set_target(np.array([x, y]))
+            if (x, y) != self._target:
+                self._target = (x, y)
+                self._reference.set_target(np.array([x, y]))
         self._reference.step(h)
