@@ -36,6 +36,7 @@ __all__ = ["SimulatorConfig", "SimulatorNode"]
 
 NANOSECONDS = 1_000_000_000
 FASTEST = 0.0005  # period of the timer where the pace asked for is as fast as possible [s]
+WATCHING = 0.02  # the same in lockstep, where commands drive it and the timer sees to time-outs
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,13 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
     def _poll(self) -> None:
         released = self.simulation.released
-        readings = self.driver.poll(time.monotonic())
+        while readings := self.driver.poll(time.monotonic()):
+            self._publish(readings)
+            if not self._options.lockstep:
+                break
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
             self._set_timer()
-        if readings:
-            self._publish(readings)
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
         stamp_ns = self.simulation.stamp_ns
@@ -134,7 +136,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     def _set_timer(self) -> None:
         if self._timer is not None:
             self.destroy_timer(self._timer)
-        period = self.driver.wall_period or FASTEST
+        period = self.driver.wall_period or (WATCHING if self._options.lockstep else FASTEST)
         self._timer = self.create_timer(period, self._poll, clock=self._steady)
 
     def _set_parameter(self, name: str, value: Any) -> None:
