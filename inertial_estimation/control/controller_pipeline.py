@@ -70,9 +70,11 @@ class ControllerPipeline:
         bodies = self.controller.dynamics.bodies(config.inertias.links)
         self._intake = InertiaIntake(bodies, config.inertias.timeout)
         self._joint_map = JointMap(self.robot)
-        self._joints: StampedInput[JointSample] = StampedInput("joint_states")
-        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation")
-        self._base: StampedInput[BaseState] = StampedInput("base_state")
+        inputs = config.robot.inputs
+        jump_ns = int(NS * inputs.jump) if inputs.on_jump == "reset" else None
+        self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
+        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
+        self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
         self._forget()
 
     def push_orientation(self, sample: OrientationSample) -> None:
@@ -164,10 +166,7 @@ class ControllerPipeline:
         """Forget state, references, inertias and buffered inputs, as at start."""
         for stream in (self._joints, self._orientation, self._base):
             stream.reset()
-        self._intake.reset()
-        self.controller.dynamics.reset_inertias()
-        self.controller.reset()
-        self._forget()
+        self._start_over()
 
     def set_parameter(self, name: str, value: object) -> None:
         """Change one parameter while running.
@@ -183,6 +182,13 @@ class ControllerPipeline:
         self.controller.set_config(changed)
         self._intake.timeout = changed.inertias.timeout
         self.config = changed
+
+    def _start_over(self) -> None:
+        """Forget all but the buffered inputs."""
+        self._intake.reset()
+        self.controller.dynamics.reset_inertias()
+        self.controller.reset()
+        self._forget()
 
     def _forget(self) -> None:
         self.last: ControlResult | None = None
@@ -216,6 +222,8 @@ class ControllerPipeline:
         matched = [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
         if not matched:
             return []
+        if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
+            self._start_over()  # the stamps have jumped back
         self._unmatched += sum(s < matched[-1] for s in self._joints.stamps()) - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NS / self.config.rate)
         due, last = [], self._last_stamp_ns

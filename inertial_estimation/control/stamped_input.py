@@ -20,8 +20,15 @@ class StampedInput(Generic[ValueT]):
         dropped: Values dropped, by reason.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, jump_ns: int | None = None) -> None:
+        """Begin empty.
+
+        Args:
+            name: Name of the input.
+            jump_ns: A stamp this far behind the last one begins anew; None: it is dropped too [ns].
+        """
         self.name = name
+        self._jump_ns = jump_ns
         self.reset()
 
     def reset(self) -> None:
@@ -32,7 +39,11 @@ class StampedInput(Generic[ValueT]):
         self._values: dict[int, ValueT] = {}
 
     def push(self, stamp_ns: int, value: ValueT) -> None:
-        """Keep a value; one whose stamp does not move on is dropped and counted."""
+        """Keep a value; one whose stamp does not move on is dropped and counted, unless time began anew."""
+        last = self.last_stamp_ns
+        if last is not None and self._jump_ns is not None and last - stamp_ns > self._jump_ns:
+            self._values.clear()
+            self.last_stamp_ns = None
         if self.last_stamp_ns is not None and stamp_ns <= self.last_stamp_ns:
             self.dropped["stamp not newer"] += 1
             return

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,6 +43,8 @@ from inertial_estimation.signals import Array, JointSample
 from inertial_estimation.spatial.rotations import exp_so3
 
 __all__ = ["WholeBodyController"]
+
+QUATERNION_TOLERANCE = 1e-3  # of its squared norm
 
 
 class WholeBodyController:
@@ -95,6 +98,7 @@ class WholeBodyController:
     def reset(self) -> None:
         """Forget everything but the inertias in force."""
         self.references.reset()
+        self.gait.reset()
         self._feedback.reset()
         self._program.reset()
         self._damped = True
@@ -117,14 +121,15 @@ class WholeBodyController:
         Returns:
             Torques within their limits, never NaN.
         """
-        if not _finite(base, joints):
-            return self.damping(joints, "the state is not finite")
+        problem = _unusable(base, joints)
+        if problem:
+            return self.damping(joints, problem)
         state = self.dynamics.compute(base, joints.q, joints.v)
         if self._damped:
             self._take_over(state)
         self.references.step(h)
         if base is None:
-            return self._solve(joints, state, (), [self._posture_task()], [], {})
+            return self._solve(joints, state, (), [self._posture_task()], [])
         return self._legged(h, joints, state, forces)
 
     def damping(self, joints: JointSample, reason: str) -> ControlResult:
@@ -170,36 +175,24 @@ class WholeBodyController:
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
         tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
-        height = -target.support_height
-        details = {
-            "phase": target.phase,
-            "com": state.com,
-            "dcm": dcm,
-            "dcm_ref": target.dcm,
-            "cop": cop,
-            "height": height,
-        }
-        return self._solve(
-            joints, state, motions, tasks, self._loads(state.mass, centres, target, cop), details
+        loads = self._loads(state.mass, centres, target, cop)
+        return replace(
+            self._solve(joints, state, motions, tasks, loads),
+            phase=target.phase,
+            com=state.com,
+            dcm=dcm,
+            dcm_ref=target.dcm,
+            cop=cop,
+            height=-target.support_height,
         )
 
     def _tasks(
         self, motions: Sequence[ContactMotion], target: SupportTarget, com_acceleration: Array
     ) -> list[Task]:
-        config, references = self.config, self.references
-        height, turn = config.base_height, config.base_orientation
-        roll, pitch = references.tilt.position
-        R_yaw = exp_so3(np.array([0.0, 0.0, target.yaw]))
-        R_pitch = exp_so3(np.array([0.0, pitch, 0.0]))
-        R_ref = R_yaw @ R_pitch @ exp_so3(np.array([roll, 0.0, 0.0]))
-        axes = R_yaw @ np.array([R_pitch[:, 0], [0.0, 1.0, 0.0]]).T  # of roll and pitch
-        z = references.height
-        z_ref = (float(z.position[0]), float(z.rate[0]), float(z.acceleration[0]))
-        w_ref, dw_ref = axes @ references.tilt.rate, axes @ references.tilt.acceleration
-        tasks: list[Task] = [
+        config = self.config
+        tasks = [
             ComTask(com_acceleration, config.balance.com_weight),
-            BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
-            BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),
+            *self._base_tasks(target),
             self._posture_task(),
         ]
         rest = config.contact
@@ -208,12 +201,26 @@ class WholeBodyController:
                 tasks.append(ContactRestTask(contact.name, motion, rest.damping, rest.weight))
         if target.swing is not None and target.swing_reference is not None:
             foot, sole = config.foot, self._contacts[target.swing].is_sole
-            tasks.append(
-                FootMotionTask(
-                    target.swing, target.swing_reference, foot.stiffness, foot.damping, foot.weight, turn=sole
-                )
+            swing = FootMotionTask(
+                target.swing, target.swing_reference, foot.stiffness, foot.damping, foot.weight, turn=sole
             )
+            tasks.append(swing)
         return tasks
+
+    def _base_tasks(self, target: SupportTarget) -> list[Task]:
+        height, turn = self.config.base_height, self.config.base_orientation
+        z, tilt = self.references.height, self.references.tilt
+        roll, pitch = tilt.position
+        R_yaw = exp_so3(np.array([0.0, 0.0, target.yaw]))
+        R_pitch = exp_so3(np.array([0.0, pitch, 0.0]))
+        R_ref = R_yaw @ R_pitch @ exp_so3(np.array([roll, 0.0, 0.0]))
+        axes = R_yaw @ np.array([R_pitch[:, 0], [0.0, 1.0, 0.0]]).T  # of roll and pitch
+        w_ref, dw_ref = axes @ tilt.rate, axes @ tilt.acceleration
+        z_ref = (float(z.position[0]), float(z.rate[0]), float(z.acceleration[0]))
+        return [
+            BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
+            BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),
+        ]
 
     def _loads(
         self, mass: float, centres: Sequence[Array], target: SupportTarget, cop: Array
@@ -239,20 +246,15 @@ class WholeBodyController:
         motions: Sequence[ContactMotion],
         tasks: list[Task],
         loads: list[ContactLoad],
-        details: dict[str, object],
     ) -> ControlResult:
         problem = self._builder.build(state, motions, tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
             return self.damping(joints, f"the quadratic program is not solved: {solution.status}")
-        return self._result(joints, problem, solution, details)
+        return self._result(joints, problem, solution)
 
     def _result(
-        self,
-        joints: JointSample,
-        problem: InverseDynamicsProblem,
-        solution: QpSolution,
-        details: dict[str, object],
+        self, joints: JointSample, problem: InverseDynamicsProblem, solution: QpSolution
     ) -> ControlResult:
         x = solution.x
         tau = np.clip(problem.tau_rows @ x + problem.tau_offset, -self._tau_max, self._tau_max)
@@ -272,12 +274,19 @@ class WholeBodyController:
             solution.iterations,
             height_ref=float(self.references.height.position[0]),
             q_ref=self.references.joints.position.copy(),
-            **details,  # type: ignore[arg-type]
         )
 
 
-def _finite(base: BaseMotion | None, joints: JointSample) -> bool:
+def _unusable(base: BaseMotion | None, joints: JointSample) -> str:
+    """Say what makes a state unusable; empty if nothing does."""
     arrays = [joints.q, joints.v]
     if base is not None:
         arrays += [base.quaternion_xyzw, base.v_WB_B, base.w_WB_B]
-    return bool(np.isfinite(np.concatenate(arrays)).all())
+    if not np.isfinite(np.concatenate(arrays)).all():
+        return "the state is not finite"
+    if (
+        base is not None
+        and abs(float(base.quaternion_xyzw @ base.quaternion_xyzw) - 1.0) > QUATERNION_TOLERANCE
+    ):
+        return "the quaternion of the base is not normalised"
+    return ""

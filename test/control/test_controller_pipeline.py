@@ -124,6 +124,30 @@ def test_joint_states_are_thinned_to_the_rate(fresh) -> None:
     assert answered == stamps[::3]
 
 
+def test_after_a_jump_back_of_the_stamps_it_begins_anew(fresh) -> None:
+    torques(fresh, 0)
+    q = home(fresh)
+    push_state(fresh, 10**10, q, np.full(32, 0.2))
+    fresh.tick(10**10)
+    fresh.push_inertia(10**10, heavy("torso_2_link", fresh.robot, 6.0))
+    fresh.push_inertia(10**10, heavy(FOREARM, fresh.robot, 3.0))
+    push_state(fresh, 10**10 + TICK_NS, q)
+    fresh.tick(10**10 + TICK_NS)
+    again = torques(fresh, TICK_NS)
+    fresh.reset()
+    np.testing.assert_allclose(again, torques(fresh, TICK_NS), atol=1e-3)
+
+
+def test_an_equal_or_slightly_older_stamp_is_dropped_and_counted(fresh) -> None:
+    torques(fresh, 5 * TICK_NS)
+    push_state(fresh, 5 * TICK_NS, home(fresh))
+    push_state(fresh, 4 * TICK_NS, home(fresh))
+    assert fresh.tick(5 * TICK_NS) == []
+    joints = next(health for health in fresh.health(5 * TICK_NS) if health.name == "joint_states")
+    assert joints.values["dropped: stamp not newer"] == "2"
+    assert joints.level == HealthLevel.WARN
+
+
 @pytest.mark.parametrize("missing", ["joint_states", "base_orientation", "base_state"])
 def test_a_lost_input_stops_the_commands_and_health_names_it(fresh, missing) -> None:
     torques(fresh, 0)
@@ -188,6 +212,13 @@ def test_a_state_that_is_not_finite_is_answered_by_damping_and_control_returns(f
     torques(fresh, 2 * TICK_NS)
     assert fresh.last.state == "control"
     assert level(fresh, "controller", 2 * TICK_NS) == HealthLevel.OK
+
+
+def test_a_quaternion_of_no_rotation_is_answered_by_damping(fresh) -> None:
+    push_state(fresh, 0, home(fresh), quaternion=np.zeros(4))
+    (command,) = fresh.tick(0)
+    assert "quaternion" in fresh.last.reason
+    assert np.isfinite(command.tau).all()
 
 
 def test_an_unsolved_program_is_answered_by_damping_with_the_reason() -> None:

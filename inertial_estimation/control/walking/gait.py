@@ -48,9 +48,14 @@ class Gait:
         self._contacts = tuple(contacts)
         self._config = config
         self._steps = Footsteps(config)
+        self.reset()
+
+    def reset(self) -> None:
+        """Stand, forget the steps asked for and those made."""
         self._home: list[Array] = []
         self._begin(STANDING, None, None, 0.0)
         self._asked: WalkCommand | None = None
+        self._steps.left = 0
         self.steps_made = 0
 
     def set_config(self, config: WalkingConfig) -> None:
