@@ -15,7 +15,8 @@ __all__ = ["ControlResult"]
 class ControlResult:
     """Torques with what one needs to doubt them.
 
-    Positions are relative to the base origin, in world axes.
+    Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
+    what is needed of it, not all of them.
 
     Attributes:
         stamp_ns: Stamp of the joint state answered [ns].

@@ -74,7 +74,9 @@ def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: A
     """
     standing = [i for i, c in enumerate(capacity) if c > 0.0]
     shares = [0.0] * len(capacity)
-    if len(standing) == 2:
+    if len(standing) == 1:
+        shares[standing[0]] = 1.0
+    elif len(standing) == 2:
         first, second = standing
         ax, ay = centres[first][:2].tolist()
         bx, by = centres[second][:2].tolist()
@@ -87,7 +89,7 @@ def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: A
         A = np.vstack((np.ones(len(standing)), np.array([centres[i][:2] - pressure for i in standing]).T))
         solution = A.T @ np.linalg.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
         for i, share in zip(standing, solution.tolist(), strict=True):
-            shares[i] = min(1.0, max(0.0, share)) if len(standing) > 1 else 1.0
+            shares[i] = min(1.0, max(0.0, share))
     shares = [min(share, c) for share, c in zip(shares, capacity, strict=True)]
     total = sum(shares)
     return [share / total for share in shares] if total > 0.0 else shares
