@@ -17,6 +17,7 @@ from inertial_estimation.experiments.experiment import Bound, ExperimentResult, 
 from inertial_estimation.experiments.panels import Panel, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.trace import Trace, rms
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_mass
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
@@ -24,11 +25,21 @@ from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 from inertial_estimation.simulation.ground_truth import GroundTruth
 
-__all__ = ["PELVIS_OVERRIDES", "TORSO", "PelvisHeight", "pelvis_disturbances", "pelvis_run", "run"]
+__all__ = [
+    "PELVIS_OVERRIDES",
+    "TORSO",
+    "WALK",
+    "WALK_S",
+    "PelvisHeight",
+    "pelvis_disturbances",
+    "pelvis_ground",
+    "pelvis_run",
+    "run",
+]
 
 TORSO = "torso_2_link"
 OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ = 30.0, 5.0, 0.2  # Table I
-STEPS, STEP_M, WALK_S, DURATION_S = 16, 0.1, 1.0, 20.0
+WALK, WALK_S, DURATION_S = WalkCommand(16, 0.1), 1.0, 20.0
 HEIGHT_STIFFNESS = 40.0  # [1/s^2], so low that the unknown mass pulls the pelvis down by centimetres
 
 PELVIS_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
@@ -53,25 +64,45 @@ def pelvis_disturbances() -> list[MassWaveform]:
     return [MassWaveform(TORSO, "square", OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ)]
 
 
+def pelvis_ground(seed: int) -> Mapping[str, Mapping[str, Any]]:
+    """Return the overrides that give each seed a ground of its own."""
+    return {SIMULATOR_NODE: {"ground.seed": seed}}
+
+
 class PelvisHeight:
-    """True height of the base above the soles that carry the robot."""
+    """Height of the base above the soles that carry the robot."""
 
-    def __init__(self, loop: ClosedLoop) -> None:
-        """Look up the soles."""
-        robot = loop.simulation.robot
-        self._dynamics = WholeBodyDynamics(robot, list(loop.controller.config.robot.contact_frames))
+    def __init__(self, robot: RobotModel, soles: Sequence[str]) -> None:
+        """Look up the soles.
 
-    def __call__(self, truth: GroundTruth) -> float:
+        Args:
+            robot: The robot.
+            soles: Frames of its contacts.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If a frame does not exist.
+        """
+        self._dynamics = WholeBodyDynamics(robot, list(soles))
+        self._still = np.zeros(robot.n_joints)
+
+    def __call__(self, quaternion_xyzw: Array, q: Array, forces: Sequence[float]) -> float:
         """Return the height of the base origin above the soles, weighted by vertical force [m].
 
         Args:
-            truth: The true state; where no sole carries anything, all count alike.
+            quaternion_xyzw: Orientation of the base in the world, shape (4,).
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            forces: Vertical force on each sole [N]; where no sole carries anything, all count alike.
         """
-        base = BaseMotion(truth.base.quaternion_xyzw, truth.base.v_WB_B, truth.base.w_WB_B)
-        state = self._dynamics.compute(base, truth.q, truth.v)
+        base = BaseMotion(quaternion_xyzw, np.zeros(3), np.zeros(3))
+        state = self._dynamics.compute(base, q, self._still)
         heights = np.array([-frame.p_BF_W[2] for frame in state.frames])
-        forces = np.array([max(0.0, wrench[2]) for wrench in truth.wrenches_C.values()])
-        return float(np.average(heights, weights=forces if forces.sum() > 0.0 else None))
+        weights = np.maximum(0.0, forces)
+        return float(np.average(heights, weights=weights if weights.sum() > 0.0 else None))
+
+
+def _true_height(height: PelvisHeight, truth: GroundTruth) -> float:
+    forces = [wrench[2] for wrench in truth.wrenches_C.values()]
+    return height(truth.base.quaternion_xyzw, truth.q, forces)
 
 
 def pelvis_run(
@@ -88,24 +119,23 @@ def pelvis_run(
     Returns:
         Columns time, height and reference [m], mass, estimate (handed over) [kg]; whether it fell.
     """
-    overrides = {SIMULATOR_NODE: {"ground.seed": seed}}
     loop = robot.build(
-        overrides=overrides, disturbances=pelvis_disturbances(), seed=seed, adaptation=adaptation
+        overrides=pelvis_ground(seed), disturbances=pelvis_disturbances(), seed=seed, adaptation=adaptation
     )
     loop.release()
-    height = PelvisHeight(loop)
-    reference = height(loop.simulation.truth())
+    height = PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)
+    reference = _true_height(height, loop.simulation.truth())
     trace = Trace()
 
     def record(loop: ClosedLoop) -> None:
         before = trace.last_time_s
         if before < WALK_S <= loop.time_s:
-            loop.controller.push_walk_command(WalkCommand(STEPS, STEP_M))
+            loop.controller.push_walk_command(WALK)
         truth = loop.simulation.truth((TORSO,))
         assert loop.inertias is not None
         trace.add(
             loop.time_s,
-            height=height(truth),
+            height=_true_height(height, truth),
             reference=reference,
             mass=truth.inertias[TORSO].mass,
             published=loop.inertias.links[0].published.mass,

@@ -13,7 +13,7 @@ from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
-from inertial_estimation.replay.config_file import ConfigFile, load_config_file
+from inertial_estimation.replay.config_file import ALL_NODES, ConfigFile, load_config_file
 from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.pipelines import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.replay.urdf_source import read_urdf
@@ -74,6 +74,21 @@ class RobotLoop:
         """Build an inertial filter, in the loop or as a spectator."""
         return InertialPipeline(self.config(INERTIAL_NODE, InertialPipelineConfig, overrides), self.urdf)
 
+    def node_parameters(
+        self, *, overrides: Overrides | None = None, seed: int = 0
+    ) -> dict[str, dict[str, Any]]:
+        """Return the parameters of the nodes that are the loop `build` makes, as a parameter file holds them.
+
+        Args:
+            overrides: Values by node over the file's.
+            seed: Of the sensor noise.
+
+        Returns:
+            Values by dotted name, by node; those for all nodes under ``/**``.
+        """
+        file = _overridden(self._file, _seeded(overrides, seed))
+        return {ALL_NODES: dict(file.shared), **{node: dict(values) for node, values in file.nodes.items()}}
+
     def build(
         self,
         *,
@@ -94,9 +109,7 @@ class RobotLoop:
             true_urdf: Description of the simulated robot where it differs from what is believed.
             spectators: Other filters that see the same readings.
         """
-        replaced = dict(overrides or {})
-        sensors = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
-        replaced[SIMULATOR_NODE] = sensors
+        replaced = _seeded(overrides, seed)
         simulation_config = self.config(SIMULATOR_NODE, SimulationConfig, replaced)
         controller_config = self.config(CONTROLLER_NODE, ControllerConfig, replaced)
         tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)
@@ -109,6 +122,12 @@ class RobotLoop:
             adaptation=adaptation,
             spectators=spectators,
         )
+
+
+def _seeded(overrides: Overrides | None, seed: int) -> Overrides:
+    replaced = dict(overrides or {})
+    replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
+    return replaced
 
 
 def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:

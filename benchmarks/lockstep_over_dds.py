@@ -1,0 +1,394 @@
+"""The elbow and the pelvis experiment as four nodes over DDS in lockstep, beside the loop in one process.
+
+Starts simulator, tilt observer, inertial filter and controller as processes on a ROS domain of their own,
+with the parameters, seeds and disturbances of `foster-elbow` and `foster-pelvis`, listens to joints, loads
+and ground truth, and compares the RMSE with that of the same experiment in this process. Bound: within
+10 %, with and without adaptation. Run:
+python benchmarks/lockstep_over_dds.py [elbow] [pelvis] [--adaptation both] [--quick]
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.experiments import foster_elbow, foster_pelvis
+from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.trace import rms
+from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.replay.live_record import LiveRecord
+from inertial_estimation.ros.command_messages import walk_command_to_msg
+from inertial_estimation.ros.demo_monitor import DemoMonitor
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.robot_node import topic_token
+from inertial_estimation.ros.serialized import base_state_from_bytes, joints_from_bytes, wrench_from_bytes
+from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbances import MassWaveform
+
+Parameters = dict[str, dict[str, Any]]
+ESTIMATION = ("tilt_observer", "inertial_ekf", "whole_body_controller")
+HOIST_S = 4.0  # all have found the simulator by then; the loop in one process hangs for 0.5 s
+STARTUP_S, SLOWEST, LINGER_S = 90.0, 40.0, 1.3  # wall clock; SLOWEST is wall over simulated time
+SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
+CONTROLLER, INERTIAS = "whole_body_controller: controller", "whole_body_controller: link_inertias"
+PERIOD_NS = 3_000_000
+BOUND = 0.1
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One experiment.
+
+    Attributes:
+        name: Of the quantity, with its unit.
+        robot: Builds the loop, and says what the nodes' parameters are.
+        overrides: Parameters of one seed.
+        disturbances: What happens.
+        link: Whose inertia is estimated.
+        in_process: RMSE in this process, of (seed, adaptation, duration).
+        over_dds: RMSE of what was heard.
+        duration_s: [s].
+        walk: What to walk, and when [s].
+    """
+
+    name: str
+    robot: RobotLoop
+    overrides: Mapping[str, Mapping[str, Any]]
+    disturbances: Sequence[MassWaveform]
+    link: str
+    in_process: Callable[[int, bool, float], float]
+    over_dds: Callable[["Heard"], float]
+    duration_s: float
+    walk: tuple[WalkCommand, float] | None = None
+
+
+@dataclass
+class Heard:
+    """What the nodes said in one run.
+
+    Attributes:
+        record: Inertias and diagnostics.
+        robot: Model the joints are mapped to.
+        joints: Joint states by stamp.
+        orientations: True orientation of the base (xyzw) by stamp.
+        loads: Vertical force by stamp, for each contact.
+        released_ns: Stamp of the release.
+        end_ns: Stamp of the end.
+        walls: Wall time and newest stamp, at every look.
+        ages: Ages of the inertias in force [s], once a second of the wall clock.
+        walked_ns: Newest stamp when the walk command was sent.
+    """
+
+    record: LiveRecord
+    robot: RobotModel
+    joints: dict[int, JointReading] = field(default_factory=dict)
+    orientations: dict[int, Array] = field(default_factory=dict)
+    loads: dict[str, dict[int, float]] = field(default_factory=dict)
+    released_ns: int | None = None
+    end_ns: int = 0
+    walls: list[tuple[float, int]] = field(default_factory=list)
+    ages: list[float] = field(default_factory=list)
+    walked_ns: int | None = None
+
+    @property
+    def newest_ns(self) -> int:
+        """Stamp of the newest joint state."""
+        return next(reversed(self.joints), 0)
+
+    def stamps(self, *, on_hoist: bool = False) -> list[int]:
+        """Stamps of the run, or of the hoist, at which everything was heard."""
+        complete = self.joints.keys() & self.orientations.keys()
+        for loads in self.loads.values():
+            complete &= loads.keys()
+        released = self.released_ns or 0
+        low, high = (0, released) if on_hoist else (released, self.end_ns)
+        return sorted(stamp for stamp in complete if low < stamp <= high)
+
+    def value(self, part: str, key: str) -> int:
+        """A count of the diagnostics."""
+        return int(self.record.facts.get((part, key), 0))
+
+    @property
+    def wall_s(self) -> float:
+        """Wall time from release to end [s]."""
+        walls, stamps = np.array(self.walls).T
+        begin, end = np.interp([self.released_ns, self.end_ns], stamps, walls)
+        return float(end - begin)
+
+
+class Listener(DemoMonitor):
+    """Hears what one run needs, and sends the walk command."""
+
+    def __init__(self, heard: Heard, setup: Setup, contacts: Sequence[str]) -> None:
+        super().__init__(heard.record, [setup.link], orientation=False, joints=[])
+        self.heard, self._setup = heard, setup
+        self._listen(JointState, "joint_states", self._on_joint_state)
+        self._listen(Odometry, "ground_truth/odom", self._on_truth)
+        for contact in contacts:
+            keep = partial(_keep_load, heard.loads.setdefault(contact, {}))
+            self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", keep)
+        self._walk = self.create_publisher(Float64MultiArray, "walk_command", RELIABLE_OUTPUT)
+
+    @property
+    def found(self) -> bool:
+        """Whether the nodes the simulator must be heard by are there."""
+        topics = ("base_state", f"link_inertias/{topic_token(self._setup.link)}", "joint_torque_commands")
+        return all(self.count_publishers(topic) for topic in topics)
+
+    def look(self) -> None:
+        """Take what has come; send the walk command when it is due."""
+        self.take()
+        heard, released = self.heard, self.record.facts.get((SIMULATION, "released at [s]"))
+        if heard.joints:
+            heard.walls.append((time.monotonic(), heard.newest_ns))
+        if released is not None and heard.released_ns is None:
+            heard.released_ns = round(float(released) * 1e9)
+            heard.end_ns = heard.released_ns + round(self._setup.duration_s * 1e9)
+        if self._setup.walk is None or heard.walked_ns is not None or heard.released_ns is None:
+            return
+        command, at_s = self._setup.walk
+        if heard.newest_ns >= heard.released_ns + round(at_s * 1e9):
+            self._walk.publish(walk_command_to_msg(command))
+            heard.walked_ns = heard.newest_ns
+
+    @property
+    def hurry(self) -> bool:
+        """Whether a walk command is still to be sent at its time."""
+        heard = self.heard
+        return self._setup.walk is not None and heard.walked_ns is None and heard.released_ns is not None
+
+    def _on_joint_state(self, data: bytes) -> None:
+        reading = joints_from_bytes(data)
+        self.heard.joints[reading.stamp_ns] = reading
+
+    def _on_truth(self, data: bytes) -> None:
+        state = base_state_from_bytes(data)
+        self.heard.orientations[state.stamp_ns] = state.quaternion_xyzw
+
+    def _on_diagnostics(self, msg: DiagnosticArray) -> None:
+        super()._on_diagnostics(msg)
+        for status in msg.status:
+            if status.name == INERTIAS and self.heard.released_ns is not None:
+                self.heard.ages += [float(item.value) for item in status.values if item.key == "age [s]"]
+
+
+def _keep_load(loads: dict[int, float], data: bytes) -> None:
+    sample = wrench_from_bytes(data)
+    loads[sample.stamp_ns] = float(sample.wrench_C[2])
+
+
+def setups(seed: int, quick: bool) -> dict[str, Setup]:
+    """The two experiments."""
+    elbow = RobotLoop("talos", foster_elbow.ELBOW_OVERRIDES)
+    pelvis = RobotLoop("talos", foster_pelvis.PELVIS_OVERRIDES)
+    return {
+        "elbow": Setup(
+            "elbow RMSE [rad]",
+            elbow,
+            {},
+            foster_elbow.elbow_disturbances(),
+            foster_elbow.FOREARM,
+            lambda seed, adaptation, duration: rms(
+                foster_elbow.elbow_run(elbow, seed, adaptation=adaptation, duration_s=duration)["error"]
+            ),
+            elbow_rmse,
+            2.0 if quick else foster_elbow.DURATION_S,
+        ),
+        "pelvis": Setup(
+            "pelvis height RMSE [m]",
+            pelvis,
+            foster_pelvis.pelvis_ground(seed),
+            foster_pelvis.pelvis_disturbances(),
+            foster_pelvis.TORSO,
+            lambda seed, adaptation, duration: _pelvis_in_process(pelvis, seed, adaptation, duration),
+            partial(pelvis_rmse, soles=pelvis.node_parameters()["/**"]["contact_frames"]),
+            4.0 if quick else foster_pelvis.DURATION_S,
+            (foster_pelvis.WALK, foster_pelvis.WALK_S),
+        ),
+    }
+
+
+def _pelvis_in_process(robot: RobotLoop, seed: int, adaptation: bool, duration_s: float) -> float:
+    columns, fallen = foster_pelvis.pelvis_run(robot, seed, adaptation=adaptation, duration_s=duration_s)
+    if fallen:
+        print(f"in process it fell after {columns['time'][-1]:.2f} s")
+    return rms(columns["height"] - columns["reference"])
+
+
+def elbow_rmse(heard: Heard) -> float:
+    """Error of the elbow as measured, against its mean on the hoist [rad]."""
+    series = [
+        np.array([heard.joints[s].position[heard.joints[s].names.index(foster_elbow.ELBOW)] for s in stamps])
+        for stamps in (heard.stamps(on_hoist=True), heard.stamps())
+    ]
+    return rms(series[1] - series[0].mean())
+
+
+def pelvis_rmse(heard: Heard, soles: Sequence[str]) -> float:
+    """Error of the height above the soles that carry, against its mean on the hoist [m]."""
+    height, joint_map = foster_pelvis.PelvisHeight(heard.robot, soles), JointMap(heard.robot)
+
+    def at(stamp: int) -> float:
+        forces = [loads[stamp] for loads in heard.loads.values()]
+        return height(heard.orientations[stamp], joint_map.sample(heard.joints[stamp]).q, forces)
+
+    series = [np.array([at(s) for s in stamps]) for stamps in (heard.stamps(on_hoist=True), heard.stamps())]
+    return rms(series[1] - series[0].mean())
+
+
+def disturbance_text(wave: MassWaveform) -> str:
+    """Say a waveform as the simulator node reads it."""
+    text = " ".join(["mass", *(f"{item.name}={getattr(wave, item.name)}" for item in fields(wave))])
+    assert parse_disturbance(text) == wave
+    return text
+
+
+def parameters(setup: Setup, seed: int, adaptation: bool) -> Parameters:
+    """All parameters of the four nodes: those of the loop in one process, and lockstep."""
+    nodes = setup.robot.node_parameters(overrides=setup.overrides, seed=seed)
+    nodes[SIMULATOR_NODE] |= {
+        "lockstep": True,
+        "real_time_factor": 0.0,
+        "hoist": HOIST_S,
+        "disturbances": [disturbance_text(wave) for wave in setup.disturbances],
+    }
+    if not adaptation:
+        nodes[CONTROLLER_NODE]["inertias.links"] = [""]
+    for node in ESTIMATION:
+        nodes[node]["use_sim_time"] = True
+    return nodes
+
+
+def run_over_dds(setup: Setup, seed: int, adaptation: bool) -> Heard:
+    """Run the four nodes once; the simulator comes when the others are there."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    nodes = parameters(setup, seed, adaptation)
+    contacts = nodes["/**"]["contacts"]
+    heard = Heard(LiveRecord(), RobotModel.from_urdf(setup.robot.urdf, floating_base=True))
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+            file = Path(folder) / "nodes.yaml"
+            file.write_text(yaml.safe_dump({n: {"ros__parameters": p} for n, p in nodes.items()}))
+            listener = Listener(heard, setup, contacts)
+            for node in ESTIMATION:
+                start(processes, node, file)
+            wait(processes, listener, lambda: listener.found, STARTUP_S)
+            start(processes, SIMULATOR_NODE, file)
+            wait(processes, listener, lambda: heard.released_ns is not None, STARTUP_S)
+            fallen = lambda: "fallen" in heard.record.complaints.get(SIMULATION, "")  # noqa: E731
+            limit = SLOWEST * setup.duration_s
+            wait(processes, listener, lambda: fallen() or heard.newest_ns >= heard.end_ns, limit)
+            begin = time.monotonic()
+            wait(processes, listener, lambda: time.monotonic() > begin + LINGER_S, STARTUP_S)
+            listener.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+    return heard
+
+
+def start(processes: ProcessGroup, node: str, file: Path) -> None:
+    call = f"from inertial_estimation.ros.node_runner import {node}; raise SystemExit({node}())"
+    ros = ["--ros-args", "--params-file", str(file), "--log-level", "warn"]
+    processes.start(node, [sys.executable, "-c", call, *ros])
+
+
+def wait(processes: ProcessGroup, listener: Listener, done: Callable[[], bool], limit_s: float) -> None:
+    """Listen until done.
+
+    Raises:
+        RecordingError: If it is not done in time.
+    """
+    deadline = time.monotonic() + limit_s
+    while not done():
+        if time.monotonic() > deadline:
+            complaints = "; ".join(f"{k}: {v}" for k, v in listener.record.complaints.items())
+            raise RecordingError(f"no end in {limit_s:.0f} s; {complaints}; {processes.output()}")
+        time.sleep(0.0005 if listener.hurry else 0.02)
+        listener.look()
+        processes.check()
+
+
+def facts(setup: Setup, heard: Heard) -> dict[str, Any]:
+    """What one needs to doubt the figure."""
+    assert heard.released_ns is not None
+    ticks = (heard.end_ns - heard.released_ns) // PERIOD_NS
+    inertias = [s for s, _ in heard.record.inertias[setup.link] if heard.released_ns < s <= heard.end_ns]
+    walked = None if heard.walked_ns is None else (heard.walked_ns - heard.released_ns) * 1e-9
+    return {
+        "time-outs": heard.value(COMMANDS, "time-outs"),
+        "wall_s": heard.wall_s,
+        "simulated_over_wall": setup.duration_s / heard.wall_s,
+        "hoist_s": (heard.released_ns - min(heard.joints)) * 1e-9,
+        "walk_command_s": walked,
+        "fallen": "fallen" in heard.record.complaints.get(SIMULATION, ""),
+        "stamps_heard": len(heard.stamps()),
+        "ticks": ticks,
+        "inertias_heard": len(inertias),
+        "inertia_age_mean_s": float(np.mean(heard.ages)) if heard.ages else None,
+        "inertia_age_max_s": max(heard.ages, default=None),
+        "steps_in_damping": heard.value(CONTROLLER, "steps in damping"),
+        "joint_states_without_base": heard.value(CONTROLLER, "joint states without base"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("experiments", nargs="*", default=["elbow", "pelvis"])
+    parser.add_argument("--adaptation", choices=("without", "with", "both"), default="both")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="a few seconds each; proves nothing")
+    parser.add_argument("--output", type=Path, help="JSON file for the numbers")
+    args = parser.parse_args()
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    kinds = ("without", "with") if args.adaptation == "both" else (args.adaptation,)
+    known = setups(args.seed, args.quick)
+    heading = f"{'quantity':<24}{'adaptation':<12}{'in process':>12}{'over DDS':>12}{'ratio':>8}"
+    print(heading + f"{'time-outs':>11}{'wall [s]':>10}{'sim/wall':>10}", flush=True)
+    rows: list[dict[str, Any]] = []
+    for number, (name, kind) in enumerate((n, k) for n in args.experiments for k in kinds):
+        setup, adaptation = known[name], kind == "with"
+        inside = setup.in_process(args.seed, adaptation, setup.duration_s)
+        os.environ["ROS_DOMAIN_ID"] = str(1 + (4 * os.getpid() + number) % 100)
+        heard = run_over_dds(setup, args.seed, adaptation)
+        outside = setup.over_dds(heard)
+        row = {"quantity": setup.name, "adaptation": kind, "in_process": inside, "over_dds": outside}
+        row |= {"ratio": outside / inside, **facts(setup, heard)}
+        rows.append(row)
+        line = f"{setup.name:<24}{kind:<12}{inside:>12.5f}{outside:>12.5f}{outside / inside:>8.3f}"
+        rate = f"{row['wall_s']:>10.1f}{row['simulated_over_wall']:>10.2f}"
+        print(f"{line}{row['time-outs']:>11}{rate}", flush=True)
+        rest = [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in list(row.items())[8:]]
+        print(f"    {', '.join(rest)}", flush=True)
+        if args.output:
+            args.output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    off = [row for row in rows if not abs(row["ratio"] - 1.0) <= BOUND]
+    print(f"{len(rows) - len(off)} of {len(rows)} within {BOUND:.0%} of the figure in one process")
+
+
+if __name__ == "__main__":
+    main()
