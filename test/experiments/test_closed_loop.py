@@ -1,18 +1,27 @@
 """The loop in one process: it stands on its own estimates, is repeatable, and adaptation holds a load."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, RobotLoop
+from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.trace import Trace, rms
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.simulation.disturbances import MassWaveform
+from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
 
@@ -81,3 +90,25 @@ def test_trace_keeps_its_columns_and_refuses_others() -> None:
     with pytest.raises(ConfigurationError, match="expected time, a"):
         trace.add(2.0, b=1.0)
     assert rms(np.array([3.0, -3.0])) == 3.0
+
+
+def test_nodes_are_given_what_the_loop_is_built_from(robot: RobotLoop, tmp_path: Path) -> None:
+    ground = {SIMULATOR_NODE: {"ground.seed": 4}}
+    nodes = robot.node_parameters(overrides=ground, seed=7)
+    path = tmp_path / "nodes.yaml"
+    path.write_text(yaml.safe_dump({node: {"ros__parameters": given} for node, given in nodes.items()}))
+    file = load_config_file(path)
+    loop = robot.build(overrides=ground, seed=7)
+    assert loop.inertial is not None
+
+    def config(node: str, config_class: type) -> object:
+        known = [spec.name for spec in iterate_parameters(config_class)]
+        return build_config(config_class, file.values(node, known))
+
+    assert config(CONTROLLER_NODE, ControllerConfig) == loop.controller.config
+    assert config("inertial_ekf", InertialPipelineConfig) == loop.inertial.config
+    simulation = config(SIMULATOR_NODE, SimulationConfig)
+    assert isinstance(simulation, SimulationConfig)
+    assert (simulation.ground.seed, simulation.sensors.seed) == (4, 7)
+    assert simulation.sensors.noise == REALISTIC
+    assert simulation.actuators.torque_limit_scale == 2.0
