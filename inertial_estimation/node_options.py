@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["InertialNodeOptions", "SimulatorOptions", "TiltNodeOptions"]
+__all__ = ["ControllerNodeOptions", "InertialNodeOptions", "SimulatorOptions", "TiltNodeOptions"]
 
 
 @dataclass(frozen=True)
@@ -78,3 +78,13 @@ class SimulatorOptions:
     world_frame: str = parameter("world", "Frame of the ground truth; z is up.")
     base_frame: str = parameter("", "Name of the base in messages; empty takes the root link of the URDF.")
     viewer: bool = parameter(False, "Show the robot in MuJoCo's viewer; needs a display.")
+
+
+@dataclass(frozen=True)
+class ControllerNodeOptions:
+    """What the node `whole_body_controller` does with the commands."""
+
+    await_inertias: bool = parameter(
+        False,
+        "Send no command before inertias of all inertias.links have arrived; a simulation hangs meanwhile.",
+    )

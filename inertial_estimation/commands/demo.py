@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration",
         type=float,
-        default=5.0,
+        default=4.5,
         metavar="S",
         help="simulated time of a run from the release (5)",
     )

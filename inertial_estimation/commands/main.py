@@ -15,7 +15,7 @@ COMMANDS = {
     "play": "publish a recording on its topics with /clock",
     "synthesize": "write a synthetic recording with known truth",
     "experiment": "run an experiment of the papers: table, JSON, figure",
-    "demo": "watch both nodes weigh a payload on a synthetic Talos",
+    "demo": "watch Talos hold a weight, on four live nodes",
     "version": "print the version",
 }
 
@@ -76,7 +76,7 @@ def _load(command: str) -> ModuleType:
             raise MissingDependencyError(f"this installation lacks {missing}") from error
         raise MissingDependencyError(
             f"the command '{command}' needs the Python package '{missing}'; "
-            "pip install 'inertial_estimation[standalone,tools]' has all of them"
+            "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
         ) from error
 
 

@@ -3,7 +3,12 @@
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
-from inertial_estimation.node_options import InertialNodeOptions, SimulatorOptions, TiltNodeOptions
+from inertial_estimation.node_options import (
+    ControllerNodeOptions,
+    InertialNodeOptions,
+    SimulatorOptions,
+    TiltNodeOptions,
+)
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
@@ -13,7 +18,7 @@ NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
     "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
     "simulator": (SimulationConfig, SimulatorOptions),
-    "whole_body_controller": (ControllerConfig,),
+    "whole_body_controller": (ControllerConfig, ControllerNodeOptions),
 }
 
 

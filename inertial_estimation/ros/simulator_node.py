@@ -28,14 +28,17 @@ from inertial_estimation.ros.robot_node import RobotNode, topic_token
 from inertial_estimation.ros.simulation_driver import SimulationDriver
 from inertial_estimation.signals import Health
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.viewer import RobotViewer
 
 __all__ = ["SimulatorConfig", "SimulatorNode"]
 
 NANOSECONDS = 1_000_000_000
 FASTEST = 0.0005  # period of the timer where the pace asked for is as fast as possible [s]
+VIEWER_PERIOD = 1.0 / 30.0  # [s]
 WATCHING = 0.02  # the same in lockstep, where commands drive it and the timer sees to time-outs
 
 
@@ -75,6 +78,9 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
         self._set_timer()
+        if self._options.viewer:
+            self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground))
+            self.create_timer(VIEWER_PERIOD, self._show, clock=self._steady)
 
     def _create_outputs(self, robot: RobotConfig) -> None:
         model = self.simulation.robot
@@ -132,6 +138,11 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._odometry.publish(base_state_to_msg(truth.base, self._options.world_frame, self._base_frame))
         for link, publisher in self._inertias.items():
             publisher.publish(link_inertia_to_msg(truth.inertias[link], truth.stamp_ns))
+
+    def _show(self) -> None:
+        if self._viewer.is_open:
+            truth = self.simulation.truth()
+            self._viewer.show(truth.base, truth.q)
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -1,7 +1,7 @@
 """Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
@@ -12,6 +12,8 @@ from std_msgs.msg import Float64MultiArray
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import ControllerNodeOptions
+from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     torque_command_to_msg,
@@ -25,33 +27,44 @@ from inertial_estimation.ros.serialized import (
     link_inertia_from_bytes,
     orientation_from_bytes,
 )
-from inertial_estimation.signals import LinkInertia, TorqueCommand
+from inertial_estimation.signals import Health, HealthLevel, LinkInertia, TorqueCommand
 
-__all__ = ["WholeBodyControllerNode"]
+__all__ = ["ControllerNodeConfig", "WholeBodyControllerNode"]
 
 
-class WholeBodyControllerNode(PipelineNode[ControllerConfig, ControllerPipeline]):
+@dataclass(frozen=True)
+class ControllerNodeConfig:
+    """All parameters of the node."""
+
+    pipeline: ControllerConfig = section(ControllerConfig, prefix="")
+    options: ControllerNodeOptions = section(ControllerNodeOptions, prefix="")
+
+
+class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipeline]):
     """Publishes the torques the controller pipeline answers with."""
 
     name = "whole_body_controller"
-    config_class = ControllerConfig
+    config_class = ControllerNodeConfig
+    node_parameters = frozenset(field.name for field in fields(ControllerNodeOptions))
 
-    def _robot_config(self, config: ControllerConfig) -> RobotConfig:
-        return config.robot
+    def _robot_config(self, config: ControllerNodeConfig) -> RobotConfig:
+        return config.pipeline.robot
 
-    def _build(self, config: ControllerConfig, urdf: str) -> ControllerPipeline:
-        return ControllerPipeline(config, urdf)
+    def _build(self, config: ControllerNodeConfig, urdf: str) -> ControllerPipeline:
+        return ControllerPipeline(config.pipeline, urdf)
 
     def _create_interfaces(self) -> None:
         pipeline = self.pipeline
         self._command = self.add_output(JointState, "joint_torque_commands")
         self._message = JointState()
-        if self.config.robot.floating_base:
+        config = self.config.pipeline
+        self._unheard = set(config.inertias.links) if self.config.options.await_inertias else set()
+        if config.robot.floating_base:
             self.add_input(
                 QuaternionStamped, "base_orientation", orientation_from_bytes, pipeline.push_orientation
             )
             self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
-        for link in self.config.inertias.links:
+        for link in config.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
             self.add_input(InertiaStamped, topic, partial(_inertia_of, link), self._push_inertia)
         push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
@@ -61,11 +74,22 @@ class WholeBodyControllerNode(PipelineNode[ControllerConfig, ControllerPipeline]
         self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, serialized=False)
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
+        if self._unheard:
+            return
         for command in results:
             self.send(self._command, partial(torque_command_to_msg, command, self._message))
 
     def _push_inertia(self, stamped: tuple[int, LinkInertia]) -> None:
+        self._unheard.discard(stamped[1].link)
         self.pipeline.push_inertia(*stamped)
+
+    def _health(self, now_ns: int) -> list[Health]:
+        parts = super()._health(now_ns)
+        if not self._unheard:
+            return parts
+        awaited = [f"link_inertias/{topic_token(link)}" for link in self._unheard]
+        message = "no command is sent before inertias have arrived (await_inertias)"
+        return [*parts, *(Health(topic, HealthLevel.STALE, message) for topic in sorted(awaited))]
 
 
 def _inertia_of(link: str, data: bytes) -> tuple[int, LinkInertia]:

@@ -150,7 +150,8 @@ def counts_of(diagnostics, part):
 
 
 def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
-    node = world.start("whole_body_controller", "-p", "inertias.links:=[lower]", robot=arm)
+    given = {"inertias.links": "[lower]", "await_inertias": "true"}
+    node = world.start("whole_body_controller", robot=arm, **given)
     commands = world.listen(JointState, "joint_torque_commands", 200)
     diagnostics = world.listen(DiagnosticArray, "/diagnostics")
     sent = []
@@ -172,6 +173,10 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     def torques():
         return dict(zip(commands[-1].name, commands[-1].effort, strict=True))
 
+    nominal = LinkInertia("lower", 1.0, np.array([0.1, 0.0, 0.0]), np.diag([0.005, 0.01, 0.01]))
+    assert settle(lambda: "link_inertias/lower" in statuses(diagnostics))
+    assert not commands, "it waits for the first inertias"
+    world.publish("link_inertias/lower", link_inertia_to_msg(nominal, sent[-1]))
     assert settle(lambda: len(commands) > 20)
     assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
     assert torques() == pytest.approx(HOLDING, rel=1e-3)
@@ -212,10 +217,13 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
     ("name", "parameters", "expected"),
     [
         ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in 'ball mass=2'"),
+        ("simulator", {"viewer": "true"}, "the viewer needs a display"),
         ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'; the model has"),
     ],
 )
-def test_a_wrong_configuration_ends_with_one_line(world, arm, name, parameters, expected):
+def test_a_wrong_configuration_ends_with_one_line(world, arm, monkeypatch, name, parameters, expected):
+    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(variable, raising=False)
     node = world.start(name, robot=arm, **parameters)
     assert node.wait() == 1
     errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
