@@ -89,7 +89,7 @@ def elbow_run(robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: floa
 def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
     """Run with and without adaptation for every seed."""
     robot = RobotLoop("talos", ELBOW_OVERRIDES)
-    duration_s = 1.5 if quick else DURATION_S
+    duration_s = 0.5 if quick else DURATION_S
     without: list[dict[str, Array]] = []
     adapted: list[dict[str, Array]] = []
     for i, seed in enumerate(seeds):
