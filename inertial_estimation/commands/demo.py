@@ -6,6 +6,7 @@ Prints one table of both runs while they go on, saves their figure and their num
 """
 
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -96,9 +97,9 @@ def _go_private(run_number: int) -> None:
 
 def _import_monitor() -> Callable[..., LiveRecord]:
     try:
-        import mujoco  # noqa: F401
-        import proxsuite  # noqa: F401
-
+        for package in ("mujoco", "proxsuite"):
+            if importlib.util.find_spec(package) is None:
+                raise ModuleNotFoundError(name=package)
         from inertial_estimation.ros.demo_monitor import monitor
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
