@@ -181,7 +181,7 @@ class WalkingConfig:
         runtime=True,
     )
     touchdown_force: float = parameter(
-        60.0, "Normal force that tells the ground.", unit="N", lower=1.0, upper=1e4, runtime=True
+        30.0, "Normal force that tells the ground.", unit="N", lower=1.0, upper=1e4, runtime=True
     )
     step_adjustment: float = parameter(
         0.15,
