@@ -39,6 +39,6 @@ def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadT
     mass.set_ylim(0.0, 1.2 * after)
     title = f"{scene.payload:.2f} kg handed to {scene.link} at {scene.time_s:g} s: position of {scene.joint}"
     tidy(elbow, ylabel="elbow [deg]", title=title)
-    tidy(mass, ylabel="forearm [kg]", title="Mass of the forearm with what it holds: the filter's estimate, and what it publishes")
+    tidy(mass, ylabel="forearm [kg]", title="Mass of the forearm with what it holds")
     mass.set_xlabel("time since the release [s]")
     return save(figure, path)
