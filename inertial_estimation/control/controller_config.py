@@ -136,6 +136,15 @@ class InertiaIntakeConfig:
         upper=1e6,
         runtime=True,
     )
+    max_age: float = parameter(
+        0.0,
+        "A joint state is answered once inertias no older than this have come, or they have stopped; 0: at "
+        "once. In lockstep, half the filter's window and half a tick make the order the same at every run.",
+        unit="s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )
 
 
 @dataclass(frozen=True)

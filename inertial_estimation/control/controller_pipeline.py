@@ -220,6 +220,7 @@ class ControllerPipeline:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
         streams = self._required()
         matched = [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
+        matched = [s for s in matched if not self._inertias_to_come(s)]
         if not matched:
             return []
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
@@ -232,6 +233,13 @@ class ControllerPipeline:
                 due.append(stamp)
                 last = stamp
         return due
+
+    def _inertias_to_come(self, stamp_ns: int) -> bool:
+        """Whether inertias recent enough for a joint state are still awaited."""
+        config, applied_ns = self.config.inertias, self._intake.applied_stamp_ns
+        if not config.max_age or applied_ns is None:
+            return False
+        return config.max_age < seconds(stamp_ns - applied_ns) <= config.timeout
 
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         joints = self._joints.get(stamp_ns)

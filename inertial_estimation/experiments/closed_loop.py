@@ -25,8 +25,9 @@ from inertial_estimation.signals import (
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
-__all__ = ["ClosedLoop"]
+__all__ = ["HOIST_S", "ClosedLoop"]
 
+HOIST_S = 0.5  # while the estimators start
 LONGEST_WAIT_S = 5.0  # on the hoist, for the controller's first command
 
 
@@ -86,7 +87,7 @@ class ClosedLoop:
         """Time since the robot was released from the hoist [s]; negative before is not known: zero."""
         return 0.0 if self._released_ns is None else seconds(self.simulation.stamp_ns - self._released_ns)
 
-    def release(self, settle_s: float = 0.5) -> None:
+    def release(self, settle_s: float = HOIST_S) -> None:
         """Let the estimators start on the hoist, then let the controller take over.
 
         Args:

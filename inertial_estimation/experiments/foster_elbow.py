@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, Series, Span, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -52,7 +52,9 @@ def elbow_disturbances() -> list[MassWaveform]:
     ]
 
 
-def elbow_run(robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float) -> dict[str, Array]:
+def elbow_run(
+    robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float, hoist_s: float = HOIST_S
+) -> dict[str, Array]:
     """Run the experiment once.
 
     Args:
@@ -60,13 +62,14 @@ def elbow_run(robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: floa
         seed: Of the sensor noise.
         adaptation: Whether the controller is given the estimates.
         duration_s: Length [s].
+        hoist_s: Shortest time on the hoist [s].
 
     Returns:
         Columns time, error (of the elbow [rad]), mass (true [kg]), estimate, published.
     """
     loop = robot.build(disturbances=elbow_disturbances(), seed=seed, adaptation=adaptation)
     elbow = loop.simulation.robot.joint_index(ELBOW)
-    loop.release()
+    loop.release(hoist_s)
     home = float(loop.simulation.truth().q[elbow])
     trace = Trace()
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -106,7 +106,7 @@ def _true_height(height: PelvisHeight, truth: GroundTruth) -> float:
 
 
 def pelvis_run(
-    robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float
+    robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float, hoist_s: float = HOIST_S
 ) -> tuple[dict[str, Array], bool]:
     """Run the experiment once.
 
@@ -115,6 +115,7 @@ def pelvis_run(
         seed: Of the ground and of the sensor noise.
         adaptation: Whether the controller is given the estimates.
         duration_s: Length [s].
+        hoist_s: Shortest time on the hoist [s].
 
     Returns:
         Columns time, height and reference [m], mass, estimate (handed over) [kg]; whether it fell.
@@ -122,7 +123,7 @@ def pelvis_run(
     loop = robot.build(
         overrides=pelvis_ground(seed), disturbances=pelvis_disturbances(), seed=seed, adaptation=adaptation
     )
-    loop.release()
+    loop.release(hoist_s)
     height = PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)
     reference = _true_height(height, loop.simulation.truth())
     trace = Trace()
