@@ -185,6 +185,26 @@ def test_inertias_of_one_stamp_take_effect_together_and_as_in_a_loaded_robot(fre
     np.testing.assert_allclose(torques(fresh, 3 * TICK_NS)[shoulder], before[shoulder], atol=1e-3)
 
 
+def test_a_joint_state_waits_for_inertias_of_its_tick_until_they_have_stopped(fresh) -> None:
+    fresh.set_parameter("inertias.max_age", 1.5e-9 * TICK_NS)
+    try:
+        torques(fresh, 0)  # none have come yet: nothing to wait for
+        fresh.push_inertia(0, heavy(FOREARM, fresh.robot, 3.0))
+        fresh.push_inertia(0, heavy("torso_2_link", fresh.robot, 1.0))
+        without = torques(fresh, TICK_NS)
+        push_state(fresh, 2 * TICK_NS, home(fresh))
+        assert fresh.tick(2 * TICK_NS) == []
+        for link in fresh.config.inertias.links:
+            assert fresh.tick(2 * TICK_NS) == []
+            fresh.push_inertia(TICK_NS, heavy(link, fresh.robot, 6.0))
+        (command,) = fresh.tick(2 * TICK_NS)
+        assert command.stamp_ns == 2 * TICK_NS
+        assert np.abs(command.tau - without).max() > 1.0, "and they are in force in the answer"
+        torques(fresh, round(1e9 * fresh.config.inertias.timeout) + 2 * TICK_NS)
+    finally:
+        fresh.set_parameter("inertias.max_age", 0.0)
+
+
 def test_inertias_of_a_wrong_link_are_refused_in_health(fresh) -> None:
     torques(fresh, 0)
     fresh.push_inertia(5, heavy("arm_right_5_link", fresh.robot, 1.0))
