@@ -10,8 +10,8 @@ import argparse
 
 import numpy as np
 
-from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.replay.sensor_noise import REALISTIC, measure

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.recording import BagRecording
 from inertial_estimation.replay.recording_writer import write_recording

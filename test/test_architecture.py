@@ -39,7 +39,7 @@ ONLY_IN = {
     "tqdm": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
-NO_CLOCK = {"errors", "parameters", "signals", "spatial", "models", "estimators", "control", "simulation", "experiments"}
+NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ONLINE
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 

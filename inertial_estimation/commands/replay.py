@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.evaluation import Evaluation, evaluate
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.recording import BagRecording, read_orientations

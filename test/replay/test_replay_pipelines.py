@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay import replay as replay_module
 from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.evaluation import evaluate
 from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.replay.recording import MemoryRecording, read_orientations
