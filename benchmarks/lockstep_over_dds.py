@@ -10,6 +10,7 @@ python benchmarks/lockstep_over_dds.py [elbow] [pelvis] [--adaptation both] [--q
 import argparse
 import json
 import os
+import struct
 import sys
 import tempfile
 import time
@@ -42,17 +43,17 @@ from inertial_estimation.ros.demo_monitor import DemoMonitor
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.serialized import base_state_from_bytes, joints_from_bytes, wrench_from_bytes
-from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.disturbances import MassWaveform
 
-Parameters = dict[str, dict[str, Any]]
 ESTIMATION = ("tilt_observer", "inertial_ekf", "whole_body_controller")
 HEARD_BY_S = 4.0  # on the hoist: all have found the simulator by then
 STARTUP_S, SLOWEST, LINGER_S = 90.0, 40.0, 1.3  # wall clock; SLOWEST is wall over simulated time
 SIMULATION, COMMANDS = "simulator: simulation", "simulator: joint_torque_commands"
 CONTROLLER, INERTIAS = "whole_body_controller: controller", "whole_body_controller: link_inertias"
+JOINTS, TRUTH = "joint_states", "ground_truth/odom"
 PERIOD_NS = 3_000_000
+AVERAGED = 100  # readings on the hoist that say where it began
 BOUND = 0.1
 
 
@@ -66,7 +67,7 @@ class Setup:
         overrides: Parameters of one seed.
         disturbances: What happens.
         link: Whose inertia is estimated.
-        in_process: RMSE in this process, of (seed, adaptation, duration, time on the hoist).
+        in_process: RMSE in this process, of the seed and the arguments of the experiment's run.
         over_dds: RMSE of what was heard.
         duration_s: [s].
         walk: What to walk, and when [s].
@@ -77,7 +78,7 @@ class Setup:
     overrides: Mapping[str, Mapping[str, Any]]
     disturbances: Sequence[MassWaveform]
     link: str
-    in_process: Callable[[int, bool, float, float], float]
+    in_process: Callable[..., float]
     over_dds: Callable[["Heard"], float]
     duration_s: float
     walk: tuple[WalkCommand, float] | None = None
@@ -90,9 +91,7 @@ class Heard:
     Attributes:
         record: Inertias and diagnostics.
         robot: Model the joints are mapped to.
-        joints: Joint states by stamp.
-        orientations: True orientation of the base (xyzw) by stamp.
-        loads: Vertical force by stamp, for each contact.
+        messages: Serialised messages by stamp, for each topic.
         released_ns: Stamp of the release.
         end_ns: Stamp of the end.
         walls: Wall time and newest stamp, at every look.
@@ -102,9 +101,7 @@ class Heard:
 
     record: LiveRecord
     robot: RobotModel
-    joints: dict[int, JointReading] = field(default_factory=dict)
-    orientations: dict[int, Array] = field(default_factory=dict)
-    loads: dict[str, dict[int, float]] = field(default_factory=dict)
+    messages: dict[str, dict[int, bytes]] = field(default_factory=dict)
     released_ns: int | None = None
     end_ns: int = 0
     walls: list[tuple[float, int]] = field(default_factory=list)
@@ -114,20 +111,19 @@ class Heard:
     @property
     def newest_ns(self) -> int:
         """Stamp of the newest joint state."""
-        return next(reversed(self.joints), 0)
+        return next(reversed(self.messages[JOINTS]), 0)
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the robot has fallen."""
+        return "fallen" in self.record.complaints.get(SIMULATION, "")
 
     def stamps(self, *, on_hoist: bool = False) -> list[int]:
         """Stamps of the run, or of the hoist, at which everything was heard."""
-        complete = self.joints.keys() & self.orientations.keys()
-        for loads in self.loads.values():
-            complete &= loads.keys()
+        complete = set.intersection(*(set(kept) for kept in self.messages.values()))
         released = self.released_ns or 0
         low, high = (0, released) if on_hoist else (released, self.end_ns)
         return sorted(stamp for stamp in complete if low < stamp <= high)
-
-    def value(self, part: str, key: str) -> int:
-        """A count of the diagnostics."""
-        return int(self.record.facts.get((part, key), 0))
 
     @property
     def wall_s(self) -> float:
@@ -140,14 +136,13 @@ class Heard:
 class Listener(DemoMonitor):
     """Hears what one run needs, and sends the walk command."""
 
-    def __init__(self, heard: Heard, setup: Setup, contacts: Sequence[str]) -> None:
+    def __init__(self, heard: Heard, setup: Setup) -> None:
         super().__init__(heard.record, [setup.link], orientation=False, joints=[])
         self.heard, self._setup = heard, setup
-        self._listen(JointState, "joint_states", self._on_joint_state)
-        self._listen(Odometry, "ground_truth/odom", self._on_truth)
-        for contact in contacts:
-            keep = partial(_keep_load, heard.loads.setdefault(contact, {}))
-            self._listen(WrenchStamped, f"{topic_token(contact)}/wrench", keep)
+        topics = {JOINTS: JointState, TRUTH: Odometry}
+        topics |= dict.fromkeys(load_topics(setup), WrenchStamped)
+        for topic, message_type in topics.items():
+            self._listen(message_type, topic, partial(_keep, heard.messages.setdefault(topic, {})))
         self._walk = self.create_publisher(Float64MultiArray, "walk_command", RELIABLE_OUTPUT)
 
     @property
@@ -160,7 +155,7 @@ class Listener(DemoMonitor):
         """Take what has come; send the walk command when it is due."""
         self.take()
         heard, released = self.heard, self.record.facts.get((SIMULATION, "released at [s]"))
-        if heard.joints:
+        if heard.newest_ns:
             heard.walls.append((time.monotonic(), heard.newest_ns))
         if released is not None and heard.released_ns is None:
             heard.released_ns = round(float(released) * 1e9)
@@ -178,14 +173,6 @@ class Listener(DemoMonitor):
         heard = self.heard
         return self._setup.walk is not None and heard.walked_ns is None and heard.released_ns is not None
 
-    def _on_joint_state(self, data: bytes) -> None:
-        reading = joints_from_bytes(data)
-        self.heard.joints[reading.stamp_ns] = reading
-
-    def _on_truth(self, data: bytes) -> None:
-        state = base_state_from_bytes(data)
-        self.heard.orientations[state.stamp_ns] = state.quaternion_xyzw
-
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
         super()._on_diagnostics(msg)
         for status in msg.status:
@@ -193,9 +180,14 @@ class Listener(DemoMonitor):
                 self.heard.ages += [float(item.value) for item in status.values if item.key == "age [s]"]
 
 
-def _keep_load(loads: dict[int, float], data: bytes) -> None:
-    sample = wrench_from_bytes(data)
-    loads[sample.stamp_ns] = float(sample.wrench_C[2])
+def _keep(messages: dict[int, bytes], data: bytes) -> None:
+    sec, nanosec = struct.unpack_from("<iI", data, 4)  # every header begins with its stamp
+    messages[sec * 1_000_000_000 + nanosec] = data
+
+
+def load_topics(setup: Setup) -> list[str]:
+    """Return the topics of the wrenches."""
+    return [f"{topic_token(contact)}/wrench" for contact in setup.robot.node_parameters()["/**"]["contacts"]]
 
 
 def setups(seed: int, quick: bool) -> dict[str, Setup]:
@@ -227,21 +219,12 @@ def setups(seed: int, quick: bool) -> dict[str, Setup]:
     }
 
 
-def _elbow_in_process(
-    robot: RobotLoop, seed: int, adaptation: bool, duration_s: float, hoist_s: float
-) -> float:
-    columns = foster_elbow.elbow_run(
-        robot, seed, adaptation=adaptation, duration_s=duration_s, hoist_s=hoist_s
-    )
-    return rms(columns["error"])
+def _elbow_in_process(robot: RobotLoop, seed: int, **how: Any) -> float:
+    return rms(foster_elbow.elbow_run(robot, seed, **how)["error"])
 
 
-def _pelvis_in_process(
-    robot: RobotLoop, seed: int, adaptation: bool, duration_s: float, hoist_s: float
-) -> float:
-    columns, fallen = foster_pelvis.pelvis_run(
-        robot, seed, adaptation=adaptation, duration_s=duration_s, hoist_s=hoist_s
-    )
+def _pelvis_in_process(robot: RobotLoop, seed: int, **how: Any) -> float:
+    columns, fallen = foster_pelvis.pelvis_run(robot, seed, **how)
     if fallen:
         print(f"in process it fell after {columns['time'][-1]:.2f} s")
     return rms(columns["height"] - columns["reference"])
@@ -249,23 +232,31 @@ def _pelvis_in_process(
 
 def elbow_rmse(heard: Heard) -> float:
     """Error of the elbow as measured, against its mean on the hoist [rad]."""
-    series = [
-        np.array([heard.joints[s].position[heard.joints[s].names.index(foster_elbow.ELBOW)] for s in stamps])
-        for stamps in (heard.stamps(on_hoist=True), heard.stamps())
-    ]
-    return rms(series[1] - series[0].mean())
+
+    def at(stamp: int) -> float:
+        reading = joints_from_bytes(heard.messages[JOINTS][stamp])
+        return float(reading.position[reading.names.index(foster_elbow.ELBOW)])
+
+    return _rms_since_release(heard, at)
 
 
 def pelvis_rmse(heard: Heard, soles: Sequence[str]) -> float:
     """Error of the height above the soles that carry, against its mean on the hoist [m]."""
     height, joint_map = foster_pelvis.PelvisHeight(heard.robot, soles), JointMap(heard.robot)
+    loads = [kept for topic, kept in heard.messages.items() if topic.endswith("/wrench")]
 
     def at(stamp: int) -> float:
-        forces = [loads[stamp] for loads in heard.loads.values()]
-        return height(heard.orientations[stamp], joint_map.sample(heard.joints[stamp]).q, forces)
+        base = base_state_from_bytes(heard.messages[TRUTH][stamp])
+        q = joint_map.sample(joints_from_bytes(heard.messages[JOINTS][stamp])).q
+        forces = [float(wrench_from_bytes(kept[stamp]).wrench_C[2]) for kept in loads]
+        return height(base.quaternion_xyzw, q, forces)
 
-    series = [np.array([at(s) for s in stamps]) for stamps in (heard.stamps(on_hoist=True), heard.stamps())]
-    return rms(series[1] - series[0].mean())
+    return _rms_since_release(heard, at)
+
+
+def _rms_since_release(heard: Heard, value: Callable[[int], float]) -> float:
+    home = np.mean([value(stamp) for stamp in heard.stamps(on_hoist=True)[-AVERAGED:]])
+    return rms(np.array([value(stamp) for stamp in heard.stamps()]) - home)
 
 
 def disturbance_text(wave: MassWaveform) -> str:
@@ -275,7 +266,7 @@ def disturbance_text(wave: MassWaveform) -> str:
     return text
 
 
-def parameters(setup: Setup, seed: int, adaptation: bool) -> Parameters:
+def parameters(setup: Setup, seed: int, adaptation: bool) -> dict[str, dict[str, Any]]:
     """All parameters of the four nodes: those of the loop in one process, and lockstep."""
     nodes = setup.robot.node_parameters(overrides=setup.overrides, seed=seed)
     nodes[SIMULATOR_NODE] |= {
@@ -302,22 +293,20 @@ def run_over_dds(setup: Setup, seed: int, adaptation: bool) -> Heard:
     from rclpy.signals import SignalHandlerOptions
 
     nodes = parameters(setup, seed, adaptation)
-    contacts = nodes["/**"]["contacts"]
     heard = Heard(LiveRecord(), RobotModel.from_urdf(setup.robot.urdf, floating_base=True))
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
         with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
             file = Path(folder) / "nodes.yaml"
             file.write_text(yaml.safe_dump({n: {"ros__parameters": p} for n, p in nodes.items()}))
-            listener = Listener(heard, setup, contacts)
+            listener = Listener(heard, setup)
             for node in ESTIMATION:
                 start(processes, node, file)
             wait(processes, listener, lambda: listener.found, STARTUP_S)
             start(processes, SIMULATOR_NODE, file)
             wait(processes, listener, lambda: heard.released_ns is not None, STARTUP_S)
-            fallen = lambda: "fallen" in heard.record.complaints.get(SIMULATION, "")  # noqa: E731
             limit = SLOWEST * setup.duration_s
-            wait(processes, listener, lambda: fallen() or heard.newest_ns >= heard.end_ns, limit)
+            wait(processes, listener, lambda: heard.fallen or heard.newest_ns >= heard.end_ns, limit)
             begin = time.monotonic()
             wait(processes, listener, lambda: time.monotonic() > begin + LINGER_S, STARTUP_S)
             listener.destroy_node()
@@ -351,22 +340,21 @@ def wait(processes: ProcessGroup, listener: Listener, done: Callable[[], bool], 
 def facts(setup: Setup, heard: Heard) -> dict[str, Any]:
     """What one needs to doubt the figure."""
     assert heard.released_ns is not None
-    ticks = (heard.end_ns - heard.released_ns) // PERIOD_NS
+    counts = {key: int(text) for key, text in heard.record.facts.items() if text.isdigit()}
     inertias = [s for s, _ in heard.record.inertias[setup.link] if heard.released_ns < s <= heard.end_ns]
     walked = None if heard.walked_ns is None else (heard.walked_ns - heard.released_ns) * 1e-9
     return {
-        "time-outs": heard.value(COMMANDS, "time-outs"),
+        "time-outs": counts.get((COMMANDS, "time-outs")),
         "wall_s": heard.wall_s,
         "hoist_s": heard.released_ns * 1e-9,
         "walk_command_s": walked,
-        "fallen": "fallen" in heard.record.complaints.get(SIMULATION, ""),
+        "fallen": heard.fallen,
         "stamps_heard": len(heard.stamps()),
-        "ticks": ticks,
+        "ticks": (heard.end_ns - heard.released_ns) // PERIOD_NS,
         "inertias_heard": len(inertias),
         "inertia_age_mean_s": float(np.mean(heard.ages)) if heard.ages else None,
         "inertia_age_max_s": max(heard.ages, default=None),
-        "steps_in_damping": heard.value(CONTROLLER, "steps in damping"),
-        "joint_states_without_base": heard.value(CONTROLLER, "joint states without base"),
+        "steps_in_damping": counts.get((CONTROLLER, "steps in damping")),
     }
 
 
@@ -375,8 +363,8 @@ def compare(setup: Setup, seed: int, kind: str) -> dict[str, Any]:
     adaptation = kind == "with"
     heard = run_over_dds(setup, seed, adaptation)
     known, over_dds = facts(setup, heard), setup.over_dds(heard)
-    hoists = (HOIST_S, known["hoist_s"])
-    inside, hung = (setup.in_process(seed, adaptation, setup.duration_s, hoist_s) for hoist_s in hoists)
+    run = partial(setup.in_process, seed, adaptation=adaptation, duration_s=setup.duration_s)
+    inside, hung = run(hoist_s=HOIST_S), run(hoist_s=known["hoist_s"])
     print(
         f"{setup.name:<24}{kind:<12}{over_dds:>10.5f}{inside:>12.5f}{over_dds / inside:>8.3f}{hung:>12.5f}"
         f"{over_dds / hung:>8.3f}{known['time-outs']:>11}{known['wall_s']:>10.1f}"
@@ -401,8 +389,10 @@ def main() -> None:
     args = parser.parse_args()
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    kinds = ("without", "with") if args.adaptation == "both" else (args.adaptation,)
     known = setups(args.seed, args.quick)
+    if unknown := set(args.experiments) - known.keys():
+        parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    kinds = ("without", "with") if args.adaptation == "both" else (args.adaptation,)
     heading = f"{'quantity':<24}{'adaptation':<12}{'over DDS':>10}{'in process':>12}{'ratio':>8}"
     heading += f"{'same hoist':>12}{'ratio':>8}{'time-outs':>11}{'wall [s]':>10}{'sim/wall':>10}"
     print(heading, flush=True)
