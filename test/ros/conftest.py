@@ -113,6 +113,11 @@ class World:
             self._publishers[topic] = self.node.create_publisher(type(msg), topic, qos)
         self._publishers[topic].publish(msg)
 
+    def connect(self, message_type, topic, qos=50):
+        """Create a publisher and wait until a node has matched it: nothing published before arrives."""
+        publisher = self._publishers.setdefault(topic, self.node.create_publisher(message_type, topic, qos))
+        assert self.run(publisher.get_subscription_count, sensors=False), f"nobody subscribes to {topic}"
+
     def sense(self, stamp_ns, leave_out=(), **spoiled):
         """Publish one reading of every sensor."""
         from inertial_estimation.ros import messages

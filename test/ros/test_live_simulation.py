@@ -118,7 +118,7 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
             "joint_torque_commands", torque_command_to_msg(TorqueCommand(stamp_ns, names, tau)), 200
         )
 
-    world.run(lambda: world.node.count_subscribers("joint_torque_commands"), sensors=False)
+    world.connect(JointState, "joint_torque_commands", 200)
     send(tau=(float("nan"), 0.0))
     send(names=("shoulder", "wrist"))
     report = "joint_torque_commands"
@@ -204,7 +204,7 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
     world.start("simulator", robot=arm, lockstep="true", real_time_factor="0.0", hoist="0.1")
     joints = world.listen(JointState, "joint_states", 200)
     target = JointReading(0, ("elbow",), np.array([0.5]))
-    assert world.run(lambda: world.node.count_subscribers("joint_reference"), sensors=False)
+    world.connect(JointState, "joint_reference")
     world.run(lambda: joints, sensors=False)
     world.publish("joint_reference", joints_to_msg(target))
     positions = lambda: dict(zip(joints[-1].name, joints[-1].position, strict=True))  # noqa: E731
