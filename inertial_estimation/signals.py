@@ -51,10 +51,10 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     Raises:
         MeasurementError: If the shape differs from the expected one.
     """
-    array = np.array(values, dtype=np.float64)
+    array = np.array(values, dtype=float)
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

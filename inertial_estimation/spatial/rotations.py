@@ -12,6 +12,7 @@ __all__ = [
     "quaternion_from_rotation",
     "rotate_unit_vector",
     "rotation_from_quaternion",
+    "rotation_from_roll_pitch_yaw",
     "rotation_from_tilt_and_yaw",
     "skew",
     "yaw_of",
@@ -82,12 +83,26 @@ def rotate_unit_vector(x: Array, phi: Array) -> Array:
 
 def rotation_from_quaternion(quaternion_xyzw: Array) -> Array:
     """Return the rotation matrix of a quaternion (x, y, z, w), normalised first. Shape (3, 3)."""
-    x, y, z, w = quaternion_xyzw / np.linalg.norm(quaternion_xyzw)
+    s = float(2.0 / (quaternion_xyzw @ quaternion_xyzw))
+    x, y, z, w = quaternion_xyzw.tolist()
     return np.array(
         [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            [1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)],
+            [s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)],
+            [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
+        ]
+    )
+
+
+def rotation_from_roll_pitch_yaw(roll: float, pitch: float, yaw: float) -> Array:
+    """Return Rz(yaw) Ry(pitch) Rx(roll), angles in rad. Shape (3, 3)."""
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
         ]
     )
 
