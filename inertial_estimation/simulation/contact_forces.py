@@ -34,7 +34,6 @@ TURN = 1e-3  # of the direction of slip, at which the solution counts as found [
 TINY = 1e-300  # [N]
 FASTEST = 10.0  # of a point towards the ground: what it may travel in a step counts as near [m/s]
 Flags = NDArray[np.bool_]
-AWAY, STICKS, SLIPS = 0, 1, 2
 
 
 class PointContacts:
@@ -113,9 +112,9 @@ class PointContacts:
     def follow(self, data: Any) -> None:
         """Let the anchors of free points go with them, and those of slipping points be dragged."""
         free = self.depth <= 0.0
-        if self.depth.min(initial=1.0) <= 0.0:
+        if any(free.tolist()):
             self._anchor[free] = self.position_W[free]
-        if not self._slipping.any():
+        if not any(self._slipping.tolist()):
             return
         slips = self._slipping[self.near] & ~free[self.near]
         way = np.zeros((len(self.near), 3))
@@ -163,55 +162,52 @@ class PointContacts:
         springs = self._springs()
         depth = self.depth[self.near]
         candidates = depth > 0.0
-        if not candidates.all():  # some may touch before the end of the step
+        if not all(candidates.tolist()):  # some may touch before the end of the step
             candidates |= depth - h * np.minimum(u[2::3], u_free[2::3]) > 0.0
-        right = springs.ravel() - b * u_free
-        if not candidates.any():
+        if not any(candidates.tolist()):
             return np.zeros(len(u))
-        if (force := self._sticking(h * b, right, A, candidates)) is not None:
-            return force
-        return self._solve_modes(h * b, right.reshape(-1, 3), A, candidates)
-
-    def _sticking(self, hb: float, right: Array, A: Array, candidates: Flags) -> Array | None:
-        """Forces with which all candidates stick, shape (3 m,); None if some would slip or be pulled."""
-        force = np.zeros(len(right))
-        rows = slice(None) if candidates.all() else np.repeat(candidates, 3).nonzero()[0]
-        left = hb * (A if isinstance(rows, slice) else A[rows[:, None], rows])
-        left.ravel()[:: len(left) + 1] += 1.0
-        force[rows] = dposv(left, right[rows])[1]
+        right, hbA = springs.ravel() - b * u_free, h * b * A
+        force = _sticking_forces(hbA, right, candidates)
         x, y, z = force.reshape(-1, 3).T
-        sticks = z.min() >= 0.0 and (x * x + y * y <= self._mu**2 * z * z).all()
-        return force if sticks else None
+        if all(((z >= 0.0) & (x * x + y * y <= self._mu**2 * z * z)).tolist()):
+            return force
+        return self._solve_modes(hbA, right, candidates, force)
 
-    def _solve_modes(self, hb: float, right: Array, A: Array, candidates: Flags) -> Array:
-        """Find which points stick, slip or leave; f = P (right - h b A f), P by mode."""
-        m = len(right)
-        mode = np.where(candidates, STICKS, AWAY)
-        P = np.zeros((m, 3, 3))
-        P[candidates] = np.eye(3)
-        direction = np.zeros((m, 2))
-        for _ in range(MAX_SOLVES):
-            left = (hb * (P @ A.reshape(m, 3, 3 * m))).reshape(3 * m, 3 * m)
-            left.ravel()[:: 3 * m + 1] += 1.0
-            force = dgesv(left, (P @ right[:, :, None]).ravel())[2]
-            trial = right - hb * (A @ force).reshape(m, 3)
-            x, y, z = trial.T
-            size = np.hypot(x, y)
-            found = np.where(candidates & (z > 0.0), np.where(size > self._mu * z, SLIPS, STICKS), AWAY)
-            slips = found == SLIPS
+    def _solve_modes(self, hbA: Array, right: Array, candidates: Flags, sticking: Array) -> Array:
+        """Find which points stick, slip or leave, from the forces with which all candidates stick.
+
+        A slipping point's force across follows its normal force: f = P (right - h b A f), P by mode.
+        """
+        m = len(candidates)
+        modes, direction, trial = (candidates.tolist(), [False] * m), np.zeros((m, 2)), sticking.reshape(m, 3)
+        for solves in range(1, MAX_SOLVES + 1):
+            size = np.hypot(trial[:, 0], trial[:, 1])
+            loaded = candidates & (trial[:, 2] > 0.0)
+            slips = loaded & (size > self._mu * trial[:, 2])
+            found = loaded.tolist(), slips.tolist()
             turned = trial[:, :2] / np.maximum(size, TINY)[:, None]
-            settled = (found == mode).all() and np.abs((turned - direction)[slips]).max(initial=0.0) < TURN
-            if settled:
+            settled = found == modes and np.abs((turned - direction)[slips]).max(initial=0.0) < TURN
+            if settled or solves == MAX_SOLVES:
                 break
-            mode, direction = found, turned
-            P[:] = 0.0
-            P[mode == STICKS] = np.eye(3)
-            P[slips, 2, 2] = 1.0
-            P[slips, :2, 2] = self._mu * direction[slips]
+            modes, direction = found, turned
+            trial = self._trial_forces(hbA, right, loaded & ~slips, slips, direction)
         limited = self._admissible(trial, candidates)
         self._slipping[self.near] = slips
         self._slip_force[self.near] = limited[:, :2]
         return limited.ravel()
+
+    def _trial_forces(self, hbA: Array, right: Array, sticks: Flags, slips: Flags, direction: Array) -> Array:
+        """Forces at the end of a step whose modes are given, those of Coulomb's law not yet, shape (m, 3)."""
+        m = len(sticks)
+        P = np.zeros((m, 3, 3))
+        P[sticks] = np.eye(3)
+        P[slips, 2, 2] = 1.0
+        P[slips, :2, 2] = self._mu * direction[slips]
+        left = (P @ hbA.reshape(m, 3, 3 * m)).reshape(3 * m, 3 * m)
+        left.ravel()[:: 3 * m + 1] += 1.0
+        force = dgesv(left, (P @ right.reshape(m, 3, 1)).ravel())[2]
+        trial: Array = (right - hbA @ force).reshape(m, 3)
+        return trial
 
     def _springs(self) -> Array:
         """K times depth along the normal, less K times the way from the anchor across it."""
@@ -228,8 +224,19 @@ class PointContacts:
 
     def _admissible(self, trial: Array, touching: Flags) -> Array:
         """Bring forces into the friction cone."""
-        f_n = np.where(touching, np.maximum(trial[:, 2], 0.0), 0.0)
+        f_n = np.maximum(trial[:, 2], 0.0) * touching
         size = np.hypot(trial[:, 0], trial[:, 1])
-        limit = self._mu * f_n
-        scale = np.where(size > limit, limit / np.maximum(size, TINY), 1.0)
-        return np.column_stack([trial[:, :2] * scale[:, None], f_n])
+        scale = np.minimum(self._mu * f_n / np.maximum(size, TINY), 1.0)
+        force: Array = trial * scale[:, None]
+        force[:, 2] = f_n
+        return force
+
+
+def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:
+    """Forces with which all candidates stick, shape (3 m,); the others feel nothing."""
+    rows = np.repeat(candidates, 3).nonzero()[0]
+    left = hbA.copy() if len(rows) == len(hbA) else hbA[rows[:, None], rows]
+    left.ravel()[:: len(left) + 1] += 1.0
+    force = np.zeros(len(right))
+    force[rows] = dposv(left, right[rows])[1]
+    return force

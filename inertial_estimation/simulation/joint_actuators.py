@@ -108,7 +108,7 @@ class JointActuators:
             v: Joint velocities [rad/s], shape (n_joints,).
         """
         k = self._config.stop_stiffness
-        stopped = k > 0.0 and bool((q < self._lower).any() or (q > self._upper).any())
+        stopped = k > 0.0 and any(((q < self._lower) | (q > self._upper)).tolist())
         if not (stopped or self._rubs):
             self.inertia, self._held = self._rotor, self._nothing
             return

@@ -44,6 +44,7 @@ class SensorSuite:
         self._start_ns, self._step_ns = config.start_ns, step_ns(config)
         self.period = period_in_steps(config)
         self._delays = {kind: _delay_in_steps(kind, config) for kind in KINDS}
+        self._due = {-delay % self.period for delay in self._delays.values()}
         self._waiting: dict[str, deque[Any]] = {kind: deque() for kind in KINDS}
         self._imu_bias = np.array([_bias(noise, "specific_force_bias"), _bias(noise, "angular_rate_bias")])
         self._imu_sigma = np.array([[noise.specific_force], [noise.angular_rate]])
@@ -62,7 +63,7 @@ class SensorSuite:
 
     def due(self, step: int) -> bool:
         """Whether any sensor measures at a step, counted from the beginning."""
-        return any((step + delay) % self.period == 0 for delay in self._delays.values())
+        return step % self.period in self._due
 
     def measure(self, step: int, forces_W: Array) -> None:
         """Measure the present instant with the sensors that are due.

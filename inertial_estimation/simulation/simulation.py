@@ -15,7 +15,6 @@ from inertial_estimation.simulation.robot_physics import RobotPhysics
 from inertial_estimation.simulation.sensors import SensorSuite
 from inertial_estimation.simulation.simulation_config import SimulationConfig, step_ns
 from inertial_estimation.simulation.true_readings import TrueReadings
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import cross, vector
 
 __all__ = ["Simulation"]
@@ -83,7 +82,7 @@ class Simulation:
         """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
         if not self.robot.floating_base:
             return False
-        upright = float(self._physics.data.xmat[1][8])
+        upright = float(self._base_rotation()[2, 2])
         return bool(self._physics.data.qpos[2] < FALLEN_HEIGHT * self._start_height or upright < FALLEN_TILT)
 
     def apply(self, tau: Array) -> None:
@@ -151,12 +150,13 @@ class Simulation:
         mujoco.mj_subtreeVel(physics.model, data)
         names = [contact.name for contact in physics.contacts]
         depths = {n: physics.points.depth[w].copy() for n, w in zip(names, physics.point_slices, strict=True)}
+        base = self._base_state()
         return GroundTruth(
             self.stamp_ns,
-            self._base_state(),
+            base,
             physics.q,
             physics.v,
-            self._acceleration(),
+            self._acceleration(base),
             physics.actuators.tau if self.released else physics.tau_link,
             physics.tau_link,
             self._true.wrenches(forces),
@@ -199,16 +199,19 @@ class Simulation:
             return BaseState(self.stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), zero, zero, zero)
         qpos, qvel = self._physics.data.qpos, self._physics.data.qvel
         xyzw = qpos[[4, 5, 6, 3]]
-        v_B = rotation_from_quaternion(xyzw).T @ qvel[:3]
+        v_B = self._base_rotation().T @ qvel[:3]
         return BaseState(self.stamp_ns, xyzw, qpos[:3], v_B, qvel[3:6])
 
-    def _acceleration(self) -> Array:
+    def _base_rotation(self) -> Array:
+        R_WB: Array = self._physics.data.xmat[1].reshape(3, 3)
+        return R_WB
+
+    def _acceleration(self, base: BaseState) -> Array:
         """Generalised acceleration in Pinocchio's coordinates: d/dt of the base twist in the base."""
         data = self._physics.data
         joints: Array = data.qacc[self._physics.built.dof]
         if not self.robot.floating_base:
             return joints
-        base = self._base_state()
-        R_WB = rotation_from_quaternion(base.quaternion_xyzw)
-        linear = R_WB.T @ data.qacc[:3] - np.array(cross(vector(base.w_WB_B), vector(base.v_WB_B)))
+        turning = cross(vector(base.w_WB_B), vector(base.v_WB_B))
+        linear = self._base_rotation().T @ data.qacc[:3] - np.array(turning)
         return np.concatenate([linear, data.qacc[3:6], joints])
