@@ -72,7 +72,7 @@ class DcmFeedback:
         """
         if not self.saturated:
             grown = self.integral + h * config.integral / omega * error
-            length = float(np.hypot(*grown))
+            length = math.hypot(*grown.tolist())
             limit = config.integral_limit
             self.integral = grown if length <= limit else grown * (limit / length)
         p = p_ref + (1.0 + config.gain / omega) * error + self.integral

@@ -35,7 +35,7 @@ class SmoothReference:
         self.acceleration = np.zeros_like(self.position)
         self._target_rate = np.zeros_like(self.position)
         self._target_acceleration = np.zeros_like(self.position)
-        self._there, self._age = True, 0.0
+        self._there, self._target_moves, self._age = True, False, 0.0
 
     def set_target(self, target: Array, rate: Array | None = None) -> None:
         """Set where to go.
@@ -52,17 +52,18 @@ class SmoothReference:
             limit = self._max_acceleration
             self._target_acceleration = np.clip(change, -limit, limit)
         self._target_rate = new_rate
-        self._there, self._age = False, 0.0
+        self._there, self._target_moves, self._age = False, True, 0.0
 
     def step(self, h: float) -> None:
         """Advance by a time step [s]."""
         if h <= 0.0:
             return
         self._age += h
-        if self._age > RATE_HOLD and (self._target_rate.any() or self._target_acceleration.any()):
+        if self._age > RATE_HOLD and self._target_moves:
+            self._there = self._there and not (self._target_rate.any() or self._target_acceleration.any())
             self._target_rate = np.zeros_like(self.target)
             self._target_acceleration = np.zeros_like(self.target)
-            self._there = False
+            self._target_moves = False
         if not self._there:
             self._approach(h)
 

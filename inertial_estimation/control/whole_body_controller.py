@@ -32,7 +32,7 @@ from inertial_estimation.control.tasks import (
     PostureTask,
     Task,
 )
-from inertial_estimation.control.walking.feet import load_shares, sole_centre, sole_points
+from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
 from inertial_estimation.control.walking.gait import Gait
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
@@ -40,7 +40,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
 __all__ = ["WholeBodyController"]
 
@@ -93,6 +93,7 @@ class WholeBodyController:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
         self.gait.set_config(config.walking)
+        self._inner = [inner_points(contact, config.balance.margin) for contact in self._contacts]
         self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
 
     def reset(self) -> None:
@@ -166,11 +167,7 @@ class WholeBodyController:
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
-        support = [
-            point
-            for i in standing
-            for point in sole_points(self._contacts[i], feet[i], config.balance.margin)
-        ]
+        support = [point for i in standing for point in horizontal_points(self._inner[i], feet[i])]
         cop = self._feedback.centre_of_pressure(
             config.balance, dcm - target.dcm, target.zmp, support, omega, h
         )
@@ -210,11 +207,10 @@ class WholeBodyController:
     def _base_tasks(self, target: SupportTarget) -> list[Task]:
         height, turn = self.config.base_height, self.config.base_orientation
         z, tilt = self.references.height, self.references.tilt
-        roll, pitch = tilt.position
-        R_yaw = exp_so3(np.array([0.0, 0.0, target.yaw]))
-        R_pitch = exp_so3(np.array([0.0, pitch, 0.0]))
-        R_ref = R_yaw @ R_pitch @ exp_so3(np.array([roll, 0.0, 0.0]))
-        axes = R_yaw @ np.array([R_pitch[:, 0], [0.0, 1.0, 0.0]]).T  # of roll and pitch
+        roll, pitch = tilt.position.tolist()
+        R_ref = rotation_from_roll_pitch_yaw(roll, pitch, target.yaw)
+        pitch_axis = (-math.sin(target.yaw), math.cos(target.yaw), 0.0)
+        axes = np.array([R_ref[:, 0], pitch_axis]).T  # of roll and pitch
         w_ref, dw_ref = axes @ tilt.rate, axes @ tilt.acceleration
         z_ref = (float(z.position[0]), float(z.rate[0]), float(z.acceleration[0]))
         return [
@@ -257,7 +253,7 @@ class WholeBodyController:
         self, joints: JointSample, problem: InverseDynamicsProblem, solution: QpSolution
     ) -> ControlResult:
         x = solution.x
-        tau = np.clip(problem.tau_rows @ x + problem.tau_offset, -self._tau_max, self._tau_max)
+        tau = np.minimum(np.maximum(problem.tau_rows @ x + problem.tau_offset, -self._tau_max), self._tau_max)
         wrenches = np.zeros((len(self._contacts), 6))
         for row, force in zip(wrenches, self._builder.forces(x), strict=True):
             row[: len(force)] = force

@@ -209,9 +209,9 @@ class WholeBodyDynamics:
             velocity = np.concatenate((base.v_WB_B, base.w_WB_B, v))
         h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
         M = pin.crba(model, data, configuration).copy()
-        pin.computeJointJacobians(model, data, configuration)
-        com_jacobian = pin.jacobianCenterOfMass(model, data, configuration, False).copy()
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
+        pin.computeJointJacobians(model, data)  # of the kinematics just computed
+        com_jacobian = pin.jacobianCenterOfMass(model, data, False).copy()
         frames = tuple(self._frame(frame) for frame in self._frame_ids)
         return DynamicsState(
             q=q,

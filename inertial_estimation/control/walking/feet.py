@@ -11,7 +11,7 @@ from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
 
-__all__ = ["heading", "load_shares", "mean_angle", "sole_centre", "sole_points"]
+__all__ = ["heading", "horizontal_points", "inner_points", "load_shares", "mean_angle", "sole_centre"]
 
 
 def sole_centre(contact: Contact, motion: FrameMotion) -> Array:
@@ -20,17 +20,25 @@ def sole_centre(contact: Contact, motion: FrameMotion) -> Array:
     return centre
 
 
-def sole_points(contact: Contact, motion: FrameMotion, margin: float) -> list[Point]:
-    """Return the corners of a sole in the horizontal plane, moved inwards by a margin.
+def inner_points(contact: Contact, margin: float) -> Array:
+    """Return the corners of a sole moved inwards by a margin, in the contact frame [m], shape (k, 3).
 
     Args:
         contact: The contact.
-        motion: Motion of its frame.
         margin: Distance taken off every side [m]; at most to the centre.
     """
     arms = contact.points_C - contact.centre_C
-    inner = contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
-    corners = motion.p_BF_W[:2] + inner @ motion.R_WF[:2].T
+    return contact.centre_C + np.copysign(np.maximum(np.abs(arms) - margin, 0.0), arms)
+
+
+def horizontal_points(points_C: Array, motion: FrameMotion) -> list[Point]:
+    """Return points of a contact in the horizontal plane, relative to the base origin [m].
+
+    Args:
+        points_C: Points in the contact frame [m], shape (k, 3).
+        motion: Motion of the contact frame.
+    """
+    corners = motion.p_BF_W[:2] + points_C @ motion.R_WF[:2].T
     return [(x, y) for x, y in corners.tolist()]
 
 

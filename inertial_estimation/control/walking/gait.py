@@ -43,7 +43,7 @@ class Gait:
             config: Durations and heights.
             margin: Distance the centre of pressure keeps from the edges of a sole [m].
         """
-        self._margin = margin
+        self._reach = [_reach(contact, margin) for contact in contacts]
         self._adjustment = StepAdjustment()
         self._contacts = tuple(contacts)
         self._config = config
@@ -251,9 +251,7 @@ class Gait:
         assert self._to is not None
         c, s = math.cos(yaw), math.sin(yaw)
         error_H = np.array([[c, s], [-s, c]]) @ error
-        corners = self._contacts[self._to].points_C[:, :2]
-        reach = 0.5 * (corners.max(axis=0) - corners.min(axis=0)) - self._margin
-        left_over = uncorrected_error(error_H, np.maximum(reach, 0.0), omega, remaining)
+        left_over = uncorrected_error(error_H, self._reach[self._to], omega, remaining)
         self._adjustment.update(self._config, left_over, landing, remaining, h)
         return self._adjustment.shift
 
@@ -261,6 +259,13 @@ class Gait:
         if foot is None:
             return heading(self._contacts, state.frames, self._home)
         return yaw_of(state.frames[foot].R_WF)
+
+
+def _reach(contact: Contact, margin: float) -> Array:
+    """How far the centre of pressure can move from the centre of a sole along its axes [m], shape (2,)."""
+    half_sides = 0.5 * np.ptp(contact.points_C[:, :2], axis=0)
+    reach: Array = np.maximum(half_sides - margin, 0.0)
+    return reach
 
 
 def _point(centre: Array) -> Point:
