@@ -1,7 +1,7 @@
-"""Time of one controller tick, and of the whole loop of simulation, observer and controller.
+"""Time of one controller tick; the whole loop is in `simulation_speed`.
 
-Run from the root of the project: ``python -m benchmarks.control_tick``. Bounds: 0.8 ms a tick (p50) on
-Talos standing on two soles; simulation with controller in one process at least twice real time.
+Run from the root of the project: ``python -m benchmarks.control_tick``. Bound: 0.8 ms a tick (p50) on
+Talos standing on two soles.
 """
 
 import argparse
@@ -12,14 +12,11 @@ import numpy as np
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import BaseState, JointReading, OrientationSample
-from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 PERIOD_NS = 3_000_000
@@ -34,9 +31,6 @@ def main() -> None:
     for robot in ("talos", "hyq", "panda"):
         durations = tick_durations(pipeline_of(robot), steps)
         print(f"  {robot:36} {np.percentile(durations, 50):8.0f} {np.percentile(durations, 99):10.0f}")
-    print("Talos walks six steps, simulation and controller in one process, processor time")
-    ratio, share = real_time_factor()
-    print(f"  {ratio:.2f} times real time, {share:.0%} of the time in the controller")
 
 
 def config_of(config_class: type, robot: str, node: str) -> object:
@@ -68,31 +62,6 @@ def tick_durations(pipeline: ControllerPipeline, steps: int) -> np.ndarray:
         pipeline.tick(stamp)
         durations.append(1e-3 * (time.perf_counter_ns() - begin))
     return np.array(durations[100:])
-
-
-def real_time_factor(seconds: float = 9.0) -> tuple[float, float]:
-    """Simulated time over processor time, and the controller's share of the latter."""
-    config = config_of(SimulationConfig, "talos", "simulator")
-    simulation, pipeline = Simulation(config, read_urdf(config.robot.urdf)), pipeline_of("talos")
-    in_controller, begin = 0.0, time.process_time()
-    pipeline.push_walk_command(WalkCommand(6, 0.15))
-    while simulation.stamp_ns < seconds * 1e9:
-        for reading in simulation.advance(simulation.period_ns):
-            base = simulation.truth().base
-            entered = time.process_time()
-            pipeline.push_joints(reading.joints)
-            pipeline.push_orientation(OrientationSample(base.stamp_ns, base.quaternion_xyzw))
-            pipeline.push_base_state(base)
-            for contact, wrench in reading.wrenches.items():
-                pipeline.push_wrench(contact, wrench)
-            commands = pipeline.tick(simulation.stamp_ns)
-            in_controller += time.process_time() - entered
-            for command in commands:
-                simulation.apply(command.tau)
-    total = time.process_time() - begin
-    if simulation.fallen or pipeline.controller.gait.steps_made < 6:
-        raise SystemExit("the robot did not walk: the figure means nothing")
-    return seconds / total, in_controller / total
 
 
 if __name__ == "__main__":
