@@ -25,10 +25,16 @@ from inertial_estimation.signals import (
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 
-__all__ = ["HOIST_S", "ClosedLoop"]
+__all__ = ["HOIST_S", "QUICK_HOIST_S", "ClosedLoop", "hoist_time"]
 
-HOIST_S = 0.5  # while the estimators start
+HOIST_S = 3.0  # while the estimators start and learn the bias of the gyroscope at rest
+QUICK_HOIST_S = 0.5
 LONGEST_WAIT_S = 5.0  # on the hoist, for the controller's first command
+
+
+def hoist_time(*, quick: bool) -> float:
+    """Return how long an experiment leaves the robot on its hoist [s]."""
+    return QUICK_HOIST_S if quick else HOIST_S
 
 
 class ClosedLoop:

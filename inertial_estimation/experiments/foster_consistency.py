@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Level, Panel, thinned
 from inertial_estimation.experiments.robot_loop import RobotLoop
@@ -67,6 +67,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         ]
         loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
         walk = _Walk()
+        loop.release(hoist_time(quick=quick))
         loop.run(1.0 if quick else DURATION_S, walk)
         columns = {name: dict(trace.columns()) for name, trace in walk.traces.items()}
         distance.append(float(loop.simulation.truth().base.p_WB[0]))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -119,6 +119,7 @@ def curl_run(
         adaptation=adaptation,
     )
     script = _Script(times, loop.simulation.robot.joint_index(ELBOW), calibrated=calibrated)
+    loop.release(hoist_time(quick=quick))
     loop.run(times[-1], script)
     return dict(script.trace.columns())
 

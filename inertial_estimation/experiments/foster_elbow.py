@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
+from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, Series, Span, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -92,14 +92,14 @@ def elbow_run(
 def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
     """Run with and without adaptation for every seed."""
     robot = RobotLoop("talos", ELBOW_OVERRIDES)
-    duration_s = 0.5 if quick else DURATION_S
+    duration_s, hoist_s = 0.5 if quick else DURATION_S, hoist_time(quick=quick)
     without: list[dict[str, Array]] = []
     adapted: list[dict[str, Array]] = []
     for i, seed in enumerate(seeds):
         progress(f"seed {seed}, without adaptation", i / len(seeds))
-        without.append(elbow_run(robot, seed, adaptation=False, duration_s=duration_s))
+        without.append(elbow_run(robot, seed, adaptation=False, duration_s=duration_s, hoist_s=hoist_s))
         progress(f"seed {seed}, with adaptation", (i + 0.5) / len(seeds))
-        adapted.append(elbow_run(robot, seed, adaptation=True, duration_s=duration_s))
+        adapted.append(elbow_run(robot, seed, adaptation=True, duration_s=duration_s, hoist_s=hoist_s))
     rms_without = np.array([rms(columns["error"]) for columns in without])
     rms_with = np.array([rms(columns["error"]) for columns in adapted])
     ratio = rms_without / rms_with

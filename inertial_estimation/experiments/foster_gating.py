@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -87,7 +87,9 @@ def followed_share(times: Array, mass: Array, truth: Array) -> Array:
     return np.array(shares)
 
 
-def _step_in_place(robot: RobotLoop, seed: int, duration_s: float, *, load: bool) -> dict[str, Array]:
+def _step_in_place(
+    robot: RobotLoop, seed: int, duration_s: float, hoist_s: float, *, load: bool
+) -> dict[str, Array]:
     spectators = [robot.inertial({INERTIAL_NODE: {**SETTINGS, **kind}}) for kind in FILTERS.values()]
     nominal = spectators[0].robot.link_body(TORSO).nominal_J.mass
     wave = MassWaveform(TORSO, "square", nominal, LOAD_KG / 2.0, LOAD_HZ)
@@ -95,6 +97,7 @@ def _step_in_place(robot: RobotLoop, seed: int, duration_s: float, *, load: bool
         seed=seed, disturbances=[wave] if load else [], adaptation=False, spectators=spectators
     )
     stepping = _Stepping()
+    loop.release(hoist_s)
     loop.run(duration_s, stepping)
     return dict(stepping.trace.columns())
 
@@ -103,20 +106,21 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     """Step in place per seed, once with the true mass constant, once with the square wave."""
     robot = RobotLoop("talos", HARDWARE)
     duration_s, settled_s = (2.4, 1.0) if quick else (DURATION_S, SETTLED_S)
+    hoist_s = hoist_time(quick=quick)
     deviations: list[list[float]] = []
     shares: list[Array] = []
     counted: list[int] = []
     shown: list[dict[str, Array]] = []
     for i, seed in enumerate(seeds):
         progress(f"seed {seed}, constant mass", i / len(seeds))
-        columns = _step_in_place(robot, seed, duration_s, load=False)
+        columns = _step_in_place(robot, seed, duration_s, hoist_s, load=False)
         settled = {name: values[columns["time"] > settled_s] for name, values in columns.items()}
         times, truth = settled["time"], settled["mass"]
         moments = np.concatenate([touchdowns(times, settled[foot]) for foot in _feet(columns)])
         counted.append(len(moments))
         deviations.append([touchdown_deviation(times, settled[name], truth, moments) for name in FILTERS])
         progress(f"seed {seed}, square wave", (i + 0.5) / len(seeds))
-        loaded = _step_in_place(robot, seed, 0.5 if quick else duration_s, load=True)
+        loaded = _step_in_place(robot, seed, 0.5 if quick else duration_s, hoist_s, load=True)
         shares.append(followed_share(loaded["time"], loaded["gated"], loaded["mass"]))
         shown = shown or [columns, loaded]
     peaks = dict(zip(FILTERS, np.array(deviations).T, strict=True))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
+from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
@@ -156,7 +156,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         "URDF": robot,
         "30 kg": robot.believing(urdf_with_mass(robot.urdf, model, TORSO, OFFSET_KG)),
     }
-    duration_s = 1.5 if quick else DURATION_S
+    duration_s = 0.5 if quick else DURATION_S
     runs: dict[tuple[str, bool], list[dict[str, Array]]] = {
         (b, a): [] for b in beliefs for a in (False, True)
     }
@@ -165,7 +165,13 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         for j, (belief, adaptation) in enumerate(runs):
             what = f"seed {seed}, {'with' if adaptation else 'without'} adaptation, torso of {belief}"
             progress(what, (i + j / len(runs)) / len(seeds))
-            columns, fell = pelvis_run(beliefs[belief], seed, adaptation=adaptation, duration_s=duration_s)
+            columns, fell = pelvis_run(
+                beliefs[belief],
+                seed,
+                adaptation=adaptation,
+                duration_s=duration_s,
+                hoist_s=hoist_time(quick=quick),
+            )
             runs[belief, adaptation].append(columns)
             falls += fell
     errors = {key: np.array([rms(c["height"] - c["reference"]) for c in kept]) for key, kept in runs.items()}

@@ -33,7 +33,7 @@ def robot() -> RobotLoop:
 
 def elbow_sag(loop: ClosedLoop, duration_s: float) -> float:
     index = loop.simulation.robot.joint_index(ELBOW)
-    loop.release()
+    loop.release(0.5)
     before = loop.simulation.truth().q[index]
     loop.run(duration_s)
     return float(loop.simulation.truth().q[index] - before)
