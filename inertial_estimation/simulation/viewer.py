@@ -41,6 +41,8 @@ class RobotViewer:
         self._window = mujoco.viewer.launch_passive(
             self._model, self._data, show_left_ui=False, show_right_ui=False
         )
+        with self._window.lock():  # the usual view is from above and hides the feet
+            self._window.cam.azimuth, self._window.cam.elevation = 120.0, -15.0
 
     @property
     def is_open(self) -> bool:
