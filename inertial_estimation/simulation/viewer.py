@@ -43,6 +43,7 @@ class RobotViewer:
         )
         with self._window.lock():  # the usual view is from above and hides the feet
             self._window.cam.azimuth, self._window.cam.elevation = 120.0, -15.0
+            self._window.cam.distance = 2.0 * self._model.stat.extent
 
     @property
     def is_open(self) -> bool:
