@@ -215,6 +215,9 @@ class WalkingConfig:
         upper=1.0,
         runtime=True,
     )
+    longest_step: float = parameter(
+        0.4, "A command of longer steps is refused.", unit="m", lower=0.0, upper=2.0, runtime=True
+    )
     width: float = parameter(
         0.0,
         "Distance between the feet while walking; 0: as they stand at the start.",

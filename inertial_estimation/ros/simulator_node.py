@@ -109,8 +109,8 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         released = self.simulation.released
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
-            if not self._options.lockstep:
-                break
+            if not (self._options.lockstep and self.simulation.released):
+                break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
             self._set_timer()

@@ -322,6 +322,16 @@ def test_walking_on_points_is_refused() -> None:
     assert next(h for h in hyq.health(0) if h.name == "controller").values["references refused"] == "1"
 
 
+def test_steps_longer_than_the_legs_are_refused(talos) -> None:
+    talos.reset()
+    torques(talos, 0)
+    refused = lambda: next(h for h in talos.health(0) if h.name == "controller").values["references refused"]  # noqa: E731
+    talos.push_walk_command(WalkCommand(2, 0.4))
+    assert refused() == "0"
+    talos.push_walk_command(WalkCommand(2, -3.0))
+    assert refused() == "1"
+
+
 def test_runtime_parameters_change_the_gains_and_others_are_refused(fresh) -> None:
     before = torques(fresh, 0)
     fresh.set_parameter("posture.stiffness", 400.0)

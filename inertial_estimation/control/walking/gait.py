@@ -79,11 +79,16 @@ class Gait:
         """Take steps to walk from now on; while walking they replace what is left.
 
         Raises:
-            ConfigurationError: If the robot has not two feet with soles.
+            ConfigurationError: If the robot has not two feet with soles, or the steps are too long.
         """
         if len(self._contacts) != 2 or not all(contact.is_sole for contact in self._contacts):
             raise ConfigurationError(
                 f"cannot walk on {len(self._contacts)} contacts, expected two with soles (stance.soles)"
+            )
+        if abs(command.length) > self._config.longest_step:
+            raise ConfigurationError(
+                f"steps of {command.length:g} m, expected at most walking.longest_step, "
+                f"{self._config.longest_step:g} m"
             )
         if self.phase == STANDING or self._to is None:
             self._asked = command
