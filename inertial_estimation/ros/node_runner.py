@@ -14,6 +14,8 @@ from inertial_estimation.errors import InertialEstimationError
 __all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "whole_body_controller"]
 
 _MISSING = {
+    "pinocchio": "the nodes need Pinocchio ({error}): install ros-$ROS_DISTRO-pinocchio, "
+    "or pip install 'inertial_estimation[standalone]'",
     "mujoco": "the simulator needs MuJoCo ({error}): pip install 'inertial_estimation[sim]'",
     "proxsuite": "the controller needs ProxSuite ({error}): pip install 'inertial_estimation[sim]'",
 }
@@ -21,6 +23,10 @@ _NO_ROS = (
     "rclpy and the ROS messages are not importable ({error}): source a ROS 2 installation, "
     "or pip install 'inertial_estimation[standalone]'"
 )
+
+_HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
+
+A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md."""
 
 
 def tilt_observer() -> int:
@@ -44,6 +50,9 @@ def whole_body_controller() -> int:
 
 
 def _run_class(module: str, name: str) -> int:
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(_HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
+        return 0
     try:
         node_class = getattr(importlib.import_module(module), name)
         return run_node(node_class)
