@@ -52,3 +52,6 @@ def test_share_followed_counts_what_is_left_after_half_a_second() -> None:
     lagging = np.where(times < 2.3, 15.0, 19.0)
     np.testing.assert_allclose(followed_share(times, lagging, truth), [0.8])
     np.testing.assert_allclose(followed_share(times, np.where(times < 2.6, 15.0, 20.0), truth), [0.0])
+    spike = lagging + np.where(np.abs(times - 2.5) < 5e-4, -1.0, 0.0)
+    np.testing.assert_allclose(followed_share(times, spike, truth), [0.8], atol=0.003)
+    np.testing.assert_allclose(followed_share(times, spike, truth, mean_over_s=0.0), [0.6])
