@@ -11,7 +11,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["InertiaIntake"]
 
-MAX_PENDING = 32  # incomplete sets kept
+MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
 
 
 class InertiaIntake:
@@ -56,6 +56,8 @@ class InertiaIntake:
         problem = _problem(inertia)
         if problem:
             self._bad.add(stamp_ns)
+            if len(self._bad) > MAX_PENDING:
+                self._bad.remove(min(self._bad))
             self._pending.pop(stamp_ns, None)
             self._refuse("inconsistent", f"'{inertia.link}': {problem}")
             return
@@ -63,8 +65,9 @@ class InertiaIntake:
             return
         self._pending.setdefault(stamp_ns, {})[inertia.link] = inertia
         while len(self._pending) > MAX_PENDING:
-            del self._pending[min(self._pending)]
-            self._refuse("link missing", "too many incomplete sets")
+            oldest = self._pending.pop(min(self._pending))
+            if len(oldest) < len(self._links):
+                self._refuse("link missing", "too many incomplete sets")
 
     def pop(self) -> Mapping[str, LinkInertia] | None:
         """Return the newest complete set, once; older incomplete ones are refused.

@@ -34,7 +34,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         source="Foster et al., Fig. 6 and 7",
         summary="curls with 12 lb by a robot unlike its description, startup calibration, hand-over",
         module=f"{PACKAGE}.foster_curl",
-        seeds=3,
+        seeds=5,
     ),
     Experiment(
         name="foster-gating",

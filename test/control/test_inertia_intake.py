@@ -102,3 +102,19 @@ def test_incomplete_sets_do_not_pile_up(intake) -> None:
     for k in range(500):
         intake.push(k + 1, inertia("torso"))
     assert intake.refused["link missing"] > 400
+
+
+def test_a_burst_of_complete_sets_is_no_fault(intake) -> None:
+    for k in range(1, 200):
+        push_all(intake, k * NS, mass=1.0 + k)
+    assert not intake.refused
+    assert intake.pop()["torso"].mass == 200.0
+
+
+def test_bad_sets_do_not_pile_up(intake) -> None:
+    for k in range(1, 1000):
+        intake.push(k * NS, inertia("torso", mass=-1.0))
+    assert len(intake._bad) <= 32
+    assert intake.refused["inconsistent"] == 999
+    intake.push(999 * NS, inertia("forearm"))
+    assert intake.pop() is None, "its partner was bad"
