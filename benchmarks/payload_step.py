@@ -16,7 +16,8 @@ from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.replay.sensor_noise import REALISTIC, measure
 from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import TWELVE_POUNDS, synthetic_truth
+from inertial_estimation.replay.synthetic_robots import synthetic_truth
+from inertial_estimation.simulation.payload import TWELVE_POUNDS
 
 LINK = "arm_left_5_link"
 ATTACHED_S = 5.0

@@ -17,7 +17,8 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.replay.recording_writer import STORAGES, write_recording
 from inertial_estimation.replay.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise, measure
 from inertial_estimation.replay.synthetic import Timing, Truth
-from inertial_estimation.replay.synthetic_robots import SYNTHETIC_ROBOTS, TWELVE_POUNDS, synthetic_truth
+from inertial_estimation.replay.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_truth
+from inertial_estimation.simulation.payload import TWELVE_POUNDS
 
 __all__ = ["add_arguments", "run"]
 

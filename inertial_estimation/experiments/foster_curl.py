@@ -19,9 +19,9 @@ from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATO
 from inertial_estimation.experiments.trace import Trace, rms
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
-from inertial_estimation.replay.synthetic_robots import TWELVE_POUNDS, ball
 from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
 __all__ = ["run"]
 

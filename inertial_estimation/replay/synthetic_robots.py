@@ -19,9 +19,7 @@ from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
 __all__ = [
     "SYNTHETIC_ROBOTS",
-    "TWELVE_POUNDS",
     "SyntheticRobot",
-    "ball",
     "synthetic_robot",
     "synthetic_truth",
 ]

@@ -12,8 +12,8 @@ from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, rep
 from inertial_estimation.replay.replay import ReplayRun, replay
 from inertial_estimation.replay.sensor_noise import REALISTIC, measure
 from inertial_estimation.replay.synthetic import Payload, StanceMotion, Timing, Truth, stance_truth
-from inertial_estimation.replay.synthetic_robots import ball
 from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.simulation.payload import ball
 
 pytest.importorskip("example_robot_data")
 CONFIG = Path(__file__).parents[2] / "config" / "hyq.yaml"
