@@ -87,10 +87,11 @@ class ClosedLoop:
         self.command: TorqueCommand | None = None
         self._period_ns = simulation.period_ns
         self._released_ns: int | None = None
+        self._controlling = False
 
     @property
     def time_s(self) -> float:
-        """Time since the robot was released from the hoist [s]; negative before is not known: zero."""
+        """Time since the release from the hoist [s]; zero before."""
         return 0.0 if self._released_ns is None else seconds(self.simulation.stamp_ns - self._released_ns)
 
     def release(self, settle_s: float = HOIST_S) -> None:
@@ -105,8 +106,9 @@ class ClosedLoop:
         begin_ns = self.simulation.stamp_ns
         while self._released_ns is None:
             on_hoist = seconds(self.simulation.stamp_ns - begin_ns)
+            self._controlling = on_hoist >= settle_s  # not before: what it integrates would wind up
             command = self._tick()
-            if command is not None and on_hoist >= settle_s:
+            if command is not None:
                 self._released_ns = self.simulation.stamp_ns
                 self.simulation.apply(command.tau)
             elif on_hoist > settle_s + LONGEST_WAIT_S:
@@ -151,7 +153,7 @@ class ClosedLoop:
 
     def _push(self, readings: SensorReadings) -> None:
         self.imu = readings.imu or self.imu
-        if readings.joints is not None:
+        if readings.joints is not None and self._controlling:
             self.controller.push_joints(readings.joints)
         for pipeline in (self.tilt, self.inertial, *self.spectators):
             if pipeline is None:
@@ -175,8 +177,9 @@ class ClosedLoop:
             self._push_base(estimate.state)
 
     def _push_base(self, state: BaseState) -> None:
-        self.controller.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
-        self.controller.push_base_state(state)
+        if self._controlling:
+            self.controller.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
+            self.controller.push_base_state(state)
         for pipeline in (self.inertial, *self.spectators):
             if pipeline is not None:
                 pipeline.push_base_state(state)
