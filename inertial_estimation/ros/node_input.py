@@ -7,7 +7,7 @@ from rclpy.node import Node
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import NO_INPUT_EVENTS, SENSOR_INPUT
+from inertial_estimation.ros.qos import COMMAND_INPUT, NO_INPUT_EVENTS, SENSOR_INPUT
 
 __all__ = ["NodeInput"]
 
@@ -32,7 +32,7 @@ class NodeInput:
         convert: Callable[[Any], Any],
         push: Callable[[Any], None],
         *,
-        serialized: bool,
+        command: bool,
         woken: Callable[[], None],
     ) -> None:
         """Subscribe.
@@ -41,9 +41,10 @@ class NodeInput:
             node: Node that reads.
             message_type: Message class.
             topic: Relative name of the topic.
-            convert: To a value, from the serialised message or the message; raises MeasurementError.
+            convert: To a value, from the serialised message or, of a command, the message; raises
+                MeasurementError.
             push: Takes the value.
-            serialized: Whether `convert` takes bytes.
+            command: Whether it is a command: delivered reliably; else sensor data, best effort.
             woken: Called after a message that the executor brought.
         """
         self.counter = InputCounter(topic)
@@ -54,10 +55,15 @@ class NodeInput:
             woken()
 
         self._subscription = node.create_subscription(
-            message_type, topic, on_message, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=serialized
+            message_type,
+            topic,
+            on_message,
+            COMMAND_INPUT if command else SENSOR_INPUT,
+            event_callbacks=NO_INPUT_EVENTS,
+            raw=not command,
         )
         self._take = self._subscription.handle.take_message
-        self._how = (message_type, serialized)
+        self._how = (message_type, not command)
 
     def take_waiting(self) -> None:
         """Read the messages that have arrived."""

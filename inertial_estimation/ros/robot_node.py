@@ -97,21 +97,20 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         convert: Callable[[Any], Any],
         push: Callable[[Any], None],
         *,
-        serialized: bool = True,
+        command: bool = False,
     ) -> None:
         """Subscribe to an input; see `NodeInput`.
 
         Args:
             message_type: Message class.
             topic: Relative name of the topic.
-            convert: To a value, from the serialised message or the message; raises MeasurementError.
+            convert: To a value, from the serialised message or, of a command, the message; raises
+                MeasurementError.
             push: Takes the value.
-            serialized: Whether `convert` takes bytes.
+            command: Whether it is a command, delivered reliably, or sensor data.
         """
         self._inputs.append(
-            NodeInput(
-                self, message_type, topic, convert, push, serialized=serialized, woken=self._take_inputs
-            )
+            NodeInput(self, message_type, topic, convert, push, command=command, woken=self._take_inputs)
         )
 
     def _take_inputs(self) -> None:

@@ -72,7 +72,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self.driver = SimulationDriver(self.simulation, config.robot, self._options)
         self._create_outputs(config.robot)
         push = self.driver.push_command
-        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, serialized=False)
+        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, command=True)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._steady = RclpyClock(clock_type=ClockType.STEADY_TIME)

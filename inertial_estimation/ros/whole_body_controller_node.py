@@ -68,10 +68,10 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
             topic = f"link_inertias/{topic_token(link)}"
             self.add_input(InertiaStamped, topic, partial(_inertia_of, link), self._push_inertia)
         push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
-        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, serialized=False)
-        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, serialized=False)
+        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, command=True)
+        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, command=True)
         push_walk = pipeline.push_walk_command
-        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, serialized=False)
+        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, command=True)
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         if self._unheard:
