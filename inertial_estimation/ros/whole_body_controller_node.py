@@ -73,9 +73,11 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         push_walk = pipeline.push_walk_command
         self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, command=True)
 
+    def _on_input(self) -> None:
+        if not self._unheard:  # else on the hoist: what the controller integrates would wind up
+            super()._on_input()
+
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
-        if self._unheard:
-            return
         for command in results:
             self.send(self._command, partial(torque_command_to_msg, command, self._message))
 
