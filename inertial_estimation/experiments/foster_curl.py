@@ -6,7 +6,7 @@ of mass elsewhere by millimetres. At rest the mean residual becomes a bias (the 
 elbow is commanded a sine. The same robots go without calibration, for comparison.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,12 @@ class _Script:
 
     def __call__(self, loop: ClosedLoop) -> None:
         t = loop.time_s
-        assert loop.inertial is not None
+        inertial = loop.inertial
+        assert inertial is not None
         assert loop.inertias is not None
         if self._calibrated:
-            self._once("calibrate", t >= self._calibrate_s, loop.inertial.calibrate)
-        self._once("on", t >= self._on_s, lambda: loop.inertial.set_enabled(True))
+            self._once("calibrate", t >= self._calibrate_s, inertial.calibrate)
+        self._once("on", t >= self._on_s, lambda: inertial.set_enabled(True))
         reference = self._reference(t)
         self._command(loop, *reference)
         truth = loop.simulation.truth((FOREARM,))
@@ -73,10 +74,10 @@ class _Script:
             published=link.published.mass,
         )
 
-    def _once(self, name: str, due: bool, call: object) -> None:
+    def _once(self, name: str, due: bool, call: Callable[[], None]) -> None:
         if due and name not in self._done:
             self._done.add(name)
-            call()  # type: ignore[operator]
+            call()
 
     def _reference(self, t: float) -> tuple[float, float]:
         """Return the elbow's angle and rate; the sine begins at its lower end, at rest."""
