@@ -43,9 +43,7 @@ class InnovationGate:
 
     def __init__(self, config: GateConfig, rows: int) -> None:
         self.config = config
-        self.bound = float(
-            chdtri(rows, 1.0 - config.quantile)
-        )  # the quantile; scipy.stats takes a second to import
+        self.bound = float(chdtri(rows, 1.0 - config.quantile))  # chi2.ppf; scipy.stats imports in a second
         self._rejected_for = 0.0
 
     def reset(self) -> None:
