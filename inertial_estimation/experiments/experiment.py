@@ -9,6 +9,7 @@ from typing import cast
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, listing
 from inertial_estimation.experiments.panels import Panel
+from inertial_estimation.signals import Array
 
 __all__ = ["Bound", "Experiment", "ExperimentResult", "Progress", "TableRow", "silent"]
 
@@ -77,6 +78,29 @@ class TableRow:
     paper: float | None = None
     bound: Bound | None = None
     aim: Bound | None = None
+
+    @classmethod
+    def over_seeds(
+        cls,
+        quantity: str,
+        unit: str,
+        values: Array,
+        *,
+        paper: float | None = None,
+        bound: Bound | None = None,
+        aim: Bound | None = None,
+    ) -> "TableRow":
+        """Build a row from one value for each seed: their mean and standard deviation.
+
+        Args:
+            quantity: What it is, in words.
+            unit: Its unit.
+            values: One for each seed, shape (n,).
+            paper: What the paper reports.
+            bound: What the mean must be.
+            aim: What it should be.
+        """
+        return cls(quantity, unit, float(values.mean()), float(values.std()), paper, bound, aim)
 
     @property
     def bound_met(self) -> bool | None:

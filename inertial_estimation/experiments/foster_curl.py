@@ -142,11 +142,10 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     tracking = np.array([_tracking(c, steady_from) for c in runs["calibrated"]])
     mean, ripple = errors["calibrated"].T
     rows = (
-        TableRow(
+        TableRow.over_seeds(
             "forearm + weight, error of the mean mass",
             "%",
-            float(mean.mean()),
-            spread=float(mean.std()),
+            mean,
             bound=Bound("<=", 5.0),
             aim=Bound("<=", 2.0),
         ),
@@ -156,7 +155,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         TableRow("largest momentary error while curling", "%", float(ripple.max())),
         TableRow("error of the mean mass without calibration", "%", float(errors["plain"][:, 0].mean())),
         TableRow("the same, worst seed without calibration", "%", float(errors["plain"][:, 0].max())),
-        TableRow("elbow RMSE while curling", "rad", float(tracking.mean()), spread=float(tracking.std())),
+        TableRow.over_seeds("elbow RMSE while curling", "rad", tracking),
         TableRow("elbow RMSE without adaptation, first seed", "rad", _tracking(limp, steady_from)),
     )
     return ExperimentResult(

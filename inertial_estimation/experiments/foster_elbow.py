@@ -12,7 +12,12 @@ import numpy as np
 from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, Series, Span, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.robot_loop import (
+    CONTROLLER_NODE,
+    SIMULATOR_NODE,
+    RobotLoop,
+    settings_in_words,
+)
 from inertial_estimation.experiments.trace import Trace, rms
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array
@@ -107,13 +112,12 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     return ExperimentResult(
         seeds=tuple(seeds),
         rows=(
-            _row("elbow RMSE without adaptation", rms_without, paper=1.0956),
-            _row("elbow RMSE with adaptation", rms_with, paper=0.1499),
-            TableRow(
+            TableRow.over_seeds("elbow RMSE without adaptation", "rad", rms_without, paper=1.0956),
+            TableRow.over_seeds("elbow RMSE with adaptation", "rad", rms_with, paper=0.1499),
+            TableRow.over_seeds(
                 "without / with",
                 "",
-                float(ratio.mean()),
-                spread=float(ratio.std()),
+                ratio,
                 paper=7.3,
                 bound=Bound(">=", 7.3),
                 aim=Bound(">=", 10.0),
@@ -122,7 +126,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             TableRow("without adaptation, at most", "rad", float(rms_without.max()), bound=Bound("<=", 1.5)),
         ),
         per_seed={"rmse_without": tuple(rms_without), "rmse_with": tuple(rms_with), "ratio": tuple(ratio)},
-        settings={f"{node} {name}": str(v) for node, d in ELBOW_OVERRIDES.items() for name, v in d.items()},
+        settings=settings_in_words(ELBOW_OVERRIDES),
         facts=(
             "The URDF's forearm (body with all fixed to it) is the nominal one; the waveform is absolute.",
             "Torque limits of robot and controller are doubled: TALOS' elbow (17.9 Nm) cannot hold 7.5 kg.",
@@ -130,10 +134,6 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         ),
         panels=_panels(without[0], adapted[0]),
     )
-
-
-def _row(name: str, values: Array, paper: float) -> TableRow:
-    return TableRow(name, "rad", float(values.mean()), spread=float(values.std()), paper=paper)
 
 
 def _panels(without: dict[str, Array], adapted: dict[str, Array]) -> tuple[Panel, ...]:

@@ -14,7 +14,12 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.robot_loop import (
+    CONTROLLER_NODE,
+    SIMULATOR_NODE,
+    RobotLoop,
+    settings_in_words,
+)
 from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array
@@ -144,7 +149,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         per_seed={**{f"{name}_kg": tuple(v) for name, v in peaks.items()}, "ratio": tuple(ratio)},
         settings={
             **{k: str(v) for k, v in SETTINGS.items()},
-            **{f"{node} {k}": str(v) for node, values in HARDWARE.items() for k, v in values.items()},
+            **settings_in_words(HARDWARE),
             "load_kg": LOAD_KG,
             "load_hz": LOAD_HZ,
         },
@@ -161,18 +166,17 @@ def _rows(
 ) -> tuple[TableRow, ...]:
     where = "peak deviation around touchdown"
     return (
-        _mean(f"{where}, gated", "kg", peaks["gated"]),
-        _mean(f"{where}, ungated", "kg", peaks["ungated"]),
-        TableRow(
+        TableRow.over_seeds(f"{where}, gated", "kg", peaks["gated"]),
+        TableRow.over_seeds(f"{where}, ungated", "kg", peaks["ungated"]),
+        TableRow.over_seeds(
             "gated / ungated",
             "",
-            float(ratio.mean()),
-            spread=float(ratio.std()),
+            ratio,
             bound=Bound("<=", 0.3),
             aim=Bound("<=", 0.1),
         ),
-        _mean(f"{where}, window {PACKAGE_S:g} s, gated", "kg", peaks["window_gated"]),
-        _mean(f"{where}, window {PACKAGE_S:g} s, ungated", "kg", peaks["window_ungated"]),
+        TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, gated", "kg", peaks["window_gated"]),
+        TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, ungated", "kg", peaks["window_ungated"]),
         TableRow("touchdowns looked at, least of any seed", "", float(counted)),
         TableRow(
             f"5 kg square wave, share followed in 0.5 s (mean of its last {MEAN_S:g} s), least of any jump",
@@ -191,10 +195,6 @@ def _rows(
 
 def _feet(columns: dict[str, Array]) -> list[str]:
     return [name for name in columns if name not in ("time", "mass", *FILTERS)]
-
-
-def _mean(name: str, unit: str, values: Array) -> TableRow:
-    return TableRow(name, unit, float(values.mean()), spread=float(values.std()))
 
 
 def _panels(columns: dict[str, Array], loaded: dict[str, Array]) -> tuple[Panel, ...]:

@@ -15,7 +15,12 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.robot_loop import (
+    CONTROLLER_NODE,
+    SIMULATOR_NODE,
+    RobotLoop,
+    settings_in_words,
+)
 from inertial_estimation.experiments.trace import Trace, rms
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_mass
@@ -185,11 +190,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         seeds=tuple(seeds),
         rows=tuple(rows),
         per_seed={f"{b}, {'with' if a else 'without'}": tuple(e) for (b, a), e in errors.items()},
-        settings={
-            f"{node} {name}": str(value)
-            for node, values in PELVIS_OVERRIDES.items()
-            for name, value in values.items()
-        },
+        settings=settings_in_words(PELVIS_OVERRIDES),
         facts=(
             "The waveform is absolute, as in Table I; the paper does not say what its controller believes.",
             "Height: of the base above the soles that carry the robot, true, against that at the release.",
@@ -202,22 +203,17 @@ def _rows(errors: Mapping[tuple[str, bool], Array], belief: str) -> tuple[TableR
     without, adapted = errors[belief, False], errors[belief, True]
     ratio = without / adapted
     return (
-        _row(f"height RMSE without adaptation, torso of {belief}", without, paper=0.0352),
-        _row(f"height RMSE with adaptation, torso of {belief}", adapted, paper=0.0157),
-        TableRow(
+        TableRow.over_seeds(f"height RMSE without adaptation, torso of {belief}", "m", without, paper=0.0352),
+        TableRow.over_seeds(f"height RMSE with adaptation, torso of {belief}", "m", adapted, paper=0.0157),
+        TableRow.over_seeds(
             f"without / with, torso of {belief}",
             "",
-            float(ratio.mean()),
-            spread=float(ratio.std()),
+            ratio,
             paper=2.24,
             bound=Bound(">=", 2.24),
             aim=Bound(">=", 3.0),
         ),
     )
-
-
-def _row(name: str, values: Array, paper: float) -> TableRow:
-    return TableRow(name, "m", float(values.mean()), spread=float(values.std()), paper=paper)
 
 
 def _panels(

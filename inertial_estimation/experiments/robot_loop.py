@@ -22,7 +22,7 @@ from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["CONTROLLER_NODE", "SIMULATOR_NODE", "RobotLoop"]
+__all__ = ["CONTROLLER_NODE", "SIMULATOR_NODE", "RobotLoop", "settings_in_words"]
 
 SIMULATOR_NODE = "simulator"
 CONTROLLER_NODE = "whole_body_controller"
@@ -128,6 +128,13 @@ def _seeded(overrides: Overrides | None, seed: int) -> Overrides:
     replaced = dict(overrides or {})
     replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
     return replaced
+
+
+def settings_in_words(overrides: Overrides) -> dict[str, str]:
+    """Return overrides as settings of a result: "node name" and the value as text."""
+    return {
+        f"{node} {name}": str(value) for node, values in overrides.items() for name, value in values.items()
+    }
 
 
 def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:
