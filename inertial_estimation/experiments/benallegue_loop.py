@@ -214,9 +214,7 @@ def _judged_rows(figures: Mapping[str, Sequence[Metrics]], steps: int) -> list[T
                 worst = float(values[np.abs(values).argmax()])
                 rows.append(TableRow(f"{motion}: {quantity}, of all seeds", unit, worst))
             else:
-                rows.append(
-                    TableRow(f"{motion}: {quantity}", unit, float(values.mean()), float(values.std()))
-                )
+                rows.append(TableRow.over_seeds(f"{motion}: {quantity}", unit, values))
     return rows
 
 

@@ -159,7 +159,7 @@ def _rows(figures: Mapping[str, Sequence[Metrics]]) -> list[TableRow]:
         unit = "deg" if quantity.startswith("rms") else "s"
         for name in CONTENDERS:
             values = _values(figures[name], quantity)
-            rows.append(TableRow(f"{quantity}: {name}", unit, float(values.mean()), float(values.std())))
+            rows.append(TableRow.over_seeds(f"{quantity}: {name}", unit, values))
     return rows
 
 
