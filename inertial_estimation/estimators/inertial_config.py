@@ -6,8 +6,9 @@ import numpy as np
 
 from inertial_estimation.estimators.gate import GateConfig
 from inertial_estimation.models.dynamics_measurement import NoiseModel
-from inertial_estimation.models.friction import FRICTION_TERMS
+from inertial_estimation.models.friction import FrictionTerms
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 
@@ -73,16 +74,9 @@ class PriorConfig:
 
 
 @dataclass(frozen=True)
-class FrictionConfig:
+class FrictionConfig(FrictionTerms):
     """Friction estimated along with the inertias."""
 
-    joints: tuple[str, ...] = parameter((), "Joints with friction, by name or shell pattern; empty: none.")
-    terms: tuple[str, ...] = parameter(
-        ("coulomb", "viscous"), "Terms of each joint's friction.", choices=FRICTION_TERMS
-    )
-    smoothing_speed: float = parameter(
-        0.02, "Speed over which the Coulomb term changes sign.", unit="rad/s", lower=1e-6, upper=10.0
-    )
     coulomb: float = parameter(1.0, "Prior standard deviation.", unit="Nm", lower=1e-9, upper=1e3)
     viscous: float = parameter(1.0, "Prior standard deviation.", unit="Nm s/rad", lower=1e-9, upper=1e3)
     offset: float = parameter(1.0, "Prior standard deviation.", unit="Nm", lower=1e-9, upper=1e3)
@@ -108,21 +102,7 @@ class InertialPipelineConfig:
     convention: str = parameter(
         "rucker", "Convention of the log-Cholesky coordinates.", choices=("rucker", "foster")
     )
-    base_rows: bool = parameter(True, "Whether the six rows of a floating base are used.")
-    torque_rows: tuple[str, ...] = parameter(
-        ("*",), "Joints whose torque is measured and used, by name or shell pattern; empty: none."
-    )
-    contact_wrenches: str = parameter(
-        "measured",
-        "Contact wrenches: measured, unknown and projected out, estimated from the limbs' torques, or none.",
-        choices=("measured", "projected", "estimated", "none"),
-    )
-    point_contacts: bool = parameter(False, "Whether contacts carry a force but no moment.")
-    base_acceleration: str = parameter(
-        "accelerometer",
-        "Source of the base's acceleration: the IMU, or differences of the base state's velocity.",
-        choices=("accelerometer", "finite_difference"),
-    )
+    rows: RowsConfig = section(RowsConfig, prefix="")
     window: float = parameter(
         0.1,
         "Window in which velocities are differentiated and all else is averaged; estimates lag by half.",
@@ -155,4 +135,4 @@ class InertialPipelineConfig:
     @property
     def sensing_imu(self) -> str:
         """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
-        return self.robot.imu_frame if self.base_acceleration == "accelerometer" else ""
+        return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""

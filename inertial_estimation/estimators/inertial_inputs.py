@@ -44,11 +44,11 @@ class InertialInputs:
             ConfigurationError: If the base's acceleration needs an IMU and there is none.
         """
         self._robot = robot
-        self._need_effort = bool(config.torque_rows)
+        self._need_effort = bool(config.rows.torque_rows)
         self._map = JointMap(robot, need_effort=self._need_effort)
         self._smoothing_speed = config.friction.smoothing_speed
         self._with_sign = "coulomb" in config.friction.terms and bool(config.friction.joints)
-        floating, source = robot.floating_base, config.base_acceleration
+        floating, source = robot.floating_base, config.rows.base_acceleration
         self._with_imu = floating and source == "accelerometer"
         self._with_base_state = floating and not self._with_imu
         if self._with_imu:
@@ -58,7 +58,7 @@ class InertialInputs:
                     "IMU, or take 'finite_difference' of the base state"
                 )
             self._imu = ImuToBase(robot, config.robot.imu_frame)
-        measured = config.contact_wrenches == "measured"
+        measured = config.rows.contact_wrenches == "measured"
         self._contacts = config.robot.contacts if measured else ()
         self.aligner = self._make_aligner(config)
         self.short_windows = 0

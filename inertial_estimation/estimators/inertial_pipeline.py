@@ -1,10 +1,8 @@
 """Everything between raw readings and inertial estimates; node, replay and tests use this object."""
 
-import fnmatch
-
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.gate import InnovationGate
 from inertial_estimation.estimators.hand_over import HandOver
@@ -18,10 +16,8 @@ from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.residual_bias import ResidualBias
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
-from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -67,10 +63,8 @@ class InertialPipeline:
         self._urdf = urdf
         self.robot, contacts = robot_from_config(config.robot, urdf)
         self._bodies = estimated_bodies(self.robot, config.links)
-        friction = _friction_model(config, self.robot)
-        rows = RowSelection(
-            config.base_rows, config.torque_rows, ContactMode(config.contact_wrenches), config.point_contacts
-        )
+        friction = friction_model(config.friction, self.robot)
+        rows = config.rows.selection()
         self._measurement = DynamicsMeasurement(
             self.robot, self._bodies, rows, config.noise.model(), contacts, friction, config.sensing_imu
         )
@@ -257,23 +251,6 @@ class InertialPipeline:
         if self._bias.active:
             return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
         return Health("estimator", HealthLevel.OK, "estimating", values)
-
-
-def _friction_model(config: InertialPipelineConfig, robot: RobotModel) -> FrictionModel | None:
-    settings = config.friction
-    if not settings.joints:
-        return None
-    chosen: list[int] = []
-    for pattern in settings.joints:
-        hits = [j for j, name in enumerate(robot.joint_names) if fnmatch.fnmatchcase(name, pattern)]
-        if not hits:
-            raise ConfigurationError(
-                f"no joint matches '{pattern}' in friction.joints; the model has {listing(robot.joint_names)}"
-            )
-        chosen += [j for j in hits if j not in chosen]
-    joints = tuple(sorted(chosen))
-    names = tuple(robot.joint_names[j] for j in joints)
-    return FrictionModel(joints, names, settings.terms, robot.n_joints, settings.smoothing_speed)
 
 
 def _make_filter(

@@ -6,16 +6,32 @@ tanh is a sign smoothed over v_s: below it a torque sensor sees presliding, whic
 Friction opposes motion, so the motor's torque, as measured, is larger by it.
 """
 
+import fnmatch
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = ["FRICTION_TERMS", "FrictionModel", "smooth_sign"]
+__all__ = ["FRICTION_TERMS", "FrictionModel", "FrictionTerms", "friction_model", "smooth_sign"]
 
 FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
+
+
+@dataclass(frozen=True)
+class FrictionTerms:
+    """Which friction parameters are estimated."""
+
+    joints: tuple[str, ...] = parameter((), "Joints with friction, by name or shell pattern; empty: none.")
+    terms: tuple[str, ...] = parameter(
+        ("coulomb", "viscous"), "Terms of each joint's friction.", choices=FRICTION_TERMS
+    )
+    smoothing_speed: float = parameter(
+        0.02, "Speed over which the Coulomb term changes sign.", unit="rad/s", lower=1e-6, upper=10.0
+    )
 
 
 def smooth_sign(v: Array, smoothing_speed: float) -> Array:
@@ -92,3 +108,31 @@ class FrictionModel:
                 values = a
             F[joints, index * len(joints) + columns] = values[joints]
         return F
+
+
+def friction_model(terms: FrictionTerms, robot: RobotModel) -> FrictionModel | None:
+    """Resolve the friction parameters against a robot.
+
+    Args:
+        terms: The joints by name or pattern, and the terms of each.
+        robot: The robot.
+
+    Returns:
+        The model, None where no joint has friction.
+
+    Raises:
+        ConfigurationError: If a pattern matches no joint.
+    """
+    chosen: set[int] = set()
+    for pattern in terms.joints:
+        hits = [j for j, name in enumerate(robot.joint_names) if fnmatch.fnmatchcase(name, pattern)]
+        if not hits:
+            raise ConfigurationError(
+                f"no joint matches '{pattern}' in friction.joints; the model has {listing(robot.joint_names)}"
+            )
+        chosen.update(hits)
+    if not chosen:
+        return None
+    joints = tuple(sorted(chosen))
+    names = tuple(robot.joint_names[j] for j in joints)
+    return FrictionModel(joints, names, terms.terms, robot.n_joints, terms.smoothing_speed)
