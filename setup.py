@@ -65,6 +65,7 @@ setup(
             "rosbags>=0.11",
             "matplotlib>=3.6",
             "tqdm",
+            "clarabel>=0.7",
             "example-robot-data",
             "example-robot-data-loaders",
         ],

@@ -8,6 +8,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
 FOUNDATION = {"errors", "parameters", "signals", "node_options"}
 ONLINE = {"spatial", "models", "estimators", "control", "simulation"}
+OFFLINE = {"identification", "calibration"}
+ESTIMATION = ONLINE | OFFLINE
 
 MAY_IMPORT = {
     "errors": set(),
@@ -19,11 +21,13 @@ MAY_IMPORT = {
     "estimators": FOUNDATION | {"spatial", "models"},
     "control": FOUNDATION | {"spatial", "models"},
     "simulation": FOUNDATION | {"spatial", "models"},
-    "replay": FOUNDATION | ONLINE,
-    "experiments": FOUNDATION | ONLINE | {"replay"},
-    "plots": FOUNDATION | ONLINE | {"replay", "experiments"},
-    "ros": FOUNDATION | ONLINE | {"replay"},
-    "commands": FOUNDATION | ONLINE | {"replay", "experiments", "plots", "ros"},
+    "identification": FOUNDATION | {"spatial", "models"},
+    "calibration": FOUNDATION | {"spatial", "models"},
+    "replay": FOUNDATION | ESTIMATION,
+    "experiments": FOUNDATION | ESTIMATION | {"replay"},
+    "plots": FOUNDATION | ESTIMATION | {"replay", "experiments"},
+    "ros": FOUNDATION | ESTIMATION | {"replay"},
+    "commands": FOUNDATION | ESTIMATION | {"replay", "experiments", "plots", "ros"},
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
@@ -36,10 +40,11 @@ ONLY_IN = {
     "rosbags": {"replay"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
+    "clarabel": {"identification"},
     "tqdm": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
-NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ONLINE
+NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ESTIMATION
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 

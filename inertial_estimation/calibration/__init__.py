@@ -1,0 +1,1 @@
+"""Kinematic calibration: joint offsets from constraints that are easily enforced."""

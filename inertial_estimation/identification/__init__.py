@@ -1,0 +1,1 @@
+"""Offline identification of inertial parameters and friction; excitation design."""

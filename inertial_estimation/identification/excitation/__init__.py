@@ -1,0 +1,1 @@
+"""Motions that excite what is to be identified."""

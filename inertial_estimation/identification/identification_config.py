@@ -1,0 +1,94 @@
+"""Parameters of offline identification, declared once."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.models.friction import FrictionTerms
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.parameters import parameter, section
+
+__all__ = ["IdentificationConfig", "MethodConfig", "SmoothingConfig"]
+
+
+@dataclass(frozen=True)
+class SmoothingConfig:
+    """Zero-phase smoothing and differentiation: local polynomials (Savitzky-Golay)."""
+
+    window: float = parameter(
+        0.12, "Length of the window of the local polynomials.", unit="s", lower=0.005, upper=5.0
+    )
+    order: int = parameter(3, "Degree of the local polynomials.", lower=2, upper=7)
+    differentiate: str = parameter(
+        "position",
+        "What is differentiated: positions twice, or measured velocities once.",
+        choices=("position", "velocity"),
+    )
+    row_rate: float = parameter(
+        100.0,
+        "Rate of the rows that are kept, after they went through the same smoothing as the signals.",
+        unit="Hz",
+        lower=0.01,
+        upper=1e4,
+    )
+    stiction_speed: float = parameter(
+        0.0, "Torque rows of joints slower than this are left out.", unit="rad/s", lower=0.0, upper=10.0
+    )
+
+
+@dataclass(frozen=True)
+class MethodConfig:
+    """Settings of the methods."""
+
+    condition_limit: float = parameter(
+        1e3, "Largest condition number c_max of truncated-svd (Y 21).", lower=1.0, upper=1e16
+    )
+    smallest_mass: float = parameter(
+        0.01, "Lower bound of every mass in bounded-gradient.", unit="kg", lower=1e-9, upper=1e3
+    )
+    mass_deviation: float = parameter(
+        0.5,
+        "Prior standard deviation of every mass, as a share of the nominal one (ridge, consistent).",
+        lower=1e-6,
+        upper=1e3,
+    )
+    com_deviation: float = parameter(0.1, "Likewise of centres of mass.", unit="m", lower=1e-6, upper=1e3)
+    radii_deviation: float = parameter(
+        0.5,
+        "Likewise of second moments, as a share of the nominal radius of gyration squared times the mass.",
+        lower=1e-6,
+        upper=1e3,
+    )
+
+
+@dataclass(frozen=True)
+class IdentificationConfig:
+    """Offline identification of one robot; section ``identification`` of its parameter file.
+
+    What the section does not set comes from the robot (``/**``), and rows and friction from the section
+    ``inertial_ekf``: the same measurement equation.
+    """
+
+    robot: RobotConfig = section(RobotConfig, prefix="")
+    rows: RowsConfig = section(RowsConfig, prefix="")
+    friction: FrictionTerms = section(FrictionTerms)
+    links: tuple[str, ...] = parameter(
+        (), "Links whose bodies are identified, by name or shell pattern; empty: all."
+    )
+    parameters: str = parameter(
+        "all",
+        "Of each body: all ten, or mass and centre of mass with the moments of inertia about the nominal "
+        "centre of mass held.",
+        choices=("all", "mass_com"),
+    )
+    symmetry: tuple[str, ...] = parameter(
+        (),
+        "Parts of link names that mirror each other across the base's xz plane, 'left=right' each; a link "
+        "on the right then has the mirrored parameters of the one on the left.",
+    )
+    smoothing: SmoothingConfig = section(SmoothingConfig)
+    weighting: str = parameter(
+        "residual",
+        "Weight of each row: one over the rms of its residual, or all alike.",
+        choices=("residual", "none"),
+    )
+    methods: MethodConfig = section(MethodConfig)

@@ -1,0 +1,1 @@
+"""Identification methods, one file each."""

@@ -1,0 +1,51 @@
+"""Uniformly sampled measurements of a robot, the unit in which a recording streams through identification."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.signals import Array
+
+__all__ = ["SignalBlock"]
+
+
+@dataclass(frozen=True, eq=False)
+class SignalBlock:
+    """A stretch of samples at one step, in the model's joint order; not copied, as it is made and read once.
+
+    Consecutive blocks of one stretch follow each other without overlap; after a gap in the recording, or
+    where samples were dropped (NaN), a block says that it does not continue the last one.
+
+    Attributes:
+        start_ns: Stamp of the first sample [ns].
+        step_s: Time between samples [s].
+        continues: Whether the first sample is one step after the last sample of the block before.
+        q: Joint positions [rad], shape (k, n_joints).
+        v: Joint velocities [rad/s], shape (k, n_joints), or None where not measured.
+        tau: Joint torques [Nm], shape (k, n_joints), or None where not measured.
+        f_I: Specific force of the IMU [m/s^2], shape (k, 3), or None (fixed base).
+        w_I: Angular rate of the IMU [rad/s], shape (k, 3), or None (fixed base).
+        wrenches: Wrench of each contact in its wrench frame [N, Nm], shape (k, n_contacts, 6), or None.
+    """
+
+    start_ns: int
+    step_s: float
+    continues: bool
+    q: Array
+    v: Array | None = None
+    tau: Array | None = None
+    f_I: Array | None = None
+    w_I: Array | None = None
+    wrenches: Array | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of samples."""
+        return len(self.q)
+
+    @property
+    def stamps_ns(self) -> NDArray[np.int64]:
+        """Stamp of each sample [ns], shape (k,)."""
+        steps = np.round(np.arange(self.size) * (self.step_s * 1e9)).astype(np.int64)
+        return self.start_ns + steps
