@@ -46,6 +46,7 @@ class ClosedLoop:
         tilt: The tilt observer, or None: the controller gets the true base state.
         inertial: The inertial filter, or None.
         adaptation: Whether the controller is given the estimated inertias.
+        readings: Newest readings of all sensors.
         imu: Newest reading of the IMU.
         base: Newest base estimate.
         inertias: Newest inertial estimate.
@@ -81,6 +82,7 @@ class ClosedLoop:
         self.adaptation = adaptation
         self.spectators = tuple(spectators)
         self.watched: list[InertialEstimate | None] = [None for _ in self.spectators]
+        self.readings: SensorReadings | None = None
         self.imu: ImuSample | None = None
         self.base: BaseEstimate | None = None
         self.inertias: InertialEstimate | None = None
@@ -152,6 +154,7 @@ class ClosedLoop:
         return self.command
 
     def _push(self, readings: SensorReadings) -> None:
+        self.readings = readings
         self.imu = readings.imu or self.imu
         if readings.joints is not None and self._controlling:
             self.controller.push_joints(readings.joints)

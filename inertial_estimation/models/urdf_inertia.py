@@ -76,7 +76,14 @@ def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
     return urdf_with_bodies(urdf, robot, [body], [scaled])
 
 
-def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:
+def perturbed_urdf(
+    urdf: str,
+    rng: Generator,
+    *,
+    mass_sigma: float,
+    com_sigma: float,
+    mirrored: tuple[str, str] | None = None,
+) -> str:
     """Return the URDF of a robot that is not quite like its description.
 
     The mass of every link is multiplied by e^(sigma n), its rotational inertia with it, and its centre of
@@ -87,6 +94,9 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
         rng: Source of the deviations.
         mass_sigma: Standard deviation of the logarithm of each mass.
         com_sigma: Standard deviation of each component of each centre of mass [m].
+        mirrored: Parts of link names that mirror each other, ("left", "right"): a link on the right then
+            deviates like the one on the left, its move mirrored across the base's xz plane with all joints
+            at zero. None: every link by itself.
 
     Returns:
         XML text; all else is as it was.
@@ -97,8 +107,15 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
     if mass_sigma < 0.0 or com_sigma < 0.0:
         raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected none below zero")
     root = ElementTree.fromstring(urdf)
-    for link in root.iter("link"):
-        factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
+    links = {link.get("name", ""): link for link in root.iter("link")}
+    deviations = {
+        name: (np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3))
+        for name in links
+    }
+    if mirrored:
+        _mirror(deviations, RobotModel.from_urdf(urdf), *mirrored)
+    for name, link in links.items():
+        factor, move = deviations[name]
         pi = _read(link)
         if pi[0] > 0.0:
             own = InertialParameters.from_vector(pi)
@@ -106,6 +123,18 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
             _write(link, moved)
     text: str = ElementTree.tostring(root, encoding="unicode")
     return text
+
+
+def _mirror(deviations: dict[str, tuple[float, Array]], robot: RobotModel, left: str, right: str) -> None:
+    """Give the links on the right the deviations of those on the left: move_R = R_BR' S R_BL move_L."""
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, pin.neutral(robot.model))
+    S = np.diag([1.0, -1.0, 1.0])
+    for name, (factor, move) in list(deviations.items()):
+        twin = name.replace(left, right)
+        if left in name and twin in deviations:
+            R_BL, R_BR = (data.oMf[robot.frame_id(link)].rotation for link in (name, twin))
+            deviations[twin] = (factor, R_BR.T @ S @ R_BL @ move)
 
 
 def _clear_others(links: Mapping[str, ElementTree.Element], robot: RobotModel, body: BodyReference) -> None:
