@@ -35,7 +35,8 @@ from inertial_estimation.experiments import foster_elbow, foster_pelvis
 from inertial_estimation.experiments.closed_loop import HOIST_S
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.trace import rms
-from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.live_record import LiveRecord
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.ros.command_messages import walk_command_to_msg

@@ -12,8 +12,8 @@ from inertial_estimation.control.references import BaseReference, WalkCommand
 from inertial_estimation.control.stamped_input import StampedInput
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.robot_model import JointMap
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -69,7 +69,7 @@ class ControllerPipeline:
         self._position_limits = self.controller.dynamics.position_limits
         bodies = self.controller.dynamics.bodies(config.inertias.links)
         self._intake = InertiaIntake(bodies, config.inertias.timeout)
-        self._joint_map = JointMap(self.robot)
+        self._joint_map = JointMap(self.robot, config.robot)
         inputs = config.robot.inputs
         jump_ns = int(NS * inputs.jump) if inputs.on_jump == "reset" else None
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)

@@ -136,3 +136,9 @@ class InertialPipelineConfig:
     def sensing_imu(self) -> str:
         """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
         return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""
+
+    @property
+    def coulomb_speed(self) -> float:
+        """Speed over which Coulomb friction changes sign [rad/s]; that of known friction goes first."""
+        known = self.robot.nominal_friction
+        return known.smoothing_speed if known.joints else self.friction.smoothing_speed

@@ -54,12 +54,14 @@ class PriorSigma:
         com: Of each component of the centre of mass [m].
         radii: Relative, of the three radii of gyration, and the shear between them.
         friction: Of each friction parameter, in its unit, shape (n_friction,).
+        nominal_friction: Nominal value of each friction parameter; None: all zero.
     """
 
     mass: float
     com: float
     radii: float
     friction: Array
+    nominal_friction: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,9 +116,9 @@ class InertialFilter(ABC):
         self.gate = gate
         self._memory = memory
         self._n_inertial = 10 * len(bodies)
-        self._x_nominal = np.concatenate(
-            [*(self._coordinates(body.nominal_C) for body in bodies), np.zeros(len(prior.friction))]
-        )
+        friction = prior.nominal_friction
+        friction = np.zeros(len(prior.friction)) if friction is None else friction
+        self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
         self._P_prior = self._prior_covariance(prior)
         self._prior_factor: Array = np.asarray(np.linalg.cholesky(self._P_prior), dtype=np.float64)
         self._prior_information = inverse(self._P_prior)

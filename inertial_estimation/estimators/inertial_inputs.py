@@ -12,7 +12,8 @@ from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWei
 from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.models.friction import smooth_sign
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
@@ -45,9 +46,10 @@ class InertialInputs:
         """
         self._robot = robot
         self._need_effort = bool(config.rows.torque_rows)
-        self._map = JointMap(robot, need_effort=self._need_effort)
-        self._smoothing_speed = config.friction.smoothing_speed
-        self._with_sign = "coulomb" in config.friction.terms and bool(config.friction.joints)
+        self._map = JointMap(robot, config.robot, need_effort=self._need_effort)
+        self._smoothing_speed = config.coulomb_speed
+        estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
+        self._with_sign = estimated or bool(config.robot.nominal_friction.coulomb)
         floating, source = robot.floating_base, config.rows.base_acceleration
         self._with_imu = floating and source == "accelerometer"
         self._with_base_state = floating and not self._with_imu

@@ -63,10 +63,17 @@ class InertialPipeline:
         self._urdf = urdf
         self.robot, contacts = robot_from_config(config.robot, urdf)
         self._bodies = estimated_bodies(self.robot, config.links)
-        friction = friction_model(config.friction, self.robot)
+        friction, known_friction = friction_model(config.friction, self.robot, config.robot.nominal_friction)
         rows = config.rows.selection()
         self._measurement = DynamicsMeasurement(
-            self.robot, self._bodies, rows, config.noise.model(), contacts, friction, config.sensing_imu
+            self.robot,
+            self._bodies,
+            rows,
+            config.noise.model(),
+            contacts,
+            friction,
+            config.sensing_imu,
+            known_friction,
         )
         self.row_names = self._measurement.row_names
         self._friction_names = friction.names if friction else ()
@@ -261,7 +268,8 @@ def _make_filter(
 ) -> InertialFilter:
     prior = config.prior
     sigma = config.friction.sigma(len(friction.joints)) if friction else np.zeros(0)
-    priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma)
+    nominal = friction.nominal_values if friction else np.zeros(0)
+    priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
     overlap = config.rate * config.window / PARABOLIC_WINDOW
     if config.filter == "linear":
         return LinearKalman(bodies, priors, gate, prior.memory, overlap)

@@ -6,8 +6,8 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, lis
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity, SignalAligner, StreamSpec
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
+from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.robot_model import JointMap
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
@@ -56,7 +56,7 @@ class TiltPipeline:
         self.robot, frames = robot_from_config(config.robot, urdf)
         self.contacts = tuple(frame.name for frame in frames)
         self._wrench_streams = {name: f"{name}/wrench" for name in self.contacts}
-        self._joint_map = JointMap(self.robot)
+        self._joint_map = JointMap(self.robot, config.robot)
         self._estimator = TiltEstimator(config, self.robot, frames)
         self._aligner = self._make_aligner()
         self._last_time_ns: int | None = None

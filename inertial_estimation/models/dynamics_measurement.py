@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.friction import FrictionModel, KnownFriction
 from inertial_estimation.models.measurement_rows import ContactMode, Indices, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -115,6 +115,7 @@ class DynamicsMeasurement:
         contacts: tuple[ContactFrames, ...] = (),
         friction: FrictionModel | None = None,
         imu_frame: str = "",
+        known_friction: KnownFriction | None = None,
     ) -> None:
         """Prepare the models.
 
@@ -126,6 +127,7 @@ class DynamicsMeasurement:
             contacts: Contacts that act on the robot.
             friction: Friction to estimate, None for none.
             imu_frame: Link of the IMU the base's acceleration comes from; empty: it is known as such.
+            known_friction: Friction that is not estimated, part of the nominal torque; None for none.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If there is no such link.
@@ -134,6 +136,7 @@ class DynamicsMeasurement:
         self._robot = robot
         self._bodies = bodies
         self._friction = friction
+        self._known_friction = known_friction
         self._rows = rows.resolved(robot, contacts)
         self.row_names = self._rows.names
         self._picked = _slice_if_contiguous(self._rows.picked)
@@ -161,6 +164,9 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         tau_nom = pin.rnea(self._rest_model, self._data, q, v, a)
+        if self._known_friction is not None:
+            friction = self._known_friction.torques(state.v, state.a, state.sign)
+            tau_nom[self._robot.n_base :] += friction
         M = pin.crba(self._nominal_model, self._nominal_data, q, pin.Convention.WORLD)  # fills J as well
         A = self._regressor(state)
         J_C = self._contact_jacobian()

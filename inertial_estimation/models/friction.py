@@ -7,16 +7,26 @@ Friction opposes motion, so the motor's torque, as measured, is larger by it.
 """
 
 import fnmatch
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = ["FRICTION_TERMS", "FrictionModel", "FrictionTerms", "friction_model", "smooth_sign"]
+__all__ = [
+    "FRICTION_TERMS",
+    "FrictionModel",
+    "FrictionTerms",
+    "KnownFriction",
+    "NominalFriction",
+    "friction_model",
+    "smooth_sign",
+]
 
 FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
 
@@ -47,6 +57,41 @@ def smooth_sign(v: Array, smoothing_speed: float) -> Array:
     return np.tanh(v / smoothing_speed)
 
 
+@dataclass(frozen=True)
+class NominalFriction:
+    """Friction that is known, as `inertial-estimation identify` writes it.
+
+    A list is empty or as long as `joints`.
+    """
+
+    joints: tuple[str, ...] = parameter((), "Joints whose friction is known.")
+    coulomb: tuple[float, ...] = parameter((), "Of each of them, in the same order.", unit="Nm")
+    viscous: tuple[float, ...] = parameter((), "Likewise.", unit="Nm s/rad")
+    offset: tuple[float, ...] = parameter((), "Likewise.", unit="Nm")
+    armature: tuple[float, ...] = parameter((), "Inertia of rotors, likewise.", unit="kg m^2")
+    smoothing_speed: float = parameter(
+        0.02,
+        "Speed over which the Coulomb term changes sign; where friction is known, of the estimated one too.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
+    )
+
+    def by_joint(self, robot: RobotModel) -> dict[str, Array]:
+        """Return the values of every term over all joints, zero where not known, shape (n_joints,) each.
+
+        Raises:
+            ConfigurationError: If a list is not as long as `joints`.
+            ~inertial_estimation.errors.ModelError: If a joint does not exist.
+        """
+        by_term = {}
+        for term in FRICTION_TERMS:
+            values = getattr(self, term)
+            joints = self.joints if values else ()
+            by_term[term] = values_by_joint(f"nominal_friction.{term}", joints, values, robot, 0.0)
+        return by_term
+
+
 @dataclass(frozen=True, eq=False)
 class FrictionModel:
     """Which friction parameters are estimated.
@@ -57,6 +102,7 @@ class FrictionModel:
         terms: Terms of each, out of `FRICTION_TERMS`.
         n_joints: Number of joints of the robot.
         smoothing_speed: v_s of the Coulomb term [rad/s].
+        nominal: Nominal value of each parameter, shape (size,); None: all zero.
     """
 
     joints: tuple[int, ...]
@@ -64,6 +110,7 @@ class FrictionModel:
     terms: tuple[str, ...]
     n_joints: int
     smoothing_speed: float = 0.02
+    nominal: Array | None = None
 
     def __post_init__(self) -> None:
         unknown = [term for term in self.terms if term not in FRICTION_TERMS]
@@ -76,6 +123,11 @@ class FrictionModel:
     def names(self) -> tuple[str, ...]:
         """Name of each parameter, ``joint/term``, term after term."""
         return tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
+
+    @property
+    def nominal_values(self) -> Array:
+        """Nominal value of each parameter, shape (size,)."""
+        return np.zeros(self.size) if self.nominal is None else self.nominal
 
     @property
     def size(self) -> int:
@@ -110,18 +162,52 @@ class FrictionModel:
         return F
 
 
-def friction_model(terms: FrictionTerms, robot: RobotModel) -> FrictionModel | None:
+@dataclass(frozen=True, eq=False)
+class KnownFriction:
+    """Friction that is known and not estimated.
+
+    Attributes:
+        values: By term, shape (n_joints,) each; zero where not known, or where estimated.
+        smoothing_speed: v_s of the Coulomb term [rad/s].
+    """
+
+    values: Mapping[str, Array]
+    smoothing_speed: float
+
+    def torques(self, v: Array, a: Array, sign: Array | None = None) -> Array:
+        """Return tau_friction.
+
+        Args:
+            v: Joint velocities [rad/s], shape (..., n_joints).
+            a: Joint accelerations [rad/s^2], likewise.
+            sign: Smoothed sign of the velocity averaged over the window of the other signals; None takes
+                that of `v`.
+
+        Returns:
+            Torques [Nm], of v's shape.
+        """
+        sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
+        values = self.values
+        torques: Array = values["coulomb"] * sign + values["viscous"] * v + values["offset"]
+        return torques + values["armature"] * a
+
+
+def friction_model(
+    terms: FrictionTerms, robot: RobotModel, nominal: NominalFriction | None = None
+) -> tuple[FrictionModel | None, KnownFriction | None]:
     """Resolve the friction parameters against a robot.
 
     Args:
-        terms: The joints by name or pattern, and the terms of each.
+        terms: The joints by name or pattern, and the terms of each, to estimate.
         robot: The robot.
+        nominal: What is known; what is estimated begins there.
 
     Returns:
-        The model, None where no joint has friction.
+        What is estimated, None where no joint has friction, and what is known besides, None for nothing.
 
     Raises:
-        ConfigurationError: If a pattern matches no joint.
+        ConfigurationError: If a pattern matches no joint, or what is known does not fit.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
     chosen: set[int] = set()
     for pattern in terms.joints:
@@ -131,8 +217,16 @@ def friction_model(terms: FrictionTerms, robot: RobotModel) -> FrictionModel | N
                 f"no joint matches '{pattern}' in friction.joints; the model has {listing(robot.joint_names)}"
             )
         chosen.update(hits)
-    if not chosen:
-        return None
     joints = tuple(sorted(chosen))
-    names = tuple(robot.joint_names[j] for j in joints)
-    return FrictionModel(joints, names, terms.terms, robot.n_joints, terms.smoothing_speed)
+    nominal = nominal or NominalFriction()
+    known = nominal.by_joint(robot)
+    speed = nominal.smoothing_speed if nominal.joints else terms.smoothing_speed
+    estimated = None
+    if joints:
+        names = tuple(robot.joint_names[j] for j in joints)
+        start = np.concatenate([known[term][list(joints)] for term in terms.terms])
+        estimated = FrictionModel(joints, names, terms.terms, robot.n_joints, speed, start)
+        for term in terms.terms:
+            known[term][list(joints)] = 0.0
+    rest = KnownFriction(known, speed) if any(values.any() for values in known.values()) else None
+    return estimated, rest

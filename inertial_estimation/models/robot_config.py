@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.friction import NominalFriction
+from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
@@ -78,6 +80,9 @@ class RobotConfig:
     wrench_frames: tuple[str, ...] = parameter(
         (), "Frame each wrench is expressed in, on the same body as the contact; empty: the contact frame."
     )
+    joint_offsets: JointOffsets = section(JointOffsets)
+    drive_gains: DriveGains = section(DriveGains)
+    nominal_friction: NominalFriction = section(NominalFriction)
     inputs: InputConfig = section(InputConfig)
 
 

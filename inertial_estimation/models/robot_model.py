@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import MeasurementError, ModelError, listing
-from inertial_estimation.signals import Array, JointReading, JointSample
+from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.signals import Array
 
-__all__ = ["JointMap", "LinkBody", "RobotModel"]
+__all__ = ["LinkBody", "RobotModel"]
 
 BASE_JOINT = 1  # index of the free-flyer in a floating-base Pinocchio model
 
@@ -192,74 +192,6 @@ class RobotModel:
         odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
         if odd:
             raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
-
-
-class JointMap:
-    """Maps joint states, as a robot names and orders them, to the model's joint order.
-
-    The mapping is looked up again whenever the names change.
-    """
-
-    def __init__(self, robot: RobotModel, *, need_effort: bool = False) -> None:
-        self._robot = robot
-        self._need_effort = need_effort
-        self._names: tuple[str, ...] | None = None
-        self._order = np.empty(0, dtype=int)
-        self.name_changes = 0
-
-    def sample(self, reading: JointReading) -> JointSample:
-        """Pick and order the model's joints; joints the model does not have are left out.
-
-        Args:
-            reading: Joint state by name.
-
-        Returns:
-            Joint state in the model's order; `tau` is None where effort was not asked for.
-
-        Raises:
-            ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity, or an
-                effort that is needed, is not there.
-        """
-        return JointSample(reading.stamp_ns, *self._picked(reading))
-
-    def row(self, reading: JointReading) -> Array:
-        """Return what `sample` holds as one row: positions, velocities and, where needed, efforts.
-
-        Args:
-            reading: Joint state by name.
-
-        Returns:
-            Numbers in the model's order, shape (2 n_joints,) or (3 n_joints,).
-
-        Raises:
-            ~inertial_estimation.errors.MeasurementError: As `sample` does.
-        """
-        return np.concatenate(self._picked(reading))
-
-    def _picked(self, reading: JointReading) -> list[Array]:
-        if reading.names != self._names:
-            self._look_up(reading.names)
-        self._check_fields(reading)
-        fields = (reading.position, reading.velocity, reading.effort if self._need_effort else None)
-        return [field[self._order] for field in fields if field is not None]
-
-    def _look_up(self, names: tuple[str, ...]) -> None:
-        where = {name: i for i, name in enumerate(names)}
-        missing = [name for name in self._robot.joint_names if name not in where]
-        if missing:
-            raise MeasurementError(
-                f"the joint state misses {listing(missing)} (lock them if they do not move); "
-                f"it has {listing(names)}"
-            )
-        self.name_changes += self._names is not None
-        self._names = names
-        self._order = np.array([where[name] for name in self._robot.joint_names], dtype=int)
-
-    def _check_fields(self, reading: JointReading) -> None:
-        if reading.velocity is None:
-            raise MeasurementError("the joint state has no velocity, which the model needs")
-        if self._need_effort and reading.effort is None:
-            raise MeasurementError("the joint state has no effort, but joint torque rows are selected")
 
 
 def _root_link(model: pin.Model, floating_base: bool) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.histories import InertialHistory, TiltHistory, inertial_history, tilt_history
 from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
@@ -109,6 +110,7 @@ def _torque_error(
     values = pipelines.inertial_values
     if hold_out_ns is None or pipelines.inertial is None:
         return None
+    config = pipelines.inertial.config
     delay_s = float(values["inputs.joint_delay"])
     if values["floating_base"]:
         return innovation_error(history, run.efforts, hold_out_ns, delay_s)
@@ -124,12 +126,23 @@ def _torque_error(
         return prediction_error(
             robot,
             later,
-            run.inertial[-1].friction,
+            {**_known_friction(config.robot, robot), **run.inertial[-1].friction},
             joints=joints,
-            smoothing_speed=values["friction.smoothing_speed"],
+            smoothing_speed=config.coulomb_speed,
+            config=config.robot,
         )
     except MeasurementError:
         return None
+
+
+def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
+    """Return the known friction by ``joint/term``."""
+    terms = config.nominal_friction.by_joint(robot).items()
+    return {
+        f"{joint}/{term}": float(value)
+        for term, values in terms
+        for joint, value in zip(robot.joint_names, values, strict=True)
+    }
 
 
 def innovation_error(

@@ -10,7 +10,9 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
-from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import low_pass_zero_phase
 from inertial_estimation.signals import Array, JointReading
 
@@ -26,6 +28,7 @@ def prediction_error(
     *,
     joints: Sequence[str],
     smoothing_speed: float,
+    config: RobotConfig | None = None,
 ) -> float:
     """Return the norm of measured minus predicted torques over the norm of measured ones.
 
@@ -35,6 +38,7 @@ def prediction_error(
         friction: Friction by ``joint/term`` (coulomb, viscous, offset, armature), as estimated.
         joints: Joints whose torque counts.
         smoothing_speed: Speed over which the Coulomb term changes sign [rad/s].
+        config: Parameters of the robot, for offsets of positions and gains of drives.
 
     Returns:
         Relative error.
@@ -44,7 +48,7 @@ def prediction_error(
     Raises:
         MeasurementError: If there are too few readings, or one lacks velocity or effort.
     """
-    joint_map = JointMap(robot, need_effort=True)
+    joint_map = JointMap(robot, config, need_effort=True)
     samples = [joint_map.sample(reading) for reading in readings]
     stamps, kept = np.unique([sample.stamp_ns for sample in samples], return_index=True)
     samples = [samples[index] for index in kept.tolist()]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import ActuatorConfig
@@ -19,7 +20,7 @@ class JointActuators:
 
     The torque on the links is
 
-        tau_link = tau - rotor a - d(v) v' - k (over + h v') - c v',    v' = v + h a,
+        tau_link = tau - offset - rotor a - d(v) v' - k (over + h v') - c v',    v' = v + h a,
 
     d(v) = viscous + coulomb tanh(|v| / v_s) / |v|; k and c are an end stop's, felt when the joint is `over`
     its limit. Friction and stops take the velocity v' at the end of the step: stable, however stiff. What
@@ -30,14 +31,22 @@ class JointActuators:
         inertia: [kg m^2], shape (n_joints,).
     """
 
-    def __init__(self, robot: RobotModel, config: ActuatorConfig, step: float) -> None:
+    def __init__(
+        self, robot: RobotModel, config: ActuatorConfig, step: float, known: NominalFriction | None = None
+    ) -> None:
         """Read limits and friction of the URDF.
 
         Args:
             robot: The robot.
             config: Parameters.
             step: Step of the integration [s].
+            known: Friction the robot is known to have, added to that of `config`; its smoothing speed then
+                holds for all.
         """
+        known = known or NominalFriction()
+        rubs = known.by_joint(robot)
+        self._coulomb_speed = known.smoothing_speed if known.joints else config.coulomb_speed
+        self._offset = rubs["offset"]
         model, n_base = robot.model, robot.n_base
         self._config, self._h = config, step
         self._names = robot.joint_names
@@ -51,13 +60,13 @@ class JointActuators:
         limited = (config.torque_limit_scale > 0.0) & (effort > 0.0)
         self.limit = np.where(limited, effort * config.torque_limit_scale, np.inf)
         urdf = float(config.urdf_friction)
-        self._viscous = config.viscous + urdf * np.array(model.damping[n_base:])
-        self._coulomb = config.coulomb + urdf * np.array(model.friction[n_base:])
+        self._viscous = config.viscous + rubs["viscous"] + urdf * np.array(model.damping[n_base:])
+        self._coulomb = config.coulomb + rubs["coulomb"] + urdf * np.array(model.friction[n_base:])
         self._rubs = bool(self._viscous.any() or self._coulomb.any())
         self._blend = 1.0 if config.lag == 0.0 else 1.0 - float(np.exp(-step / config.lag))
-        self._rotor = np.full(robot.n_joints, config.armature)
+        self._rotor = config.armature + rubs["armature"]
         self._nothing = np.zeros(robot.n_joints)
-        self._held = self._nothing  # by friction and stops, at the velocity now [Nm]
+        self._held = self._offset  # by friction and stops, at the velocity now [Nm]
         self.inertia = self._rotor
         self.reset()
 
@@ -110,14 +119,14 @@ class JointActuators:
         k = self._config.stop_stiffness
         stopped = k > 0.0 and any(((q < self._lower) | (q > self._upper)).tolist())
         if not (stopped or self._rubs):
-            self.inertia, self._held = self._rotor, self._nothing
+            self.inertia, self._held = self._rotor, self._offset
             return
         drag = self._friction(v) if self._rubs else self._nothing
         if stopped:
             over = q - np.minimum(np.maximum(q, self._lower), self._upper)
             drag = drag + np.where(over != 0.0, k * (STOP_DAMPING + self._h), 0.0)
         self.inertia = self._rotor + self._h * drag
-        self._held = drag * v + (k * over if stopped else 0.0)
+        self._held = drag * v + self._offset + (k * over if stopped else 0.0)
 
     @property
     def force(self) -> Array:
@@ -129,7 +138,7 @@ class JointActuators:
         return self.force - self.inertia * a
 
     def _friction(self, v: Array) -> Array:
-        v_s = self._config.coulomb_speed
+        v_s = self._coulomb_speed
         ratio = np.maximum(np.abs(v) / v_s, SLOWEST)
         friction: Array = self._viscous + self._coulomb / v_s * np.tanh(ratio) / ratio
         return friction

@@ -54,7 +54,9 @@ class RobotPhysics:
         self.model = self.built.model
         self.data: Any = mujoco.MjData(self.model)
         self._step = config.step
-        self.actuators = JointActuators(self.robot, config.actuators, config.step)
+        self.actuators = JointActuators(
+            self.robot, config.actuators, config.step, config.robot.nominal_friction
+        )
         self._stance = stance_positions(config.stance, self.robot)
         self.actuators.check_stance(self._stance)
         self._make_points(config)

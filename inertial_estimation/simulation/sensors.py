@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.joint_corrections import JointCorrections
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation_config import SimulationConfig, period_in_steps, step_ns
@@ -28,12 +29,13 @@ class SensorSuite:
         period: Steps from one reading to the next.
     """
 
-    def __init__(self, true: TrueReadings, config: SimulationConfig) -> None:
+    def __init__(self, true: TrueReadings, config: SimulationConfig, corrections: JointCorrections) -> None:
         """Seed the noise.
 
         Args:
             true: Source of the true readings.
             config: Rate, noise and seed.
+            corrections: What the joints' readings need: they are sent without.
 
         Raises:
             ConfigurationError: If period or delays are no whole number of steps, or a bias is no vector.
@@ -48,6 +50,7 @@ class SensorSuite:
         self._waiting: dict[str, deque[Any]] = {kind: deque() for kind in KINDS}
         self._imu_bias = np.array([_bias(noise, "specific_force_bias"), _bias(noise, "angular_rate_bias")])
         self._imu_sigma = np.array([[noise.specific_force], [noise.angular_rate]])
+        self._corrections = corrections
         self._joint_sigma = np.array([[noise.position], [noise.velocity], [noise.effort]])
         self._wrench_sigma = np.repeat([noise.force, noise.torque], 3)
 
@@ -110,6 +113,7 @@ class SensorSuite:
         names = self._true.joint_names
         error = self._joint_sigma * self._rng.standard_normal((3, len(names)))
         q, v, tau = self._true.joints()
+        q, tau = q - self._corrections.offset, tau / self._corrections.gain
         if not self._kept():
             return None
         return JointReading(stamp_ns, names, q + error[0], v + error[1], tau + error[2])

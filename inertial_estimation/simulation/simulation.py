@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, frozen_array
 from inertial_estimation.simulation.disturbances import Disturbance
@@ -60,7 +61,9 @@ class Simulation:
     def reset(self) -> None:
         """Begin again: same start, same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        self._suite = SensorSuite(self._true, self._config)
+        robot = self._config.robot
+        corrections = joint_corrections(robot.joint_offsets, robot.drive_gains, self.robot)
+        self._suite = SensorSuite(self._true, self._config, corrections)
         self._disturbed.set_inertias(0.0)
         self._physics.place()
         self._forces_W: Array | None = None

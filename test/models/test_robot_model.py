@@ -3,8 +3,9 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.models.robot_model import JointMap, RobotModel
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import JointReading
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
