@@ -9,11 +9,8 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.synthetic_motion import (
-    base_motion,
-    joint_limits_motion,
-    random_sines,
-)
+from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.replay.synthetic_motion import base_motion, joint_limits_motion
 from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "stance_truth"]

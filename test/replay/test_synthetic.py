@@ -6,9 +6,10 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.replay.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise, measure
 from inertial_estimation.replay.synthetic import StanceMotion, Timing, Truth, stance_truth
-from inertial_estimation.replay.synthetic_motion import base_motion, random_sines
+from inertial_estimation.replay.synthetic_motion import base_motion
 from inertial_estimation.replay.synthetic_robots import synthetic_truth
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import ImuSample, JointReading

@@ -1,0 +1,91 @@
+"""Limits of joints: what the URDF says, and what is assumed where it says nothing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+
+__all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits"]
+
+POSITION_DEFAULT = 1.5  # either side of zero [rad]
+VELOCITY_DEFAULT = 2.0  # [rad/s]
+_LARGEST_RANGE, _LARGEST_SPEED = 50.0, 1e3  # more than that is no limit
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits in the model's joint order.
+
+    Attributes:
+        lower: Smallest positions [rad or m], shape (n,).
+        upper: Largest positions, shape (n,).
+        velocity: Largest speeds [rad/s or m/s], shape (n,).
+        assumed: What the URDF did not say and was assumed, a sentence each.
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    assumed: tuple[str, ...] = ()
+
+    def within(
+        self, names: tuple[str, ...], *, position_margin: float, velocity_share: float
+    ) -> "JointLimits":
+        """Return narrower limits.
+
+        Args:
+            names: Names of the joints, for the message.
+            position_margin: What is left free at either end of every range [rad or m].
+            velocity_share: Share of every speed that is used.
+
+        Raises:
+            ConfigurationError: If nothing is left of a joint's range.
+        """
+        lower, upper = self.lower + position_margin, self.upper - position_margin
+        for name, low, high in zip(names, self.lower, self.upper, strict=True):
+            if high - low <= 2.0 * position_margin:
+                raise ConfigurationError(
+                    f"joint '{name}' can move from {low:g} to {high:g}, which a margin of "
+                    f"{position_margin:g} at either end uses up"
+                )
+        return JointLimits(lower, upper, velocity_share * self.velocity, self.assumed)
+
+
+def joint_limits(robot: RobotModel) -> JointLimits:
+    """Read the limits of a robot's joints.
+
+    A joint without a range (continuous, or with an empty or huge one) is taken to move
+    `POSITION_DEFAULT` either side of zero; one without a speed at `VELOCITY_DEFAULT`.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The limits, and what was assumed.
+    """
+    model = robot.model
+    joints = [model.getJointId(name) for name in robot.joint_names]
+    first = [model.idx_qs[j] for j in joints]
+    lower = np.array([model.lowerPositionLimit[i] for i in first], dtype=np.float64)
+    upper = np.array([model.upperPositionLimit[i] for i in first], dtype=np.float64)
+    plain = np.array([model.nqs[j] == 1 for j in joints], dtype=bool)
+    velocity = np.array(model.velocityLimit[robot.n_base :], dtype=np.float64)
+    ranged = plain & (lower < upper) & (upper - lower < _LARGEST_RANGE)
+    fast = (velocity > 0.0) & (velocity < _LARGEST_SPEED)
+    assumed = []
+    for known, text in (
+        (ranged, f"position limits of {{}}: +-{POSITION_DEFAULT:g}"),
+        (fast, f"speed limits of {{}}: {VELOCITY_DEFAULT:g} rad/s"),
+    ):
+        without = [name for name, k in zip(robot.joint_names, known, strict=True) if not k]
+        if without:
+            assumed.append(text.format(listing(without)) + " (the URDF has none)")
+    return JointLimits(
+        np.where(ranged, lower, -POSITION_DEFAULT),
+        np.where(ranged, upper, POSITION_DEFAULT),
+        np.where(fast, velocity, VELOCITY_DEFAULT),
+        tuple(assumed),
+    )
