@@ -291,3 +291,35 @@ def test_names_that_do_not_exist_are_refused_at_construction():
         panda_pipeline(links=("panda_link0",))
     with pytest.raises(MeasurementError, match="no contact 'tail'; there are left_foot"):
         talos_pipeline().push_wrench("tail", WrenchSample(0, np.zeros(6)))
+
+
+def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(panda_with_a_weight):
+    _start_ns, plain = panda_with_a_weight
+    known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
+    sent = []
+    for topic, sample in plain:
+        if isinstance(sample, JointReading) and sample.effort is not None:
+            friction = known["coulomb"] * np.tanh(sample.velocity / 0.05) + known["viscous"] * sample.velocity
+            sample = replace(
+                sample, position=sample.position - offset, effort=(sample.effort + friction) / gain
+            )
+        sent.append((topic, sample))
+    joints = tuple(f"panda_joint{i}" for i in range(1, 8))
+    corrected = panda_pipeline(
+        **{
+            "joint_offsets.joints": joints,
+            "joint_offsets.values": 7 * (offset,),
+            "drive_gains.joints": joints,
+            "drive_gains.values": 7 * (gain,),
+            "nominal_friction.joints": joints,
+            "nominal_friction.coulomb": 7 * (known["coulomb"],),
+            "nominal_friction.viscous": 7 * (known["viscous"],),
+            "nominal_friction.smoothing_speed": 0.05,
+        }
+    )
+    masses = [
+        run(pipeline, given)[-1].links[0].estimate.mass
+        for pipeline, given in ((panda_pipeline(), plain), (corrected, sent), (panda_pipeline(), sent))
+    ]
+    assert masses[1] == pytest.approx(masses[0], rel=1e-6)
+    assert abs(masses[2] / masses[0] - 1.0) > 0.1

@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.friction import FrictionModel, smooth_sign
+from inertial_estimation.models.friction import (
+    FrictionModel,
+    FrictionTerms,
+    NominalFriction,
+    friction_model,
+    smooth_sign,
+)
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.urdf_source import read_urdf
+
+PANDA = RobotModel.from_urdf(
+    read_urdf("example-robot-data:panda"), floating_base=False, locked_joints=("panda_finger*",)
+)
+KNOWN = NominalFriction(
+    ("panda_joint2", "panda_joint4"), coulomb=(1.0, 2.0), viscous=(0.3, 0.4), armature=(0.1, 0.2)
+)
 
 
 def test_each_term_acts_on_its_own_joint_and_opposes_motion():
@@ -34,3 +49,25 @@ def test_averaged_sign_replaces_that_of_the_mean_velocity():
 def test_unknown_terms_are_named():
     with pytest.raises(ConfigurationError, match="no friction term stiction; there are coulomb"):
         FrictionModel((0,), ("a",), ("stiction",), 1)
+
+
+@pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",)])
+@pytest.mark.parametrize("terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb", "viscous")])
+def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
+    rng = np.random.default_rng(0)
+    v, a = rng.normal(size=(2, PANDA.n_joints))
+    _none, all_known = friction_model(FrictionTerms(), PANDA, KNOWN)
+    estimated, known = friction_model(FrictionTerms(joints, terms), PANDA, KNOWN)
+    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(v, a)
+    if estimated is not None:
+        torques = torques + estimated.regressor(v, a) @ estimated.nominal_values
+    assert all_known is not None
+    np.testing.assert_allclose(torques, all_known.torques(v, a), atol=1e-14)
+    assert np.count_nonzero(all_known.torques(v, a)) == 2
+
+
+def test_known_friction_without_its_values_is_refused():
+    with pytest.raises(ConfigurationError, match=r"nominal_friction\.viscous.*1 values.*its 2 joints"):
+        friction_model(
+            FrictionTerms(), PANDA, NominalFriction(("panda_joint1", "panda_joint2"), viscous=(1.0,))
+        )

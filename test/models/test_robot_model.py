@@ -2,11 +2,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
-from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import JointReading
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
@@ -93,50 +91,6 @@ def test_what_is_no_urdf_is_refused(text):
 def test_frames_on_two_bodies_have_no_fixed_transform():
     with pytest.raises(ModelError, match="not fixed"):
         RobotModel.from_urdf(URDF).fixed_transform("upper", "lower")
-
-
-class TestJointMap:
-    robot = RobotModel.from_urdf(URDF, locked_joints=("spin",))
-
-    def reading(self, names, **fields):
-        n = len(names)
-        values = {"velocity": np.arange(n) + 10.0, "effort": np.arange(n) + 20.0, **fields}
-        return JointReading(5, tuple(names), np.arange(n, dtype=float), **values)
-
-    def test_any_order_and_extra_joints(self):
-        sample = JointMap(self.robot, need_effort=True).sample(self.reading(["x", "elbow", "shoulder"]))
-        np.testing.assert_array_equal(sample.q, [2, 1])
-        np.testing.assert_array_equal(sample.v, [12, 11])
-        np.testing.assert_array_equal(sample.tau, [22, 21])
-
-    @pytest.mark.parametrize("need_effort", [True, False])
-    def test_a_row_is_the_sample_in_one_piece(self, need_effort):
-        joint_map = JointMap(self.robot, need_effort=need_effort)
-        reading = self.reading(["x", "elbow", "shoulder"])
-        sample = joint_map.sample(reading)
-        parts = [sample.q, sample.v] + ([sample.tau] if need_effort else [])
-        np.testing.assert_array_equal(joint_map.row(reading), np.concatenate(parts))
-
-    def test_names_that_change_are_followed_and_counted(self):
-        joint_map = JointMap(self.robot)
-        joint_map.sample(self.reading(["shoulder", "elbow"]))
-        sample = joint_map.sample(self.reading(["elbow", "shoulder"]))
-        np.testing.assert_array_equal(sample.q, [1, 0])
-        assert joint_map.name_changes == 1
-
-    def test_a_missing_joint_is_named(self):
-        with pytest.raises(MeasurementError, match=r"misses elbow.*it has shoulder"):
-            JointMap(self.robot).sample(self.reading(["shoulder"]))
-
-    @pytest.mark.parametrize("missing", ["velocity", "effort"])
-    def test_a_missing_field_is_named(self, missing):
-        reading = self.reading(["shoulder", "elbow"], **{missing: None})
-        with pytest.raises(MeasurementError, match=missing):
-            JointMap(self.robot, need_effort=True).sample(reading)
-
-    def test_effort_is_not_needed_unless_asked_for(self):
-        reading = self.reading(["shoulder", "elbow"], effort=None)
-        assert JointMap(self.robot).sample(reading).tau is None
 
 
 class TestRobotConfig:

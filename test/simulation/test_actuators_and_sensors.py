@@ -279,3 +279,29 @@ def test_diverged_motion_is_an_error_not_a_number():
 def test_block_without_joints_is_a_robot():
     assert block_simulation({}).robot.n_joints == 0
     assert talos_config().sensors.rate == pytest.approx(333.333, rel=1e-5)
+
+
+def spin_and_read(simulation):
+    simulation.apply(np.array([1.0]))
+    return simulation.advance(20_000_000)[-1].joints
+
+
+def test_sensors_send_what_the_corrections_of_the_parameter_file_make_true():
+    values = {
+        "joint_offsets__joints": ("spin",),
+        "joint_offsets__values": (0.3,),
+        "drive_gains__joints": ("spin",),
+        "drive_gains__values": (0.5,),
+    }
+    sent, true = (spin_and_read(flywheel(**given)) for given in (values, {}))
+    assert sent.position[0] + 0.3 == pytest.approx(true.position[0], abs=1e-12)
+    assert sent.effort[0] * 0.5 == pytest.approx(true.effort[0]) == pytest.approx(1.0)
+
+
+def test_a_simulated_robot_has_the_friction_its_parameter_file_knows():
+    known = {"nominal_friction__joints": ("spin",), "nominal_friction__smoothing_speed": 1e-3}
+    terms = {f"nominal_friction__{t}": (x,) for t, x in (("coulomb", 0.2), ("viscous", 0.4), ("offset", 0.1))}
+    same = {"actuators__coulomb": 0.2, "actuators__viscous": 0.4, "actuators__coulomb_speed": 1e-3}
+    assert spin(flywheel(**known, **terms), 1.1, 0.3).v[0] == pytest.approx(
+        spin(flywheel(**same), 1.0, 0.3).v[0]
+    )
