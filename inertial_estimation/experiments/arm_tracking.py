@@ -11,8 +11,9 @@ from inertial_estimation.control.references import BaseReference
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.synthetic_motion import SineMotion, random_sines
+from inertial_estimation.models.sine_motion import SineMotion, random_sines
 from inertial_estimation.signals import Array, JointReading, seconds
 
 __all__ = ["Tracking", "UpperBodyMotion", "track"]
@@ -70,16 +71,17 @@ class UpperBodyMotion:
             raise ConfigurationError(
                 f"no joint matches {listing(joints)}; the model has {listing(robot.joint_names)}"
             )
-        lower, upper = (robot.joint_positions(limit) for limit in _limits(robot))
+        limits = joint_limits(robot)
         picked = [robot.joint_index(name) for name in names]
-        low, high = lower[picked] + MARGIN, upper[picked] - MARGIN
+        low, high = limits.lower[picked] + MARGIN, limits.upper[picked] - MARGIN
         start = np.clip(stance[picked], low, high)
         centre = np.clip(start + 0.5 * reach * rng.uniform(-1.0, 1.0, len(names)), low, high)
         room = np.minimum(reach, np.maximum(centre - low, high - centre) * 0.5)
         centre = np.clip(centre, low + room, high - room)
-        options = {"band_hz": band_hz, "rest_s": APPROACH_S, "fade_s": FADE_S}
-        joint_sines = random_sines(centre, room, rng, **options)  # type: ignore[arg-type]
-        base_sines = random_sines(np.zeros(3), np.array(base_reach), rng, **options)  # type: ignore[arg-type]
+        joint_sines, base_sines = (
+            random_sines(c, r, rng, band_hz=band_hz, rest_s=APPROACH_S, fade_s=FADE_S)
+            for c, r in ((centre, room), (np.zeros(3), np.array(base_reach)))
+        )
         return cls(tuple(names), joint_sines, base_sines)
 
     def command(self, loop: ClosedLoop, height: float) -> None:
@@ -193,7 +195,3 @@ class _Recorder:
             w_I=imu[:, 3:],
             wrenches=np.array(self._wrenches),
         )
-
-
-def _limits(robot: RobotModel) -> tuple[Array, Array]:
-    return robot.model.lowerPositionLimit, robot.model.upperPositionLimit
