@@ -22,7 +22,9 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             "urdf", default_value="", description="Robot description; empty: parameter file, or topic."
         ),
-        DeclareLaunchArgument("params_file", default_value="", description="Parameter file read last."),
+        DeclareLaunchArgument(
+            "params_file", default_value="", description="Parameter files read last, separated by commas."
+        ),
         DeclareLaunchArgument("namespace", default_value="", description="Namespace of nodes and topics."),
         DeclareLaunchArgument(
             "nodes",
@@ -47,9 +49,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         for name in ("robot", "urdf", "params_file", "namespace", "nodes", "use_sim_time")
     }
     robot_file = parameter_file(value["robot"])
-    parameters: list[object] = [str(robot_file)]
-    if value["params_file"]:
-        parameters.append(str(parameter_file(value["params_file"])))
+    files = parameter_files(value["robot"], value["params_file"])
     overrides: dict[str, object] = {"use_sim_time": value["use_sim_time"] == "true"}
     if value["urdf"]:
         overrides["urdf"] = ParameterValue(value["urdf"], value_type=str)
@@ -59,7 +59,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             executable=name,
             name=name,
             namespace=value["namespace"],
-            parameters=[*parameters, overrides],
+            parameters=[*files, overrides],
             output="screen",
             emulate_tty=True,
         )
@@ -85,6 +85,12 @@ def nodes_of(robot: str) -> list[str]:
     if not names:
         raise RuntimeError(f"'{robot}' has a section for none of {', '.join(NODES)}")
     return names
+
+
+def parameter_files(robot: str, later: str) -> list[str]:
+    """Return the parameter file of a robot and those read after it, given separated by commas."""
+    names = [robot, *(name.strip() for name in later.split(",") if name.strip())]
+    return [str(parameter_file(name)) for name in names]
 
 
 def parameter_file(robot: str) -> Path:

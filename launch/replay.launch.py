@@ -37,7 +37,9 @@ def generate_launch_description() -> LaunchDescription:
             "urdf", default_value="", description="Robot description; empty: parameter file, or topic."
         ),
         DeclareLaunchArgument("rate", default_value="1.0", description="Speed, as a multiple of real time."),
-        DeclareLaunchArgument("params_file", default_value="", description="Parameter file read last."),
+        DeclareLaunchArgument(
+            "params_file", default_value="", description="Parameter files read last, separated by commas."
+        ),
     ]
     names = ("robot", "urdf", "params_file")
     nodes = IncludeLaunchDescription(

@@ -28,7 +28,7 @@ FORWARDED = ("robot", "urdf", "params_file", "namespace")
 ARGUMENTS = {
     "robot": ("talos", "Name of a file in config/, or path of a parameter file."),
     "urdf": ("", "Robot description; empty: parameter file."),
-    "params_file": ("", "Parameter file read last."),
+    "params_file": ("", "Parameter files read last, separated by commas."),
     "namespace": ("", "Namespace of nodes and topics."),
     "real_time_factor": ("1.0", "Simulated over wall time, at most; 0: as fast as possible."),
     "disturbances": ("", "What happens to the robot, separated by semicolons."),
@@ -80,8 +80,7 @@ def make_node(name: str, value: dict[str, str], overrides: dict[str, Any]) -> No
     """Make one node with the robot's parameters and those of this launch."""
     estimation = runpy.run_path(str(ESTIMATION))
     estimation["find_executables"]()
-    files = [str(estimation["parameter_file"](value["robot"]))]
-    files += [str(estimation["parameter_file"](value["params_file"]))] if value["params_file"] else []
+    files = estimation["parameter_files"](value["robot"], value["params_file"])
     if value["urdf"]:
         overrides = {**overrides, "urdf": ParameterValue(value["urdf"], value_type=str)}
     return Node(

@@ -124,3 +124,11 @@ def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
     text = "ball link=hand mass=2; push link=torso force=1,0,0 start=3;"
     simulator, _ = simulation_nodes(monkeypatch, disturbances=text)
     assert [parse_disturbance(text).link for text in simulator.overrides["disturbances"]] == ["hand", "torso"]
+
+
+def test_files_of_calibration_and_friction_are_read_after_the_robot_s(tmp_path):
+    files = [tmp_path / "offsets.yaml", tmp_path / "friction.yaml"]
+    for file in files:
+        file.write_text("/**: {ros__parameters: {}}")
+    found = load("estimation").parameter_files("panda", ", ".join(map(str, files)))
+    assert [Path(file).name for file in found] == ["panda.yaml", "offsets.yaml", "friction.yaml"]

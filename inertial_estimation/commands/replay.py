@@ -11,8 +11,8 @@ from pathlib import Path
 
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
-from inertial_estimation.replay.config_file import load_config_file, parse_overrides
-from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.config_file import parse_overrides
+from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.evaluation import Evaluation, evaluate
 from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.recording import BagRecording, read_orientations
@@ -31,7 +31,12 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
-    parser.add_argument("--config", required=True, help="ROS parameter file, or a robot's name (icub, panda)")
+    parser.add_argument(
+        "--config",
+        action="append",
+        required=True,
+        help="ROS parameter file, or a robot's name (icub, panda); again for files read after it",
+    )
     parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag")
@@ -59,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay, evaluate, write."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    config = load_config_file(find_config(args.config)).overridden(parse_overrides(args.param))
+    config = load_configs(args.config).overridden(parse_overrides(args.param))
     trusted = read_trusted(args.trusted) if args.trusted else None
     with BagRecording(args.bag) as recording:
         reference = read_orientations(recording, args.reference) if args.reference else None

@@ -103,6 +103,13 @@ class ConfigFile:
                 f"{self.name} has no section for {' or '.join(expected)}; it has {listing(self.nodes)}"
             )
 
+    def overlaid(self, later: "ConfigFile") -> "ConfigFile":
+        """Return this file with another one read after it, as ROS does: later values go first."""
+        nodes = {node: dict(values) for node, values in self.nodes.items()}
+        for node, values in later.nodes.items():
+            nodes.setdefault(node, {}).update(values)
+        return ConfigFile(self.name, {**self.shared, **later.shared}, nodes)
+
     def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
         """Return a copy with single values replaced, given as (node, dotted name, value)."""
         shared = dict(self.shared)

@@ -1,11 +1,13 @@
 """Parameter files found by a robot's bare name."""
 
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.replay.config_file import ConfigFile, load_config_file
 
-__all__ = ["config_folders", "find_config"]
+__all__ = ["config_folders", "find_config", "load_configs"]
 
 PACKAGE = "inertial_estimation"
 
@@ -41,3 +43,21 @@ def find_config(name: str) -> Path:
     raise ConfigurationError(
         f"no parameter file '{name}': neither a file nor one of the robots {listing(sorted(known))}"
     )
+
+
+def load_configs(names: Sequence[str]) -> ConfigFile:
+    """Read a robot's parameter file and those that go over it (offsets, friction), in this order.
+
+    Args:
+        names: Paths or robots' names, at least one; relative paths in them are relative to the first.
+
+    Returns:
+        All values; the later file goes first.
+
+    Raises:
+        ConfigurationError: If a file does not exist or is no parameter file.
+    """
+    first, *later = (load_config_file(find_config(name)) for name in names)
+    for file in later:
+        first = first.overlaid(file)
+    return first
