@@ -1,12 +1,23 @@
 """What the unknowns of an identification mean."""
 
+import fnmatch
 from dataclasses import dataclass
 
-from inertial_estimation.models.body_reference import BodyReference
-from inertial_estimation.models.friction import FrictionModel
-from inertial_estimation.signals import Array
+import numpy as np
 
-__all__ = ["ParameterSet"]
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.parameter_ties import Columns, mirrored_columns, within_bodies
+from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
+
+__all__ = ["ParameterSet", "parameter_set"]
+
+BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
+FRICTION_UNITS = {"coulomb": "Nm", "viscous": "Nm s/rad", "offset": "Nm", "armature": "kg m^2"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,10 +32,11 @@ class ParameterSet:
         friction: The identified friction, None for none.
         names: Name of each entry of phi.
         units: Unit of each entry of phi.
-        nominal: phi_nominal, shape (p,).
+        nominal: phi_nominal, shape (p,); of mirrored links the mean of both sides.
         unknowns: Name of each entry of x.
         E: Shape (p, n).
         to_joint: phi about the joint frames = to_joint @ phi, shape (p, p); what the regressor multiplies.
+        asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
     """
 
     bodies: tuple[BodyReference, ...]
@@ -35,3 +47,84 @@ class ParameterSet:
     unknowns: tuple[str, ...]
     E: Array
     to_joint: Array
+    asymmetry: float = 0.0
+
+    def standard(self, x: Array) -> Array:
+        """Return phi of unknowns, shape (p,)."""
+        phi: Array = self.nominal + self.E @ x
+        return phi
+
+    def body(self, phi: Array, index: int) -> Array:
+        """Return the ten parameters of a body about its link frame, shape (10,)."""
+        return phi[10 * index : 10 * index + 10]
+
+
+def parameter_set(
+    config: IdentificationConfig, robot: RobotModel, friction: FrictionModel | None
+) -> ParameterSet:
+    """Resolve what is identified against a robot.
+
+    Args:
+        config: Links, parameters and symmetry.
+        robot: The robot.
+        friction: Friction that is identified, None for none.
+
+    Raises:
+        ConfigurationError: If a pattern matches nothing, or mirrored links are no mirror images.
+        ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
+    """
+    bodies = estimated_bodies(robot, chosen_links(robot, config.links))
+    names = tuple(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES)
+    units = BODY_UNITS * len(bodies)
+    nominal = np.concatenate([body.to_link @ body.nominal_C for body in bodies])
+    maps = [body.to_joint @ np.linalg.inv(body.to_link) for body in bodies]
+    if friction:
+        names += friction.names
+        units += tuple(FRICTION_UNITS[term] for term in friction.terms for _ in friction.joints)
+        nominal = np.concatenate((nominal, friction.nominal_values))
+    to_joint = np.eye(len(names))
+    for i, X in enumerate(maps):
+        to_joint[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = X
+    columns = within_bodies(bodies, names, config.parameters)
+    asymmetry = 0.0
+    if config.symmetry:
+        columns, nominal, asymmetry = mirrored_columns(
+            robot, bodies, friction, Columns(names, columns.names, columns.E), nominal, config.symmetry
+        )
+    return ParameterSet(
+        bodies, friction, names, units, nominal, columns.names, columns.E, to_joint, asymmetry
+    )
+
+
+def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the links whose bodies are identified, one for each body, in the model's order.
+
+    Args:
+        robot: The robot.
+        patterns: Names or shell patterns; empty: all bodies that move.
+
+    Raises:
+        ConfigurationError: If a pattern matches no link that moves.
+        InconsistentInertiaError: If bodies have no mass; all are named.
+    """
+    moving = {link: robot.link_body(link).joint_id for link in robot.link_names}
+    moving = {link: joint for link, joint in moving.items() if joint}
+    owner: dict[int, str] = {}
+    for pattern in patterns or ("*",):
+        hits = [link for link in moving if fnmatch.fnmatchcase(link, pattern)]
+        if not hits:
+            raise ConfigurationError(f"no moving link matches '{pattern}'; the model has {listing(moving)}")
+        exact = any(link == pattern for link in hits)
+        for link in hits:
+            if exact and moving[link] in owner:
+                raise ConfigurationError(
+                    f"links '{owner[moving[link]]}' and '{link}' belong to one rigid body; name one of them"
+                )
+            owner.setdefault(moving[link], link)
+    empty = [link for joint, link in owner.items() if not robot.model.inertias[joint].mass > 0.0]
+    if empty:
+        raise InconsistentInertiaError(
+            f"the description gives no mass to {listing(empty)}; correct it, lock the joint, or list in "
+            "'links' those to identify"
+        )
+    return tuple(owner[joint] for joint in sorted(owner))

@@ -26,8 +26,11 @@ __all__ = [
     "DynamicsMeasurement",
     "DynamicsState",
     "LinearEquation",
+    "MeasuredRows",
     "NoiseModel",
 ]
+
+FULL_REGRESSOR_SHARE = 0.2  # of the bodies wanted, above which the regressor of all of them is quicker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +75,27 @@ class LinearEquation:
     value: Array
     noise: Array
     measured: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRows:
+    """The same equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
+
+    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, rows hold N N'
+    times the equation: it changes smoothly with the posture, as N need not, so it can be filtered in time.
+    N' times a row, `basis`, is the equation without its redundant part.
+
+    Attributes:
+        regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
+        value: dtau [Nm, N], shape (k, m).
+        measured: S' tau + sum J' lambda [Nm, N], shape (k, m).
+        basis: N of each time, shape (k, m, m'), or None where nothing is redundant.
+    """
+
+    regressor: Array
+    value: Array
+    measured: Array
+    basis: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +175,8 @@ class DynamicsMeasurement:
         self._contact_maps = _contact_maps(robot, contacts)
         self._imu = _imu_place(robot, imu_frame) if imu_frame and robot.floating_base else None
         self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
+        self._columns = np.concatenate([_columns_of(body.joint_id) for body in bodies] or [[]]).astype(int)
+        self._rest_parameters = _parameters(self._rest_model)
         self._set_noise(noise)
 
     def equation(self, state: DynamicsState) -> LinearEquation:
@@ -163,23 +189,62 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        tau_nom = pin.rnea(self._rest_model, self._data, q, v, a)
-        if self._known_friction is not None:
-            friction = self._known_friction.torques(state.v, state.a, state.sign)
-            tau_nom[self._robot.n_base :] += friction
         M = pin.crba(self._nominal_model, self._nominal_data, q, pin.Convention.WORLD)  # fills J as well
-        A = self._regressor(state)
+        A = np.zeros((len(v), self._n_parameters))
+        tau_nom = self._fill_by_bodies(A, q, v, a)
+        self._fill_friction(A, state)
+        self._add_known_friction(tau_nom, state)
         J_C = self._contact_jacobian()
-        applied = np.zeros(len(tau_nom))
-        if state.tau is not None:
-            applied[self._robot.n_base :] = state.tau
-        if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
-            applied += state.wrenches.ravel() @ J_C
+        applied = self._applied(state, J_C)
         picked = self._picked
         noise = self._noise(M[picked], J_C[:, picked])
         value = (applied - tau_nom)[picked]
         equation = LinearEquation(A[picked], value, noise, applied[picked])
         return self._projected(equation, J_C) if self._rows.projects else equation
+
+    def rows(self, states: DynamicsState) -> MeasuredRows:
+        """Return the same rows at many measured states, without the covariance of their noise.
+
+        Args:
+            states: The measurements; every array has one more axis in front, of length k.
+
+        Returns:
+            The rows `row_names` at each time, or before the redundant part was taken out (see there).
+        """
+        k, n_v = len(states.q), self._rest_model.nv
+        q, v, a = self._generalized_rows(states)
+        A = np.zeros((k, n_v, self._n_parameters))
+        tau_nom = np.zeros((k, n_v))
+        jacobians = np.zeros((k, 6 * len(self._contact_maps), n_v))
+        many = len(self._bodies) >= FULL_REGRESSOR_SHARE * (self._rest_model.njoints - 1)
+        fill = self._fill_by_full_regressor if many else self._fill_by_bodies
+        need_jacobians = bool(self._contact_maps) or not many
+        for i, (A_i, q_i, v_i, a_i) in enumerate(zip(A, q, v, a, strict=True)):
+            if need_jacobians:
+                pin.computeJointJacobians(self._nominal_model, self._nominal_data, q_i)
+                jacobians[i] = self._contact_jacobian()
+            tau_nom[i] = fill(A_i, q_i, v_i, a_i)
+        self._fill_friction(A, states)
+        self._add_known_friction(tau_nom, states)
+        applied = self._applied(states, jacobians)
+        picked = self._picked
+        rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
+        return self._projected_rows(rows, jacobians) if self._rows.projects else rows
+
+    def _add_known_friction(self, tau_nom: Array, state: DynamicsState) -> None:
+        """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
+        if self._known_friction is not None:
+            tau_nom[..., self._robot.n_base :] += self._known_friction.torques(state.v, state.a, state.sign)
+
+    def _applied(self, state: DynamicsState, J_C: Array) -> Array:
+        """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
+        applied = np.zeros((*state.q.shape[:-1], self._rest_model.nv))
+        if state.tau is not None:
+            applied[..., self._robot.n_base :] = state.tau
+        if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
+            wrenches = state.wrenches.reshape(*state.q.shape[:-1], 1, -1)
+            applied += (wrenches @ J_C)[..., 0, :]
+        return applied
 
     def _generalized(self, state: DynamicsState) -> tuple[Array, Array, Array]:
         q = self._robot.configuration(state.q)
@@ -192,16 +257,36 @@ class DynamicsMeasurement:
         v: Array = np.concatenate((np.zeros(3), state.w_B, state.v))
         return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
 
-    def _regressor(self, state: DynamicsState) -> Array:
+    def _generalized_rows(self, states: DynamicsState) -> tuple[Array, Array, Array]:
+        q = np.array([self._robot.configuration(q_i) for q_i in states.q])
+        if not self._robot.floating_base:
+            return q, states.v, states.a
+        assert states.f_B is not None
+        assert states.w_B is not None
+        assert states.wd_B is not None
+        v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
+        return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
+
+    def _fill_by_bodies(self, A: Array, q: Array, v: Array, a: Array) -> Array:
+        """Write the bodies' columns into A one by one, the Jacobians being known; return tau_nom."""
         model, data = self._rest_model, self._data
-        A = np.zeros((model.nv, self._n_parameters))
+        tau_nom: Array = pin.rnea(model, data, q, v, a)
         for i, body in enumerate(self._bodies):
             J = pin.getJointJacobian(model, self._nominal_data, body.joint_id, pin.LOCAL)
             A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, body.joint_id)
+        return tau_nom
+
+    def _fill_by_full_regressor(self, A: Array, q: Array, v: Array, a: Array) -> Array:
+        """Do the same out of the regressor of all bodies."""
+        Y = pin.computeJointTorqueRegressor(self._rest_model, self._data, q, v, a)
+        A[:, : len(self._columns)] = Y[:, self._columns]
+        tau_nom: Array = Y @ self._rest_parameters
+        return tau_nom
+
+    def _fill_friction(self, A: Array, state: DynamicsState) -> None:
         if self._friction:
             F = self._friction.regressor(state.v, state.a, state.sign)
-            A[self._robot.n_base :, 10 * len(self._bodies) :] = F
-        return A
+            A[..., self._robot.n_base :, 10 * len(self._bodies) :] = F
 
     def _contact_jacobian(self) -> Array:
         """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""
@@ -262,6 +347,24 @@ class DynamicsMeasurement:
         return LinearEquation(
             N.T @ equation.regressor, N.T @ equation.value, N.T @ equation.noise @ N, N.T @ equation.measured
         )
+
+    def _projected_rows(self, rows: MeasuredRows, jacobians: Array) -> MeasuredRows:
+        N = np.array([self._rows.projection(J_C) for J_C in jacobians])
+        P = N.transpose(0, 2, 1)
+        redundant = self._rows.contacts is ContactMode.PROJECTED
+        P = N @ P if redundant else P
+        value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
+        return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)
+
+
+def _columns_of(joint_id: int) -> Indices:
+    """Return the columns of a body in the regressor of all bodies, which leaves out the world."""
+    return np.arange(10 * (joint_id - 1), 10 * joint_id)
+
+
+def _parameters(model: pin.Model) -> Array:
+    """Return the inertial parameters of all bodies but the world, as the regressor takes them."""
+    return np.concatenate([inertia.toDynamicParameters() for inertia in list(model.inertias)[1:]])
 
 
 def _slice_if_contiguous(indices: Indices) -> slice | Indices:

@@ -138,16 +138,16 @@ class FrictionModel:
         """Return F with tau_friction = F phi.
 
         Args:
-            v: Joint velocities [rad/s], shape (n_joints,).
-            a: Joint accelerations [rad/s^2], shape (n_joints,).
+            v: Joint velocities [rad/s], shape (..., n_joints).
+            a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
-                (n_joints,); None takes that of `v`.
+                (..., n_joints); None takes that of `v`.
 
         Returns:
-            Regressor in the joint rows, shape (n_joints, size).
+            Regressor in the joint rows, shape (..., n_joints, size).
         """
         joints = np.asarray(self.joints, dtype=int)
-        F = np.zeros((self.n_joints, self.size))
+        F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
         columns = np.arange(len(joints))
         for index, term in enumerate(self.terms):
             if term == "coulomb":
@@ -158,7 +158,7 @@ class FrictionModel:
                 values = np.ones_like(v)
             else:
                 values = a
-            F[joints, index * len(joints) + columns] = values[joints]
+            F[..., joints, index * len(joints) + columns] = values[..., joints]
         return F
 
 

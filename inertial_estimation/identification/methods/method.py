@@ -46,6 +46,7 @@ class IdentificationMethod(ABC):
     """Solves the reduced equations for the deviation of the unknowns from nominal."""
 
     name: str
+    has_prior: bool = False  # whether it has an answer where there are fewer equations than unknowns
 
     @abstractmethod
     def solve(

@@ -1,0 +1,113 @@
+"""What is suspicious about the data of an identification."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.errors import listing
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.identification_result import DataSummary
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.robot_model import RobotModel
+
+__all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
+
+CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
+REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
+ABSURD = 10.0  # ratio of measured to predicted rms that no error of a description explains
+SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
+
+
+class SignalStatistics:
+    """Running summary of the signals of one set of data.
+
+    Attributes:
+        samples: Samples taken.
+        duration_s: Their time span, gaps left out [s].
+        dropped: Samples left out, by reason.
+    """
+
+    def __init__(self, robot: RobotModel) -> None:
+        self._robot = robot
+        self.samples = 0
+        self.duration_s = 0.0
+        self.dropped: Counter[str] = Counter()
+        self._low, self._high = np.full(robot.n_joints, np.inf), np.full(robot.n_joints, -np.inf)
+        self._force_low, self._force_high = np.full(3, np.inf), np.full(3, -np.inf)
+
+    def add(self, block: SignalBlock) -> None:
+        """Take the finite samples of a block into account."""
+        self.samples += block.size
+        self.duration_s += block.size * block.step_s
+        if block.size:
+            self._low = np.minimum(self._low, block.q.min(axis=0))
+            self._high = np.maximum(self._high, block.q.max(axis=0))
+            if block.f_I is not None:
+                self._force_low = np.minimum(self._force_low, block.f_I.min(axis=0))
+                self._force_high = np.maximum(self._force_high, block.f_I.max(axis=0))
+
+    @property
+    def constant_joints(self) -> tuple[str, ...]:
+        """Joints that did not move."""
+        names = zip(self._robot.joint_names, self._high - self._low, strict=True)
+        return tuple(name for name, width in names if width < CONSTANT_RANGE)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing moved."""
+        still = len(self.constant_joints) == self._robot.n_joints
+        return still and not (self._force_high - self._force_low).max() > REST_FORCE
+
+    def summary(self, stack: EquationStack) -> DataSummary:
+        """Return what went in."""
+        return DataSummary(self.samples, self.duration_s, stack.rows, stack.left_out, dict(self.dropped))
+
+
+def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
+    """Yield the stretches of a block in which every signal is finite.
+
+    Args:
+        block: Samples, some perhaps NaN.
+
+    Yields:
+        The block itself if all is finite; else its finite parts, the later ones not continuing.
+    """
+    signals = {name: values for name in SIGNALS if (values := getattr(block, name)) is not None}
+    good = np.ones(block.size, dtype=bool)
+    for values in signals.values():
+        good &= np.isfinite(values.reshape(block.size, -1)).all(axis=1)
+    if good.all():
+        yield block
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
+    for first, end in edges.reshape(-1, 2):
+        yield replace(
+            block,
+            start_ns=int(block.stamps_ns[first]),
+            continues=block.continues and first == 0,
+            **{name: values[first:end] for name, values in signals.items()},
+        )
+
+
+def unit_warnings(stack: EquationStack) -> list[str]:
+    """Return a warning where measured torques are of another size than the nominal model's.
+
+    Args:
+        stack: The rows.
+    """
+    odd = []
+    for i, name in enumerate(stack.row_names):
+        factor = stack.factor(i)
+        measured = float(np.linalg.norm(factor[:, -1]))
+        predicted = float(np.linalg.norm(factor[:, -1] - factor[:, -2]))
+        if measured > ABSURD * predicted or predicted > ABSURD * measured:
+            share = measured / predicted if predicted else float("inf")
+            odd.append(f"{name} ({share:.3g} times)")
+    if len(odd) < 0.5 * len(stack.row_names) or not odd:
+        return []
+    return [
+        f"the measured rms is far from that of the nominal model in {listing(odd)}: check units (Nm, rad, "
+        "m/s^2) and signs, or the description"
+    ]

@@ -1,0 +1,123 @@
+"""All rows of a recording, folded into one triangular factor for each row name.
+
+A QR factorisation keeps the norm of every combination of columns: with [A, b, y] = Q R of the rows of one
+name, ||A x - b|| = ||R [x; -1; 0]|| for any x. So residuals, weights, costs and validation of any solution
+are known without the rows, and memory does not grow with their number.
+"""
+
+import numpy as np
+
+from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.signals import Array
+
+__all__ = ["EquationStack"]
+
+FEWEST_PENDING = 256  # rows of one name that wait for the next factorisation, at least
+
+
+class EquationStack:
+    """Rows of equal names, folded.
+
+    Attributes:
+        row_names: Name of each row.
+        unknowns: Number of unknowns.
+        counts: Rows of each name that were kept, shape (m,).
+        left_out: Rows that were not, because their joint stood still.
+        times: Number of times rows were made at.
+        sums: Sum of the rows [A, value, measured] of each name, shape (m, n + 2).
+    """
+
+    def __init__(self, row_names: tuple[str, ...], unknowns: int) -> None:
+        self.row_names = row_names
+        self.unknowns = unknowns
+        m, width = len(row_names), unknowns + 2
+        self.counts = np.zeros(m, dtype=np.int64)
+        self.left_out = 0
+        self.times = 0
+        self.sums = np.zeros((m, width))
+        self._independent = 0.0
+        self._factors = np.zeros((m, width, width))
+        self._pending: list[list[Array]] = [[] for _ in row_names]
+        self._waiting = np.zeros(m, dtype=np.int64)
+        self._limit = max(FEWEST_PENDING, 2 * width)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all names."""
+        return int(self.counts.sum())
+
+    @property
+    def correlation(self) -> float:
+        """Rows for each independent one; the variance of estimates is larger by it."""
+        return self.times / self._independent if self._independent else 1.0
+
+    def add(self, block: RowBlock) -> None:
+        """Fold the rows of a block in."""
+        self.times += block.size
+        self._independent += block.independent
+        rows = np.concatenate((block.regressor, block.value[:, :, None], block.measured[:, :, None]), axis=2)
+        self.left_out += int((~block.used).sum())
+        for i in range(len(self.row_names)):
+            kept = rows[block.used[:, i], i]
+            self.counts[i] += len(kept)
+            self.sums[i] += kept.sum(axis=0)
+            self._pending[i].append(kept)
+            self._waiting[i] += len(kept)
+            if self._waiting[i] >= self._limit:
+                self._fold(i)
+
+    def factor(self, row: int) -> Array:
+        """Return the triangular factor of the rows [A, value, measured] of one name, shape (n + 2, n + 2)."""
+        self._fold(row)
+        return self._factors[row]
+
+    def residual_squares(self, x: Array) -> Array:
+        """Return the sum of squares of measured minus predicted of each row name, shape (m,)."""
+        direction = np.concatenate((x, [-1.0, 0.0]))
+        return np.array([np.sum((self.factor(i) @ direction) ** 2) for i in range(len(self.row_names))])
+
+    def measured_squares(self) -> Array:
+        """Return the sum of squares of the measured values of each row name, shape (m,)."""
+        return np.array([np.sum(self.factor(i)[:, -1] ** 2) for i in range(len(self.row_names))])
+
+    def reduced(self, sigma: Array) -> ReducedEquation:
+        """Return all rows, each divided by the sigma of its name, as one triangular system.
+
+        Args:
+            sigma: Standard deviation of the noise of each row name [Nm, N], shape (m,).
+        """
+        n = self.unknowns
+        stacked = np.zeros((0, n + 1))
+        for i, s in enumerate(sigma):
+            if self.counts[i]:
+                stacked = _triangle(np.vstack((stacked, self.factor(i)[:, : n + 1] / s)))
+        R = np.zeros((n + 1, n + 1))
+        R[: len(stacked)] = stacked
+        return ReducedEquation(R[:n, :n], R[:n, n], float(R[n, n] ** 2), self.rows)
+
+    def mean_rows(self) -> "EquationStack":
+        """Return a stack of the mean of the rows of each name: all that a robot at rest tells."""
+        means = EquationStack(self.row_names, self.unknowns)
+        means.counts = np.minimum(self.counts, 1)
+        means.times, means._independent = 1, 1.0
+        means.sums = self.sums / np.maximum(self.counts, 1)[:, None]
+        means._factors[:, 0] = means.sums
+        return means
+
+    def _fold(self, row: int) -> None:
+        if self._waiting[row]:
+            self._factors[row] = _padded(_triangle(np.vstack((self._factors[row], *self._pending[row]))))
+            self._pending[row].clear()
+            self._waiting[row] = 0
+
+
+def _triangle(rows: Array) -> Array:
+    factor: Array = np.linalg.qr(rows, mode="r")
+    return factor
+
+
+def _padded(factor: Array) -> Array:
+    square = np.zeros((factor.shape[1], factor.shape[1]))
+    square[: len(factor)] = factor
+    return square

@@ -1,0 +1,121 @@
+"""What data say of each unknown, from the triangular factor of the weighted rows.
+
+Columns are divided by their norms first, so that units do not matter: with R D = U S V' the directions of V
+whose singular value is at least `RANK_TOLERANCE` of the largest are identifiable. Dependencies between the
+columns of rigid-body dynamics hold for any posture, velocity and acceleration, smoothed or not, so noise does
+not fill the null space: what is left there is the rounding of the description (joint axes turned by 1.5708
+instead of pi/2 are off by 4e-6).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.signals import Array
+
+__all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]
+
+RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
+PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that does not count
+UNSEEN = 1e-6  # effect of a column, were its parameter to change by its typical deviation, that is none
+
+
+@dataclass(frozen=True, eq=False)
+class IdentifiableSpace:
+    """The directions of the unknowns that the data fix, and those they do not.
+
+    Attributes:
+        scale: Diagonal of D, one over the norm of each column of R, shape (n,).
+        singular_values: Of R D, largest first, shape (n,).
+        V: Right singular vectors, shape (n, n); the first `rank` span what is identifiable.
+        rank: Number of identifiable directions.
+    """
+
+    scale: Array
+    singular_values: Array
+    V: Array
+    rank: int
+
+    @classmethod
+    def of(
+        cls, equation: ReducedEquation, typical: Array, tolerance: float = RANK_TOLERANCE
+    ) -> "IdentifiableSpace":
+        """Find it.
+
+        Args:
+            equation: The weighted equations.
+            typical: Typical deviation of each unknown, to tell columns that are zero but for round-off,
+                shape (n,).
+            tolerance: Of the rank.
+        """
+        norms = np.linalg.norm(equation.R, axis=0)
+        effect = norms * typical
+        seen = effect > UNSEEN * (effect.max(initial=0.0) + np.finfo(float).tiny)
+        scale = np.where(seen, 1.0 / np.where(seen, norms, 1.0), 0.0)
+        _U, s, Vt = np.linalg.svd(equation.R * scale)
+        rank = int((s > tolerance * s[0]).sum()) if s[0] > 0.0 else 0
+        return cls(scale, s, Vt.T, rank)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the identifiable part; infinite without one."""
+        s = self.singular_values
+        return float(s[0] / s[self.rank - 1]) if self.rank else float("inf")
+
+    def covariance_factor(self) -> Array:
+        """Return L with L L' the covariance of the unknowns within the identifiable part, shape (n, rank)."""
+        factor: Array = self.scale[:, None] * self.V[:, : self.rank] / self.singular_values[: self.rank]
+        return factor
+
+    def minimum(self, equation: ReducedEquation) -> Array:
+        """Return the least-squares solution that changes nothing outside of the identifiable part."""
+        U_z = np.linalg.svd(equation.R * self.scale)[0].T @ equation.z
+        x: Array = self.scale * (
+            self.V[:, : self.rank] @ (U_z[: self.rank] / self.singular_values[: self.rank])
+        )
+        return x
+
+    def restricted(self, equation: ReducedEquation) -> ReducedEquation:
+        """Return the equations without what they say outside of the identifiable part."""
+        V = self.V[:, : self.rank]
+        back = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
+        R = np.linalg.qr((equation.R * self.scale) @ V @ (V.T * back), mode="r")
+        solved = R @ self.minimum(equation)
+        lost = float(np.sum(equation.z**2) - np.sum(solved**2))
+        return ReducedEquation(R, solved, equation.rest + max(lost, 0.0), equation.rows)
+
+    def verdicts(self, E: Array) -> tuple[Identifiability, ...]:
+        """Say of each standard parameter phi_i = nominal + E_i x what the data say of it.
+
+        Args:
+            E: Shape (p, n).
+        """
+        unseen = self.scale == 0.0
+        safe = np.where(unseen, 1.0, self.scale)
+        found = []
+        for row in E:
+            direction = row * safe
+            size = float(np.linalg.norm(direction))
+            inside = float(np.linalg.norm(direction @ self.V[:, : self.rank]))
+            outside = float(np.linalg.norm(direction @ self.V[:, self.rank :]))
+            if size == 0.0 or inside <= PART_TOLERANCE * size:
+                found.append(Identifiability.NOT)
+            elif outside <= PART_TOLERANCE * size:
+                found.append(Identifiability.IDENTIFIABLE)
+            else:
+                found.append(Identifiability.COMBINATION)
+        return tuple(found)
+
+    def deviations(self, E: Array, correlation: float) -> Array:
+        """Return the standard deviation of each standard parameter, infinite where the data do not fix it.
+
+        Args:
+            E: Shape (p, n).
+            correlation: Rows for each independent one.
+        """
+        sigma = np.linalg.norm(E @ self.covariance_factor(), axis=1) * np.sqrt(correlation)
+        verdicts = self.verdicts(E)
+        fixed = np.array([v is Identifiability.IDENTIFIABLE for v in verdicts])
+        return np.where(fixed, sigma, np.inf)

@@ -1,0 +1,266 @@
+"""Identification of inertial parameters and friction from streamed measurements."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError, listing
+from inertial_estimation.identification.data_checks import finite_runs, unit_warnings
+from inertial_estimation.identification.data_set import DataSet
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.identifiability import RANK_TOLERANCE, IdentifiableSpace
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import (
+    Identifiability,
+    IdentificationReport,
+    MethodResult,
+)
+from inertial_estimation.identification.method_evaluation import MethodEvaluation
+from inertial_estimation.identification.methods import IdentificationMethod, method_named
+from inertial_estimation.identification.parameter_set import parameter_set
+from inertial_estimation.identification.priors import typical_deviations
+from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.row_stream import RowModel, RowStream
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.weighting import row_deviations
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, NoiseModel
+from inertial_estimation.models.friction import friction_model
+from inertial_estimation.models.measurement_rows import ContactMode
+from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["Identifier"]
+
+ASYMMETRY = 0.01  # of the larger parameter of a body
+REST_TOLERANCE = 1e-2  # of the rank, where only noise moves
+
+
+class Identifier:
+    """Streams measurements into rows, and solves them by any method.
+
+    Memory does not grow with the recording: rows are folded as they are made.
+
+    Attributes:
+        robot: The robot.
+        contacts: Contacts whose wrenches the blocks must carry, in this order.
+        need_velocity: Whether they must carry joint velocities.
+        need_effort: Whether they must carry joint torques.
+        need_imu: Whether they must carry specific force and angular rate.
+        parameters: What is identified.
+        row_names: Names of the rows.
+    """
+
+    def __init__(self, config: IdentificationConfig, urdf: str) -> None:
+        """Resolve every name against the robot.
+
+        Args:
+            config: What is identified, and how.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If the configuration does not fit the robot.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+            InconsistentInertiaError: If an identified body has no mass.
+        """
+        self._config, self._urdf = config, urdf
+        self.robot, contacts = robot_from_config(config.robot, urdf)
+        robot, rows = self.robot, config.rows
+        selection = rows.selection()
+        mode = selection.contacts
+        self.contacts: tuple[ContactFrames, ...] = contacts if mode is ContactMode.MEASURED else ()
+        self.need_imu = robot.floating_base
+        self.need_effort = bool(rows.torque_rows)
+        self.need_velocity = config.smoothing.differentiate == "velocity"
+        self._check_base()
+        friction, known = friction_model(config.friction, robot, config.robot.nominal_friction)
+        self.parameters = parameter_set(config, robot, friction)
+        measurement = DynamicsMeasurement(
+            robot,
+            self.parameters.bodies,
+            selection,
+            NoiseModel(),
+            () if mode is ContactMode.NONE else contacts,
+            friction,
+            known_friction=known,
+        )
+        self.row_names = measurement.row_names
+        self._pooled = mode is ContactMode.PROJECTED
+        self._model = self._row_model(measurement)
+        self._training = DataSet(self._model, robot, self.row_names)
+        self._validation = DataSet(self._model, robot, self.row_names)
+        self._typical = typical_deviations(self.parameters, config.methods)
+
+    def push(self, block: SignalBlock) -> None:
+        """Take data to be fitted.
+
+        Raises:
+            MeasurementError: If a signal is missing or of another shape.
+        """
+        self._training.push(block)
+
+    def push_validation(self, block: SignalBlock) -> None:
+        """Take data to be judged by.
+
+        Raises:
+            MeasurementError: If a signal is missing or of another shape.
+        """
+        self._validation.push(block)
+
+    def rows(self, block: SignalBlock) -> RowBlock:
+        """Return the rows of one stretch by themselves, to plot; nothing is fitted.
+
+        Raises:
+            MeasurementError: If the stretch is too short for a row.
+        """
+        stream = RowStream(self._model)
+        made = [rows for part in finite_runs(block) for rows in stream.push(part)]
+        if not made:
+            raise MeasurementError(
+                f"{block.size * block.step_s:.3g} s of data give no row, expected {stream.shortest_s:.3g} s"
+            )
+        return RowBlock.joined(made)
+
+    def predicted(self, rows: RowBlock, x: Array) -> Array:
+        """Return what parameters predict of the rows' measured values, shape (k, m); x = 0: nominal."""
+        return rows.predicted(x)
+
+    def report(self, methods: Sequence[str], chosen: str = "") -> IdentificationReport:
+        """Solve all that was pushed.
+
+        Args:
+            methods: Names of methods, in the order of the report.
+            chosen: The one whose result is written; empty: the first.
+
+        Raises:
+            ConfigurationError: If a method does not exist or none is given.
+            MeasurementError: If there are no rows, or fewer equations than unknowns and a method has no
+                answer to that.
+        """
+        solvers = [method_named(name) for name in methods]
+        chosen = chosen or (methods[0] if methods else "")
+        if chosen not in methods:
+            raise ConfigurationError(f"the method '{chosen}' to write is none of {listing(methods)}")
+        stack, at_rest = self._equations()
+        sigma = row_deviations(stack, self._typical, self._config.weighting, self._pooled)
+        equation = stack.reduced(sigma * np.sqrt(stack.correlation))
+        tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
+        space = IdentifiableSpace.of(equation, self._typical, tolerance)
+        if at_rest:
+            equation = space.restricted(equation)
+        self._check_counts(stack, solvers)
+        validation = self._validation.stack if self._validation.stack.rows else None
+        evaluation = MethodEvaluation(self.parameters, space, sigma, stack, validation)
+        results: dict[str, MethodResult] = {}
+        for solver in solvers:
+            solution = solver.solve(equation, self.parameters, self._config.methods)
+            results[solver.name] = evaluation.result(solver.name, solution)
+        return IdentificationReport(
+            rank=space.rank,
+            unknowns=stack.unknowns,
+            condition=space.condition,
+            singular_values=space.singular_values,
+            row_names=self.row_names,
+            row_sigma=sigma,
+            training=self._training.statistics.summary(self._training.stack),
+            validation=self._validation.statistics.summary(validation) if validation else None,
+            methods=results,
+            chosen=chosen,
+            warnings=tuple(self._warnings(stack, space, at_rest)),
+        )
+
+    def urdf(self, result: MethodResult) -> str:
+        """Return the URDF with the identified bodies in place.
+
+        Raises:
+            InconsistentInertiaError: If a body is impossible; all are named.
+        """
+        bad = [f"{body.link} ({'; '.join(body.violations)})" for body in result.bodies if body.violations]
+        if bad:
+            raise InconsistentInertiaError(
+                f"'{result.method}' gives impossible bodies, which no simulator takes: {listing(bad)}; "
+                "take the method 'consistent'"
+            )
+        values = [body.inertia.vector for body in result.bodies]
+        return urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)
+
+    def _check_base(self) -> None:
+        rows, floating = self._config.rows, self.robot.floating_base
+        if floating and rows.base_acceleration != "accelerometer":
+            raise ConfigurationError(
+                f"base_acceleration is '{rows.base_acceleration}', expected 'accelerometer': recordings are "
+                "identified with what the IMU senses"
+            )
+        if floating and not self._config.robot.imu_frame:
+            raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
+        if self._config.smoothing.stiction_speed > 0.0 and rows.contact_wrenches == "projected":
+            raise ConfigurationError(
+                "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
+            )
+
+    def _row_model(self, measurement: DynamicsMeasurement) -> RowModel:
+        robot, given = self.robot, self.parameters
+        joints = {name: j for j, name in enumerate(robot.joint_names)}
+        watched = self._config.smoothing.stiction_speed > 0.0
+        row_joints = [joints.get(name, -1) if watched else -1 for name in self.row_names]
+        return RowModel(
+            smoothing=self._config.smoothing,
+            measurement=measurement,
+            imu=ImuToBase(robot, self._config.robot.imu_frame) if robot.floating_base else None,
+            n_joints=robot.n_joints,
+            contacts=len(self.contacts),
+            need_effort=self.need_effort,
+            to_unknowns=given.to_joint @ given.E,
+            nominal=given.to_joint @ given.nominal,
+            row_joints=np.array(row_joints, dtype=np.int64),
+        )
+
+    def _equations(self) -> tuple[EquationStack, bool]:
+        data = self._training
+        if not data.stack.rows:
+            raise MeasurementError(
+                f"{data.statistics.duration_s:.3g} s of data give no row; expected stretches without gaps of "
+                f"{data.shortest_s:.3g} s or more, and joints faster than the stiction speed"
+            )
+        at_rest = data.statistics.at_rest
+        return (data.stack.mean_rows() if at_rest else data.stack), at_rest
+
+    def _check_counts(self, stack: EquationStack, solvers: Sequence[IdentificationMethod]) -> None:
+        helpless = [solver.name for solver in solvers if not solver.has_prior]
+        if stack.rows < stack.unknowns and helpless:
+            raise MeasurementError(
+                f"{stack.rows} equations for {stack.unknowns} unknowns; {listing(helpless)} cannot tell them "
+                "apart: record more motion, identify fewer links, or take a method with a prior"
+            )
+
+    def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
+        verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
+        silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
+        found = unit_warnings(stack)
+        constant = self._training.statistics.constant_joints
+        if at_rest:
+            found.append(
+                f"the robot stands still: one posture gives {stack.rows} equations for {stack.unknowns} "
+                f"unknowns, {space.rank} of them independent; these stay nominal: {listing(silent)}"
+            )
+        elif constant:
+            found.append(f"joints that do not move: {listing(constant)}")
+        if stack.rows < 2 * stack.unknowns and not at_rest:
+            found.append(f"only {stack.rows} equations for {stack.unknowns} unknowns")
+        made_up = [
+            body.link
+            for body in self.parameters.bodies
+            if InertialParameters.from_pinocchio(self.robot.model.inertias[body.joint_id]).violations()
+        ]
+        if made_up:
+            found.append(
+                f"the description gives impossible inertias, raised to possible ones: {listing(made_up)}"
+            )
+        if self.parameters.asymmetry > ASYMMETRY:
+            found.append(
+                f"mirrored links differ by up to {100 * self.parameters.asymmetry:.2g} % in the description; "
+                "their mean is taken as nominal"
+            )
+        return found

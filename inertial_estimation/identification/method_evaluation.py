@@ -1,0 +1,106 @@
+"""What a method's unknowns mean: parameters, bodies, residuals, costs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.identifiability import IdentifiableSpace
+from inertial_estimation.identification.identification_result import (
+    BodyResult,
+    MethodResult,
+    ParameterResult,
+    RowError,
+)
+from inertial_estimation.identification.methods.method import MethodSolution
+from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["MethodEvaluation"]
+
+
+@dataclass(frozen=True, eq=False)
+class MethodEvaluation:
+    """All that turns a solution into a result.
+
+    Attributes:
+        parameters: What the unknowns mean.
+        space: What the data say.
+        sigma: Noise level of each row, shape (m,).
+        training: The fitted rows.
+        validation: Other rows, None without any.
+    """
+
+    parameters: ParameterSet
+    space: IdentifiableSpace
+    sigma: Array
+    training: EquationStack
+    validation: EquationStack | None
+
+    def result(self, method: str, solution: MethodSolution) -> MethodResult:
+        """Return the result of one method."""
+        x, nominal = solution.x, np.zeros(len(solution.x))
+        phi = self.parameters.standard(x)
+        first = 10 * len(self.parameters.bodies)
+        friction = dict(zip(self.parameters.names[first:], (float(f) for f in phi[first:]), strict=True))
+        return MethodResult(
+            method=method,
+            parameters=self._parameters(phi),
+            bodies=self._bodies(phi),
+            friction=friction,
+            direct=_row_errors(self.training, x),
+            validation=_row_errors(self.validation, x) if self.validation else (),
+            cost=self._cost(self.training, x),
+            cost_nominal=self._cost(self.training, nominal),
+            cost_validation=self._cost(self.validation, x),
+            cost_validation_nominal=self._cost(self.validation, nominal),
+            relative_error=_relative_error(self.training, x),
+            relative_error_validation=_relative_error(self.validation, x),
+            notes=solution.notes,
+            x=x,
+        )
+
+    def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
+        given = self.parameters
+        verdicts = self.space.verdicts(given.E)
+        sigma = self.space.deviations(given.E, self.training.correlation)
+        numbers = zip(given.nominal.tolist(), phi.tolist(), sigma.tolist(), strict=True)
+        return tuple(
+            ParameterResult(name, unit, *three, verdict)
+            for name, unit, three, verdict in zip(given.names, given.units, numbers, verdicts, strict=True)
+        )
+
+    def _bodies(self, phi: Array) -> tuple[BodyResult, ...]:
+        found = []
+        for i, body in enumerate(self.parameters.bodies):
+            inertia = InertialParameters.from_vector(self.parameters.body(phi, i))
+            nominal = InertialParameters.from_vector(self.parameters.body(self.parameters.nominal, i))
+            found.append(BodyResult(body.link, nominal, inertia, tuple(inertia.violations())))
+        return tuple(found)
+
+    def _cost(self, stack: EquationStack | None, x: Array) -> float:
+        if stack is None or not stack.rows:
+            return float("nan")
+        return float(np.sum(stack.residual_squares(x) / self.sigma**2) / stack.rows)
+
+
+def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:
+    counts = np.maximum(stack.counts, 1)
+    squares = (stack.residual_squares(x), stack.residual_squares(np.zeros(len(x))), stack.measured_squares())
+    rms = np.stack([np.sqrt(one / counts) for one in squares], axis=1)
+    return tuple(
+        RowError(name, *numbers) for name, numbers in zip(stack.row_names, rms.tolist(), strict=True)
+    )
+
+
+def _relative_error(stack: EquationStack | None, x: Array) -> float:
+    """Return ||measured - predicted|| / ||measured|| over the joint torques, over all rows without any."""
+    if stack is None or not stack.rows:
+        return float("nan")
+    torques = np.array([name not in BASE_ROWS for name in stack.row_names])
+    chosen = torques if torques.any() else ~torques
+    measured = float(stack.measured_squares()[chosen].sum())
+    error = float(stack.residual_squares(x)[chosen].sum())
+    return float(np.sqrt(error / measured)) if measured > 0.0 else float("nan")

@@ -1,0 +1,49 @@
+"""Rows of the measurement equation in the unknowns of an identification, at several times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.signals import Array
+
+__all__ = ["RowBlock"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """value = regressor @ x + noise, x the deviation of the unknowns from nominal.
+
+    Attributes:
+        stamps_ns: Time of each row [ns], shape (k,).
+        regressor: Shape (k, m, n).
+        value: Measured minus what the nominal parameters predict [Nm, N], shape (k, m).
+        measured: S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m).
+        used: False where a row is left out because its joint stands still, shape (k, m).
+        independent: How many of k rows of white noise would say as much as these, whose noise the
+            smoothing has correlated.
+    """
+
+    stamps_ns: NDArray[np.int64]
+    regressor: Array
+    value: Array
+    measured: Array
+    used: NDArray[np.bool_]
+    independent: float
+
+    @property
+    def size(self) -> int:
+        """Number of times."""
+        return len(self.stamps_ns)
+
+    def predicted(self, x: Array) -> Array:
+        """Return what parameters predict of `measured`, shape (k, m); x = 0: the nominal ones."""
+        prediction: Array = self.measured - self.value + self.regressor @ x
+        return prediction
+
+    @classmethod
+    def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":
+        """Return blocks as one, in their order; at least one is needed."""
+        names = ("stamps_ns", "regressor", "value", "measured", "used")
+        arrays = (np.concatenate([getattr(block, name) for block in blocks]) for name in names)
+        return cls(*arrays, sum(block.independent for block in blocks))

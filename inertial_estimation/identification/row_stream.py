@@ -1,0 +1,267 @@
+"""A stream of signal blocks to rows of the measurement equation, in constant memory.
+
+Signals are smoothed and differentiated, the equation is made of them a few times within each window, and
+the same smoothing is then applied to the rows: what the torque went through the friction signs and inertia
+columns go through as well. Both steps use whole windows only, so rows keep away from the ends of a stretch
+and do not depend on how it was cut into blocks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.identification.identification_config import SmoothingConfig
+from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState
+from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
+from inertial_estimation.signals import Array
+
+__all__ = ["RowModel", "RowStream", "RowTiming"]
+
+EVALUATIONS = 24  # of the equation within one window, at least
+CHUNK = 128  # evaluations made at a time
+
+
+@dataclass(frozen=True, eq=False)
+class RowModel:
+    """How signals become rows.
+
+    Attributes:
+        smoothing: Windows and rates.
+        measurement: The measurement equation.
+        imu: Carries the IMU to the base; None for a fixed base.
+        n_joints: Number of joints.
+        contacts: Number of contacts whose wrenches are measured.
+        need_effort: Whether torques enter.
+        to_unknowns: Regressor about the joint frames times this is the one in the unknowns, shape (p, n).
+        nominal: Nominal parameters about the joint frames, shape (p,).
+        row_joints: For each row the joint that must not stand still, -1 for none, shape (m,).
+    """
+
+    smoothing: SmoothingConfig
+    measurement: DynamicsMeasurement
+    imu: ImuToBase | None
+    n_joints: int
+    contacts: int
+    need_effort: bool
+    to_unknowns: Array
+    nominal: Array
+    row_joints: Array
+
+
+@dataclass(frozen=True)
+class RowTiming:
+    """The grids of one step: samples, evaluations of the equation (every `stride`), rows (every `thin`).
+
+    Attributes:
+        signals: Smoother of the signals.
+        stride: Samples between two evaluations.
+        rows: Smoother of the evaluations.
+        thin: Evaluations between two rows.
+    """
+
+    signals: ZeroPhaseSmoother
+    stride: int
+    rows: ZeroPhaseSmoother
+    thin: int
+
+    @classmethod
+    def of_step(cls, smoothing: SmoothingConfig, step_s: float) -> "RowTiming":
+        """Choose the grids.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
+        """
+        signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
+        stride = max(1, (2 * signals.half) // EVALUATIONS)
+        rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
+        return cls(signals, stride, rows, max(1, round(1.0 / (smoothing.row_rate * stride * step_s))))
+
+    @property
+    def shortest_s(self) -> float:
+        """Length of the shortest stretch that gives a row [s]."""
+        return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.rows.half)
+
+    @property
+    def independent(self) -> float:
+        """Rows of white noise that say as much as one of these: 1 / sum of the autocorrelation of the rows.
+
+        Smoothing keeps slow signals and correlates noise, so an average over many rows is less certain
+        than their number tells.
+        """
+        slow = np.zeros(self.stride * 2 * self.rows.half + 1)
+        slow[:: self.stride] = self.rows.weights()
+        kernel = np.convolve(self.signals.weights(), slow)
+        correlation = np.correlate(kernel, kernel, mode="full")
+        centre = len(kernel) - 1
+        lags = correlation[centre % (self.stride * self.thin) :: self.stride * self.thin]
+        return float(min(1.0, correlation[centre] / max(lags.sum(), 1e-300)))
+
+
+class RowStream:
+    """Turns consecutive blocks into rows."""
+
+    def __init__(self, model: RowModel) -> None:
+        self._model = model
+        self._timing: RowTiming | None = None
+        self._timings: dict[float, RowTiming] = {}
+        self._interrupted = False
+        self._origin_ns = 0
+        self._signals = np.empty((0, 0))
+        self._first_sample = 0
+        self._next_evaluation = 0
+        self._rows = np.empty((0, 0, 0))
+        self._centres: list[tuple[Array, Array | None]] = []
+        self._first_row = 0
+
+    def push(self, block: SignalBlock) -> Iterator[RowBlock]:
+        """Take a block and yield the rows it completes.
+
+        Raises:
+            MeasurementError: If the block lacks a signal, or has another shape than the model.
+        """
+        signals = self._stacked(block)
+        timing = self._timing
+        if (
+            timing is None
+            or self._interrupted
+            or not block.continues
+            or abs(block.step_s - timing.signals.step_s) > 1e-9
+        ):
+            timing = self._restart(block)
+        elif len(signals):
+            jump = np.round((signals[0] - self._signals[-1])[: self._model.n_joints] / (2 * np.pi))
+            signals[:, : self._model.n_joints] -= 2 * np.pi * jump
+        self._signals = np.concatenate((self._signals, signals)) if len(self._signals) else signals
+        while (states := self._next_states(timing)) is not None:
+            yield from self._next_rows(timing, *states)
+
+    def interrupt(self) -> None:
+        """Start a new stretch with the next block, whatever it says."""
+        self._interrupted = True
+
+    @property
+    def shortest_s(self) -> float:
+        """Length of the shortest stretch that gives a row [s], 0 before the first block."""
+        return self._timing.shortest_s if self._timing else 0.0
+
+    def _restart(self, block: SignalBlock) -> RowTiming:
+        if block.step_s not in self._timings:
+            self._timings[block.step_s] = RowTiming.of_step(self._model.smoothing, block.step_s)
+        self._timing = timing = self._timings[block.step_s]
+        self._interrupted = False
+        self._origin_ns = block.start_ns
+        self._signals = np.empty((0, 0))
+        self._first_sample = 0
+        self._next_evaluation = timing.signals.half
+        self._rows = np.empty((0, 0, 0))
+        self._centres = []
+        self._first_row = timing.rows.half
+        return timing
+
+    def _stacked(self, block: SignalBlock) -> Array:
+        """Return all signals side by side, turning joints unwrapped, shape (k, ...)."""
+        model, k = self._model, block.size
+        needed: list[tuple[str, Array | None, int]] = [("q", block.q, model.n_joints)]
+        if model.smoothing.differentiate == "velocity":
+            needed.append(("v", block.v, model.n_joints))
+        if model.need_effort:
+            needed.append(("tau", block.tau, model.n_joints))
+        if model.imu:
+            needed += [("f_I", block.f_I, 3), ("w_I", block.w_I, 3)]
+        if model.contacts:
+            wrenches = None if block.wrenches is None else block.wrenches.reshape(k, -1)
+            needed.append(("wrenches", wrenches, 6 * model.contacts))
+        columns = []
+        for name, values, width in needed:
+            if values is None:
+                raise MeasurementError(f"the data have no '{name}', which this identification needs")
+            if values.shape != (k, width):
+                raise MeasurementError(f"signal '{name}' has shape {values.shape}, expected {(k, width)}")
+            columns.append(np.unwrap(values, axis=0) if name == "q" else values)
+        return np.hstack(columns)
+
+    def _next_states(self, timing: RowTiming) -> tuple[DynamicsState, Array] | None:
+        """Return the smoothed states of the next chunk with their sample numbers, None if none is whole."""
+        smoother, stride = timing.signals, timing.stride
+        start = self._next_evaluation - smoother.half - self._first_sample
+        last = start + (CHUNK - 1) * stride + 2 * smoother.half
+        window = self._signals[start : last + 1]
+        if len(window) < 2 * smoother.half + 1:
+            return None
+        states = self._state(smoother, stride, window)
+        samples = self._next_evaluation + stride * np.arange(len(states.q))
+        self._next_evaluation = int(samples[-1]) + stride
+        keep_from = self._next_evaluation - smoother.half
+        cut = min(max(keep_from - self._first_sample, 0), len(self._signals) - 1)  # the last sample unwraps
+        self._signals = self._signals[cut:]
+        self._first_sample += cut
+        return states, samples
+
+    def _state(self, smoother: ZeroPhaseSmoother, stride: int, window: Array) -> DynamicsState:
+        model, n = self._model, self._model.n_joints
+        smooth = smoother.apply(window, stride=stride)
+        place = n
+        if model.smoothing.differentiate == "velocity":
+            v = smooth[:, n : 2 * n]
+            a = smoother.apply(window[:, n : 2 * n], 1, stride=stride)
+            place = 2 * n
+        else:
+            v, a = (smoother.apply(window[:, :n], d, stride=stride) for d in (1, 2))
+        q, tau, wrenches = smooth[:, :n], None, None
+        if model.need_effort:
+            tau = smooth[:, place : place + n]
+            place += n
+        f_B = w_B = wd_B = None
+        if model.imu:
+            f_I, w_I = smooth[:, place : place + 3], smooth[:, place + 3 : place + 6]
+            wd_I = smoother.apply(window[:, place + 3 : place + 6], 1, stride=stride)
+            base = [
+                model.imu.base_motion(*one)
+                for one in zip(zip(q, v, a, strict=True), f_I, w_I, wd_I, strict=True)
+            ]
+            f_B, w_B, wd_B = (np.array([motion[i] for motion in base]) for i in range(3))
+            place += 6
+        if model.contacts:
+            wrenches = smooth[:, place:].reshape(-1, model.contacts, 6)
+        return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches)
+
+    def _next_rows(self, timing: RowTiming, states: DynamicsState, samples: Array) -> Iterator[RowBlock]:
+        made = self._model.measurement.rows(states)
+        rows = np.concatenate((made.regressor, made.value[:, :, None], made.measured[:, :, None]), axis=2)
+        self._rows = np.concatenate((self._rows, rows)) if len(self._rows) else rows
+        bases = [None] * len(samples) if made.basis is None else list(made.basis)
+        self._centres += list(zip(states.v, bases, strict=True))
+        half = timing.rows.half
+        newest = int(samples[-1] - timing.signals.half) // timing.stride  # number of the last evaluation
+        oldest = newest + 1 - len(self._rows)
+        kept = np.arange(self._first_row, newest - half + 1, timing.thin)
+        if not len(kept):
+            return
+        smooth = timing.rows.apply(self._rows, first=int(kept[0]) - half - oldest, stride=timing.thin)
+        yield self._finished(timing, smooth, kept, kept - oldest)
+        self._first_row = int(kept[-1]) + timing.thin
+        cut = max(self._first_row - half - oldest, 0)
+        self._rows, self._centres = self._rows[cut:], self._centres[cut:]
+
+    def _finished(self, timing: RowTiming, smooth: Array, kept: Array, places: Array) -> RowBlock:
+        """Return rows in the unknowns, as deviations from nominal, without their redundant part."""
+        model = self._model
+        centres = [self._centres[int(i)] for i in places]
+        if centres[0][1] is not None:
+            smooth = np.array([N.T @ row for row, (_v, N) in zip(smooth, centres, strict=True)])
+        A = smooth[:, :, :-2]
+        value = smooth[:, :, -2] - A @ model.nominal
+        steps = timing.signals.half + timing.stride * kept
+        stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * 1e9)).astype(np.int64)
+        speeds = np.abs([v for v, _N in centres])
+        watched = model.row_joints >= 0
+        used = np.ones(value.shape, dtype=bool)
+        used[:, watched] = speeds[:, model.row_joints[watched]] >= model.smoothing.stiction_speed
+        return RowBlock(
+            stamps, A @ model.to_unknowns, value, smooth[:, :, -1], used, len(kept) * timing.independent
+        )

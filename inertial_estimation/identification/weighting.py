@@ -1,0 +1,42 @@
+"""Noise level of each row from its own residual."""
+
+import numpy as np
+
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.identifiability import IdentifiableSpace
+from inertial_estimation.signals import Array
+
+__all__ = ["row_deviations"]
+
+ITERATIONS = 4
+SMALLEST_SHARE = 1e-8  # of the measured rms: a floor for data without noise
+
+
+def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled: bool) -> Array:
+    """Return the standard deviation of the noise of each row name.
+
+    Least squares in the identifiable part and the rms of its residuals are found in turn: with good weights
+    the residuals are those of the noise.
+
+    Args:
+        stack: All rows.
+        typical: Typical deviation of each unknown, shape (n,).
+        weighting: "residual"; "none" gives all rows the same.
+        pooled: Whether the rows share one level whatever the weighting, as those of an arbitrary basis do.
+
+    Returns:
+        Shape (m,).
+    """
+    counts = np.maximum(stack.counts, 1)
+    measured = np.sqrt(stack.measured_squares() / counts)
+    floor = SMALLEST_SHARE * max(float(measured.max()), np.finfo(float).tiny ** 0.25)
+    sigma = np.ones(len(counts))
+    for _ in range(ITERATIONS if weighting == "residual" and not pooled else 1):
+        equation = stack.reduced(sigma)
+        space = IdentifiableSpace.of(equation, typical)
+        squares = stack.residual_squares(space.minimum(equation))
+        used = min(space.rank * stack.correlation / max(stack.rows, 1), 0.9)  # share of freedom spent
+        if weighting == "none" or pooled:
+            return np.full(len(counts), max(np.sqrt(squares.sum() / max(stack.rows, 1) / (1 - used)), floor))
+        sigma = np.maximum(np.sqrt(squares / counts / (1.0 - used)), floor)
+    return sigma
