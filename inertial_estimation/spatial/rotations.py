@@ -8,6 +8,7 @@ from inertial_estimation.signals import Array
 
 __all__ = [
     "exp_so3",
+    "left_jacobian_so3",
     "log_so3",
     "quaternion_from_rotation",
     "rotate_unit_vector",
@@ -65,6 +66,26 @@ def log_so3(R: Array) -> Array:
     norm = math.sqrt(x * x + y * y + z * z)
     scale = 2.0 / w if norm < 1e-12 else 2.0 * math.atan2(norm, w) / norm
     return np.array([x, y, z]) * scale
+
+
+def left_jacobian_so3(phi: Array) -> Array:
+    """Return J with exp(phi + d) = exp(J d) exp(phi) to first order in d.
+
+    J = sin(a)/a 1 + (1 - sin(a)/a) u u^T + (1 - cos(a))/a S(u), a = |phi|, u = phi / a.
+
+    Args:
+        phi: Rotation vector [rad], shape (3,).
+
+    Returns:
+        Left Jacobian, shape (3, 3).
+    """
+    a = math.sqrt(float(phi @ phi))
+    if a < 1e-5:
+        return np.eye(3) + 0.5 * skew(phi)
+    u = phi / a
+    s, c = math.sin(a) / a, (1.0 - math.cos(a)) / a
+    J: Array = s * np.eye(3) + (1.0 - s) * np.outer(u, u) + c * skew(u)
+    return J
 
 
 def rotate_unit_vector(x: Array, phi: Array) -> Array:

@@ -1,0 +1,263 @@
+"""Both feet flat on a level floor, base orientation measured: Yamane, section II.
+
+Unknown: joint offsets, and for each sample the orientation of the base and its height. Cost (1)
+
+    1/2 sum_k (L_k + C_k),
+
+L_k the orientation error of the links with an IMU, C_k the variance of the heights of the sole corners. Only
+changes across the vertical move heights, so the yaw of the base is left out unless IMUs are to agree on it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.calibration.chain import CalibratedChain, ChainPoses
+from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3, skew
+
+__all__ = ["FLAT_FEET_CHANNELS", "FlatFeetProblem", "ImuOrientations", "yamane_cost"]
+
+FLAT_FEET_CHANNELS = (
+    Channel("sole height", "m", 2e-3, 1e-7),
+    Channel("sole tilt", "m", 1e-3, 1e-7),
+    Channel("imu tilt", "rad", 5e-3, 1e-7),
+    Channel("imu yaw", "rad", 5e-3, 1e-7),
+)
+HEIGHT, TILT, IMU_TILT, IMU_YAW = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImuOrientations:
+    """Measured orientations of one link with an IMU.
+
+    Attributes:
+        R_WI: Orientations of the frame in a world with z up, shape (K, 3, 3).
+        use_yaw: Whether its yaw counts too: only where several IMUs share one yaw reference.
+    """
+
+    R_WI: Array
+    use_yaw: bool = False
+
+
+class FlatFeetProblem(CalibrationProblem):
+    """Offsets from postures with both soles flat on one level floor.
+
+    The rows of a sample: for each sole three combinations of its corners' heights that have the same sum of
+    squares as the heights themselves (a plane has no fourth), then for each IMU the horizontal components of
+    R_WB R_BI R_WI^T e_z, and the yaw of R_WB R_BI R_WI^T where it counts. Local unknowns: rotation of the
+    base about the world's x and y (and z where a yaw counts), height of the base.
+
+    With `distance` d the weights are Yamane's: L_k = sum |p_i - p^_i|^2 = 4 d^2 (1 - cos e) of each IMU, which
+    is 2 d^2 e^2 to second order in its error e; C_k = 1/N sum (h - mean h)^2. All rows then have one unit and
+    one noise level. Without, heights and orientations are weighted by their own noise levels.
+    """
+
+    def __init__(
+        self,
+        chain: CalibratedChain,
+        soles: Sequence[Array],
+        imus: Sequence[ImuOrientations],
+        *,
+        distance: float | None = None,
+    ) -> None:
+        """Set up the problem.
+
+        Args:
+            chain: Chain with the base as reference and as frames the contact of each sole, then each IMU.
+            soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
+            imus: Orientations of each IMU; none: the tilt of the base follows from the soles alone.
+            distance: d of (2)-(4) [m].
+
+        Raises:
+            ConfigurationError: If there are fewer than two soles, or frames of another number.
+            MeasurementError: If an IMU has not one orientation for each sample.
+        """
+        _check(chain, soles, imus)
+        self.chain, self.soles, self.imus, self.distance = chain, tuple(soles), tuple(imus), distance
+        self.n_samples = len(chain.q)
+        self.use_yaw = any(imu.use_yaw for imu in imus)
+        self._mixed = [_combinations(corners) for corners in self.soles]
+        rows = [channel for mixed in self._mixed for channel in [HEIGHT, *[TILT] * (len(mixed) - 1)]]
+        for imu in self.imus:
+            rows += [IMU_TILT, IMU_TILT, *([IMU_YAW] if imu.use_yaw else [])]
+        used = sorted(set(rows))
+        self.channels = tuple(FLAT_FEET_CHANNELS[c] for c in used)
+        self.channel_of_row = np.array([used.index(row) for row in rows])
+        self._scale = np.ones(len(rows))
+        if distance is not None:
+            n_corners = sum(len(corners) for corners in self.soles)
+            self._scale[np.array(rows) >= IMU_TILT] = distance * np.sqrt(2.0 * n_corners)
+            self.channels = (Channel("Yamane's rows", "m", 2e-3, 1e-7),)
+            self.channel_of_row = np.zeros(len(rows), dtype=int)
+        self.unknowns = chain.unknowns([])
+
+    @property
+    def n_local(self) -> int:
+        """Local unknowns: two angles or three, and a height."""
+        return 4 if self.use_yaw else 3
+
+    def start_local(self) -> Array:
+        """Return orientation and height of the base in each sample, shape (K, 4, 3): R_WB, (z, 0, 0).
+
+        The orientation is the mean of the IMU readings taken to the base; without, the mean normal of the
+        soles stands upright.
+        """
+        poses = self.chain.poses(np.zeros(self.chain.n))
+        local = np.zeros((self.n_samples, 4, 3))
+        for k in range(self.n_samples):
+            R = self._start_orientation(poses, k)
+            local[k, :3] = R
+            heights = [R[2] @ poses.p_SF[k, i] for i in range(len(self.soles))]
+            local[k, 3, 0] = -float(np.mean(heights))
+        return local
+
+    def moved(self, local: Array, step: Array) -> Array:
+        """Return base orientations turned in the world and heights moved."""
+        moved = local.copy()
+        angles = np.zeros((len(step), 3))
+        angles[:, : self.n_local - 1] = step[:, :-1]
+        for k, phi in enumerate(angles):
+            moved[k, :3] = exp_so3(phi) @ local[k, :3]
+        moved[:, 3, 0] += step[:, -1]
+        return moved
+
+    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "FlatFeetProblem":
+        """Return the same problem on some of the samples."""
+        imus = [ImuOrientations(imu.R_WI[rows], imu.use_yaw) for imu in self.imus]
+        return FlatFeetProblem(self.chain.subset(rows), self.soles, imus, distance=self.distance)
+
+    def heights(self, x: Array, local: Array) -> Array:
+        """Return the heights of all corners above their mean in each sample [m], shape (K, N)."""
+        poses, R_WB = self.chain.poses(x), local[:, :3]
+        columns = []
+        for i, corners in enumerate(self.soles):
+            p_B = poses.p_SF[:, i, None] + np.einsum("kij,cj->kci", poses.R_SF[:, i], corners)
+            columns.append(np.einsum("kj,kcj->kc", R_WB[:, 2], p_B))
+        heights = np.concatenate(columns, axis=1)
+        centred: Array = heights - heights.mean(axis=1, keepdims=True)
+        return centred
+
+    def linearise(self, x: Array, local: Array) -> Linearisation:
+        """Return combined heights and orientation errors, with derivatives."""
+        poses, R_WB, z = self.chain.poses(x), local[:, :3], local[:, 3, 0]
+        residual: list[Array] = []
+        by_x: list[Array] = []
+        by_local: list[Array] = []
+        for i, (corners, mixed) in enumerate(zip(self.soles, self._mixed, strict=True)):
+            rows = self._heights(poses, R_WB, z, i, corners)
+            residual.append(rows.residual @ mixed.T)
+            by_x.append(mixed @ rows.by_unknowns)
+            by_local.append(mixed @ rows.by_local)
+        for i, imu in enumerate(self.imus):
+            rows = self._orientation(poses, R_WB, len(self.soles) + i, imu)
+            residual.append(rows.residual)
+            by_x.append(rows.by_unknowns)
+            by_local.append(rows.by_local)
+        scale = self._scale[None, :, None]
+        return Linearisation(
+            np.concatenate(residual, axis=1) * self._scale,
+            np.concatenate(by_x, axis=1) * scale,
+            np.concatenate(by_local, axis=1) * scale,
+        )
+
+    def _heights(self, poses: ChainPoses, R_WB: Array, z: Array, frame: int, corners: Array) -> Linearisation:
+        up = R_WB[:, 2]  # the vertical in the base
+        arm = np.einsum("kij,cj->kci", poses.R_SF[:, frame], corners)
+        p_B = poses.p_SF[:, frame, None] + arm
+        heights = np.einsum("kj,kcj->kc", up, p_B) + z[:, None]
+        by_x = np.einsum("kj,kjn->kn", up, poses.dp[:, frame])[:, None] + np.einsum(
+            "kci,kin->kcn", np.cross(arm, up[:, None]), poses.dR[:, frame]
+        )  # up . (w x arm) = (arm x up) . w
+        p_W = np.einsum("kij,kcj->kci", R_WB, p_B)
+        by_local = np.zeros((*heights.shape, self.n_local))
+        by_local[:, :, 0], by_local[:, :, 1], by_local[:, :, -1] = p_W[:, :, 1], -p_W[:, :, 0], 1.0
+        return Linearisation(heights, by_x, by_local)
+
+    def _orientation(self, poses: ChainPoses, R_WB: Array, frame: int, imu: ImuOrientations) -> Linearisation:
+        E = R_WB @ poses.R_SF[:, frame] @ np.swapaxes(imu.R_WI, 1, 2)
+        by_angle = R_WB @ poses.dR[:, frame]  # (K, 3, n): turn of E in the world
+        turn = np.zeros((self.n_samples, 3, self.n_local))
+        turn[:, :, : self.n_local - 1] = np.eye(3)[:, : self.n_local - 1]
+        residual = [E[:, 0, 2], E[:, 1, 2]]  # horizontal part of E e_z: d(E e_z) = w x E e_z
+        D = -np.array([skew(e) for e in E[:, :, 2]])[:, :2]
+        if imu.use_yaw:
+            residual.append(np.arctan2(E[:, 1, 0], E[:, 0, 0]))
+            D = np.concatenate([D, _yaw_by_turn(E)[:, None]], axis=1)
+        return Linearisation(np.stack(residual, axis=1), D @ by_angle, D @ turn)
+
+    def _start_orientation(self, poses: ChainPoses, k: int) -> Array:
+        n = len(self.soles)
+        if not self.imus:
+            up_B = poses.R_SF[k, :n, :, 2].sum(axis=0)
+            return _upright(up_B)
+        seen = [imu.R_WI[k] @ poses.R_SF[k, n + i].T for i, imu in enumerate(self.imus)]
+        if self.use_yaw:
+            U, _, Vt = np.linalg.svd(np.sum(seen, axis=0))
+            R: Array = U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
+            return R
+        return _upright(np.sum([R_WB[2] for R_WB in seen], axis=0))
+
+
+def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: float) -> float:
+    """Return 1/2 (L_k + C_k) of (2) and (5), the mean over the samples [m^2].
+
+    Args:
+        problem: Problem on the samples to judge.
+        x: Common unknowns.
+        local: Base orientation and height of each sample.
+        distance: d of the three points [m].
+    """
+    heights = problem.heights(x, local)
+    total = float((heights**2).mean())
+    poses = problem.chain.poses(x)
+    for i, imu in enumerate(problem.imus):
+        E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
+        if imu.use_yaw:
+            squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2))
+        else:  # the yaw fits exactly: the least turn that takes E e_z upright
+            squares = 4.0 * (1.0 - E[:, 2, 2])
+        total += distance**2 * float(squares.mean())
+    return 0.5 * total
+
+
+def _check(chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOrientations]) -> None:
+    if len(soles) < 2:
+        raise ConfigurationError(
+            f"flat feet need at least two contacts on the floor, got {len(soles)}: with one sole alone only the "
+            "sum of all offsets between it and the IMU shows"
+        )
+    if len(chain.kinematics.frames) != len(soles) + len(imus):
+        raise ConfigurationError(
+            f"the chain has {len(chain.kinematics.frames)} frames, expected {len(soles)} soles and {len(imus)} IMUs"
+        )
+    for imu in imus:
+        if imu.R_WI.shape != (len(chain.q), 3, 3):
+            raise MeasurementError(f"IMU orientations have shape {imu.R_WI.shape}, expected ({len(chain.q)}, 3, 3)")
+
+
+def _combinations(corners: Array) -> Array:
+    """Orthonormal combinations of the corners' heights: mean, then tilts; shape (r, c), r <= 3."""
+    affine = np.column_stack([np.ones(len(corners)), corners[:, :2]])
+    Q, R = np.linalg.qr(affine)
+    kept = np.abs(np.diag(R)) > 1e-9
+    combinations: Array = Q.T[: len(kept)][kept]
+    return combinations
+
+
+def _upright(up_B: Array) -> Array:
+    """Least rotation that takes a direction of the base to the world's vertical."""
+    z = up_B / np.linalg.norm(up_B)
+    x = np.eye(3)[0] - z[0] * z if abs(z[0]) < 0.9 else np.eye(3)[1] - z[1] * z
+    x = x / np.linalg.norm(x)
+    return np.array([x, np.cross(z, x), z])
+
+
+def _yaw_by_turn(E: Array) -> Array:
+    """Derivative of atan2(E_10, E_00) by a turn w of E in the world, shape (K, 3): d(E e_x) = w x E e_x."""
+    a = E[:, :, 0]
+    square = a[:, 0] ** 2 + a[:, 1] ** 2
+    return np.stack([-a[:, 2] * a[:, 0] / square, -a[:, 2] * a[:, 1] / square, np.ones(len(a))], axis=1)

@@ -1,0 +1,89 @@
+"""A motion-capture marker on a link: one posture gives its position in the cameras' frame."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.calibration.chain import CalibratedChain
+from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
+
+__all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
+
+MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7),)
+LOOSE = 10.0  # [m or rad]
+MARKER_SIGMA = 1.0  # [m]: how far from the link's origin the marker may be
+
+
+class MarkerProblem(CalibrationProblem):
+    """Offsets from measured positions of a marker M on a link F; where the cameras C are is unknown.
+
+    Residual r = p_CM - (R_CS (p_SF + R_SF m_F) + t_C), with R_CS = exp(a) A, A the first alignment, and S a
+    link the cameras do not move against (a fixed base, a foot on the ground).
+    """
+
+    channels = MARKER_CHANNELS
+    channel_of_row = np.zeros(3, dtype=int)
+
+    def __init__(self, chain: CalibratedChain, positions_C: Array) -> None:
+        """Set up the problem.
+
+        Args:
+            chain: Chain whose first frame carries the marker.
+            positions_C: Measured positions in the cameras' frame [m], shape (K, 3).
+        """
+        self.chain = chain
+        self.n_samples = len(chain.q)
+        self.positions_C = positions_C
+        self._A, start = aligned(chain.poses(np.zeros(chain.n)).p_SF[:, 0], positions_C)
+        self.unknowns = chain.unknowns(
+            [
+                *((f"camera_rotation_{i}", LOOSE, 0.0) for i in "xyz"),
+                *((f"camera_position_{i}", LOOSE, float(start[k])) for k, i in enumerate("xyz")),
+                *((f"marker_{i}", MARKER_SIGMA, 0.0) for i in "xyz"),
+            ]
+        )
+
+    def start_local(self) -> Array:
+        """Return nothing: the cameras stand still."""
+        return np.zeros((self.n_samples, 0))
+
+    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "MarkerProblem":
+        """Return the same problem on some of the postures, with the same start."""
+        problem = MarkerProblem(self.chain.subset(rows), self.positions_C[rows])
+        problem._A, problem.unknowns = self._A, replace(self.unknowns)
+        return problem
+
+    def linearise(self, x: Array, local: Array) -> Linearisation:
+        """Return measured minus predicted positions, with derivatives."""
+        poses, n = self.chain.poses(x), self.chain.n
+        a, t, m = x[n : n + 3], x[n + 3 : n + 6], x[n + 6 : n + 9]
+        R_CS = exp_so3(a) @ self._A
+        R, p = poses.R_SF[:, 0], poses.p_SF[:, 0]
+        arm = R @ m
+        turned = (p + arm) @ R_CS.T
+        J = np.zeros((self.n_samples, 3, self.unknowns.count))
+        lever = np.array([skew(row) for row in arm])
+        J[:, :, :n] = -R_CS @ (poses.dp[:, 0] - lever @ poses.dR[:, 0])
+        J[:, :, n : n + 3] = np.array([skew(row) for row in turned]) @ left_jacobian_so3(a)
+        J[:, :, n + 3 : n + 6] = -np.eye(3)
+        J[:, :, n + 6 : n + 9] = -R_CS @ R
+        return Linearisation(self.positions_C - turned - t, J, np.zeros((self.n_samples, 3, 0)))
+
+
+def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
+    """Return rotation and translation that take points of S to C best (Kabsch 1976).
+
+    Args:
+        points_S: [m], shape (K, 3).
+        points_C: [m], shape (K, 3).
+
+    Returns:
+        R_CS, shape (3, 3), and t_C, shape (3,), of points_C = R_CS points_S + t_C.
+    """
+    mean_S, mean_C = points_S.mean(axis=0), points_C.mean(axis=0)
+    U, _, Vt = np.linalg.svd((points_C - mean_C).T @ (points_S - mean_S))
+    R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
+    return R, mean_C - R @ mean_S
+

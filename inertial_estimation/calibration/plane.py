@@ -1,0 +1,124 @@
+"""A frame held flush on an unknown plane: one posture gives its height, roll and pitch there."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.calibration.chain import CalibratedChain
+from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
+
+__all__ = ["PLANE_CHANNELS", "PlaneProblem"]
+
+PLANE_CHANNELS = (
+    Channel("height", "m", 2e-3, 1e-7),
+    Channel("roll", "rad", 4e-3, 1e-7),
+    Channel("pitch", "rad", 4e-3, 1e-7),
+)
+LOOSE = 10.0  # [m or rad]: prior of what is not known at all
+FLUSH_SIGMA = 0.035  # [rad]: how well the frame's axis is normal to the touching face
+
+
+class PlaneProblem(CalibrationProblem):
+    """Offsets from postures in which a frame F lies on one plane, fixed relative to the reference S.
+
+    S is a sole of a robot that stands (the base pose follows from the leg), or the base of an arm. The plane
+    is n . p = h, n = exp(a, b, 0) e with e the axis of S nearest to F's flush axis f. Its residuals are, with
+    c = exp(u) f the flush axis corrected for how the face is mounted, and v = R_SF^T n:
+
+        height  n . p_SF - h,     roll, pitch: the two components of c x v across f.
+
+    Attributes:
+        axis_F: Flush axis f in F, a signed coordinate axis.
+        normal_S: The axis e of S it is compared with.
+    """
+
+    channels = PLANE_CHANNELS
+    channel_of_row = np.arange(3)
+
+    def __init__(self, chain: CalibratedChain, *, axis_F: Array | None = None) -> None:
+        """Set up the problem.
+
+        Args:
+            chain: Chain whose first frame is held on the plane.
+            axis_F: Axis of the frame along the plane's normal, signed; None: the one most nearly constant
+                over the postures, pointing to the same side as the reference's z axis where it can.
+        """
+        self.chain = chain
+        self.n_samples = len(chain.q)
+        poses = chain.poses(np.zeros(chain.n))
+        R_SF = poses.R_SF[:, 0]
+        self.axis_F = _constant_axis(R_SF) if axis_F is None else axis_F
+        mean = (R_SF @ self.axis_F).mean(axis=0)
+        k = int(np.abs(mean).argmax())
+        self.normal_S = np.sign(mean[k]) * np.eye(3)[k]
+        self._across_S = _across(self.normal_S)
+        self._across_F = _across(self.axis_F)
+        height = float((poses.p_SF[:, 0] @ self.normal_S).mean())
+        self.unknowns = chain.unknowns(
+            [
+                ("plane_tilt_1", LOOSE, 0.0),
+                ("plane_tilt_2", LOOSE, 0.0),
+                ("plane_height", LOOSE, height),
+                ("flush_tilt_1", FLUSH_SIGMA, 0.0),
+                ("flush_tilt_2", FLUSH_SIGMA, 0.0),
+            ]
+        )
+
+    def start_local(self) -> Array:
+        """Return nothing: the reference is fixed to the plane."""
+        return np.zeros((self.n_samples, 0))
+
+    def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "PlaneProblem":
+        """Return the same problem on some of the postures, with the same start."""
+        problem = PlaneProblem(self.chain.subset(rows), axis_F=self.axis_F)
+        problem.normal_S, problem._across_S = self.normal_S, self._across_S
+        problem.unknowns = replace(self.unknowns)
+        return problem
+
+    def linearise(self, x: Array, local: Array) -> Linearisation:
+        """Return height, roll and pitch on the plane, with derivatives."""
+        poses, n = self.chain.poses(x), self.chain.n
+        a, u = x[n : n + 2] @ self._across_S, x[n + 3 : n + 5] @ self._across_F
+        normal, face = exp_so3(a) @ self.normal_S, exp_so3(u) @ self.axis_F
+        d_normal = _turned(a, self.normal_S) @ self._across_S.T  # (3, 2)
+        d_face = _turned(u, self.axis_F) @ self._across_F.T
+        R, p = poses.R_SF[:, 0], poses.p_SF[:, 0]
+        v = np.swapaxes(R, 1, 2) @ normal
+        residual, J = np.empty((self.n_samples, 3)), np.zeros((self.n_samples, 3, self.unknowns.count))
+        residual[:, 0] = p @ normal - x[n + 2]
+        residual[:, 1:] = np.cross(face, v) @ self._across_F.T
+        J[:, 0, :n] = normal @ poses.dp[:, 0]
+        J[:, 0, n : n + 2] = p @ d_normal
+        J[:, 0, n + 2] = -1.0
+        across = self._across_F @ skew(face)  # (2, 3): takes dv to the residual
+        R_FS = np.swapaxes(R, 1, 2)
+        J[:, 1:, :n] = across @ R_FS @ skew(normal) @ poses.dR[:, 0]  # dv = R' (n x w)
+        J[:, 1:, n : n + 2] = across @ R_FS @ d_normal
+        J[:, 1:, n + 3 : n + 5] = -np.einsum("ci,kij,jd->kcd", self._across_F, _skews(v), d_face)
+        return Linearisation(residual, J, np.zeros((self.n_samples, 3, 0)))
+
+
+def _across(axis: Array) -> Array:
+    """Two unit vectors across a coordinate axis, shape (2, 3): x and y for z."""
+    k = int(np.abs(axis).argmax())
+    return np.eye(3)[[(k + 1) % 3, (k + 2) % 3]]
+
+
+def _turned(a: Array, axis: Array) -> Array:
+    """Derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
+    turned: Array = -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
+    return turned
+
+
+def _skews(v: Array) -> Array:
+    return np.array([skew(row) for row in v])
+
+
+def _constant_axis(R_SF: Array) -> Array:
+    """The axis of F that keeps its direction best, turned towards S's z where it is not across it."""
+    mean = R_SF.mean(axis=0)
+    k = int(np.linalg.norm(mean, axis=0).argmax())
+    sign = -1.0 if mean[2, k] < -0.5 else 1.0
+    return sign * np.eye(3)[k]
