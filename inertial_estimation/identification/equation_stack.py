@@ -70,7 +70,8 @@ class EquationStack:
     def factor(self, row: int) -> Array:
         """Return the triangular factor of the rows [A, value, measured] of one name, shape (n + 2, n + 2)."""
         self._fold(row)
-        return self._factors[row]
+        factor: Array = self._factors[row]
+        return factor
 
     def residual_squares(self, x: Array) -> Array:
         """Return the sum of squares of measured minus predicted of each row name, shape (m,)."""
@@ -113,7 +114,7 @@ class EquationStack:
 
 
 def _triangle(rows: Array) -> Array:
-    factor: Array = np.linalg.qr(rows, mode="r")
+    factor: Array = np.asarray(np.linalg.qr(rows, mode="r"))
     return factor
 
 

@@ -81,7 +81,7 @@ class IdentifiableSpace:
         """Return the equations without what they say outside of the identifiable part."""
         V = self.V[:, : self.rank]
         back = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
-        R = np.linalg.qr((equation.R * self.scale) @ V @ (V.T * back), mode="r")
+        R = np.asarray(np.linalg.qr((equation.R * self.scale) @ V @ (V.T * back), mode="r"))
         solved = R @ self.minimum(equation)
         lost = float(np.sum(equation.z**2) - np.sum(solved**2))
         return ReducedEquation(R, solved, equation.rest + max(lost, 0.0), equation.rows)

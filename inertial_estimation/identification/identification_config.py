@@ -42,6 +42,9 @@ class MethodConfig:
     condition_limit: float = parameter(
         1e3, "Largest condition number c_max of truncated-svd (Y 21).", lower=1.0, upper=1e16
     )
+    truncated_gradient: bool = parameter(
+        False, "Whether bounded-gradient leaves out singular values beyond the limit as well (Y 22)."
+    )
     smallest_mass: float = parameter(
         0.01, "Lower bound of every mass in bounded-gradient.", unit="kg", lower=1e-9, upper=1e3
     )

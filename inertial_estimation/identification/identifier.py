@@ -75,15 +75,15 @@ class Identifier:
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
         self._check_base()
-        friction, known = friction_model(config.friction, robot, config.robot.nominal_friction)
-        self.parameters = parameter_set(config, robot, friction)
+        self.parameters = parameter_set(config, robot)
+        _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
             robot,
             self.parameters.bodies,
             selection,
             NoiseModel(),
             () if mode is ContactMode.NONE else contacts,
-            friction,
+            self.parameters.friction,
             known_friction=known,
         )
         self.row_names = measurement.row_names

@@ -9,7 +9,7 @@ from inertial_estimation.errors import ConfigurationError, InconsistentInertiaEr
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_ties import Columns, mirrored_columns, within_bodies
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
-from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
@@ -59,21 +59,19 @@ class ParameterSet:
         return phi[10 * index : 10 * index + 10]
 
 
-def parameter_set(
-    config: IdentificationConfig, robot: RobotModel, friction: FrictionModel | None
-) -> ParameterSet:
+def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterSet:
     """Resolve what is identified against a robot.
 
     Args:
-        config: Links, parameters and symmetry.
+        config: Links, parameters, symmetry and friction.
         robot: The robot.
-        friction: Friction that is identified, None for none.
 
     Raises:
         ConfigurationError: If a pattern matches nothing, or mirrored links are no mirror images.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
     bodies = estimated_bodies(robot, chosen_links(robot, config.links))
+    friction, _known = friction_model(config.friction, robot, config.robot.nominal_friction)
     names = tuple(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES)
     units = BODY_UNITS * len(bodies)
     nominal = np.concatenate([body.to_link @ body.nominal_C for body in bodies])

@@ -1,4 +1,8 @@
-"""How far the unknowns may be expected to lie from nominal."""
+"""How far the parameters may be expected to lie from nominal: a normal prior of their deviations.
+
+Deviations of a body are counted about its nominal centre of mass in units of its nominal radius of gyration,
+where mass, first and second moments hardly depend on one another.
+"""
 
 import numpy as np
 
@@ -6,13 +10,40 @@ from inertial_estimation.identification.identification_config import MethodConfi
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 
-__all__ = ["typical_deviations"]
+__all__ = ["prior_factor", "typical_deviations"]
 
 FRICTION = {"coulomb": 1.0, "viscous": 1.0, "offset": 1.0, "armature": 0.1}  # of an arm's joint, SI units
 
 
+def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
+    """Return upper triangular T with T x of unit covariance: ||T x||^2 is what the prior holds against x.
+
+    Args:
+        parameters: The unknowns.
+        config: Deviations of mass, centre of mass and radii of gyration.
+
+    Returns:
+        Shape (n, n), regular.
+    """
+    rows = np.zeros(parameters.E.shape)
+    for i, body in enumerate(parameters.bodies):
+        m, own = body.nominal_J.mass, slice(10 * i, 10 * i + 10)
+        shares = [
+            config.mass_deviation,
+            *3 * [config.com_deviation / body.length],
+            *6 * [config.radii_deviation],
+        ]
+        to_C = np.linalg.inv(body.to_link) / (m * np.array(shares))[:, None]
+        rows[own] = to_C @ parameters.E[own]
+    first = 10 * len(parameters.bodies)
+    for i, name in enumerate(parameters.names[first:], start=first):
+        rows[i] = parameters.E[i] / FRICTION[name.rpartition("/")[2]]
+    T: Array = np.asarray(np.linalg.qr(rows, mode="r"))
+    return T
+
+
 def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return the prior standard deviation of each unknown.
+    """Return how far each unknown may be expected to deviate by itself.
 
     Args:
         parameters: The unknowns.
@@ -21,15 +52,5 @@ def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:
     Returns:
         In the unknowns' units, shape (n,).
     """
-    by_name: dict[str, float] = {}
-    for i, body in enumerate(parameters.bodies):
-        m = body.nominal_J.mass
-        deviations = [
-            config.mass_deviation * m,
-            *3 * [config.com_deviation * m],
-            *6 * [config.radii_deviation * m * body.length**2],
-        ]
-        by_name.update(zip(parameters.names[10 * i : 10 * i + 10], deviations, strict=True))
-    for name in parameters.names[10 * len(parameters.bodies) :]:
-        by_name[name] = FRICTION[name.rpartition("/")[2]]
-    return np.array([by_name[name] for name in parameters.unknowns])
+    deviations: Array = 1.0 / np.linalg.norm(prior_factor(parameters, config), axis=0)
+    return deviations

@@ -17,6 +17,7 @@ from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
 from inertial_estimation.signals import Array
 
@@ -50,7 +51,7 @@ class RowModel:
     need_effort: bool
     to_unknowns: Array
     nominal: Array
-    row_joints: Array
+    row_joints: Indices
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class RowStream:
             columns.append(np.unwrap(values, axis=0) if name == "q" else values)
         return np.hstack(columns)
 
-    def _next_states(self, timing: RowTiming) -> tuple[DynamicsState, Array] | None:
+    def _next_states(self, timing: RowTiming) -> tuple[DynamicsState, Indices] | None:
         """Return the smoothed states of the next chunk with their sample numbers, None if none is whole."""
         smoother, stride = timing.signals, timing.stride
         start = self._next_evaluation - smoother.half - self._first_sample
@@ -230,7 +231,7 @@ class RowStream:
             wrenches = smooth[:, place:].reshape(-1, model.contacts, 6)
         return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches)
 
-    def _next_rows(self, timing: RowTiming, states: DynamicsState, samples: Array) -> Iterator[RowBlock]:
+    def _next_rows(self, timing: RowTiming, states: DynamicsState, samples: Indices) -> Iterator[RowBlock]:
         made = self._model.measurement.rows(states)
         rows = np.concatenate((made.regressor, made.value[:, :, None], made.measured[:, :, None]), axis=2)
         self._rows = np.concatenate((self._rows, rows)) if len(self._rows) else rows
@@ -248,12 +249,13 @@ class RowStream:
         cut = max(self._first_row - half - oldest, 0)
         self._rows, self._centres = self._rows[cut:], self._centres[cut:]
 
-    def _finished(self, timing: RowTiming, smooth: Array, kept: Array, places: Array) -> RowBlock:
+    def _finished(self, timing: RowTiming, smooth: Array, kept: Indices, places: Indices) -> RowBlock:
         """Return rows in the unknowns, as deviations from nominal, without their redundant part."""
         model = self._model
         centres = [self._centres[int(i)] for i in places]
-        if centres[0][1] is not None:
-            smooth = np.array([N.T @ row for row, (_v, N) in zip(smooth, centres, strict=True)])
+        bases = [N for _v, N in centres if N is not None]
+        if bases:
+            smooth = np.array([N.T @ row for row, N in zip(smooth, bases, strict=True)])
         A = smooth[:, :, :-2]
         value = smooth[:, :, -2] - A @ model.nominal
         steps = timing.signals.half + timing.stride * kept

@@ -1,0 +1,134 @@
+"""The best parameters of which every body is possible: a convex problem with matrix inequalities.
+
+    minimise ||R x - z||^2 + ||T x||^2   subject to   J(pi_b) > 0 of every body b, friction >= 0
+
+J is the pseudo-inertia, linear in the parameters (THEORY 3; Wensing, Kim and Slotine 2018). T holds the
+directions that the data leave open near nominal; where they speak it is outweighed.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
+from inertial_estimation.identification.identification_config import MethodConfig
+from inertial_estimation.identification.methods.bounded_gradient import POSITIVE
+from inertial_estimation.identification.methods.method import (
+    IdentificationMethod,
+    MethodSolution,
+    ReducedEquation,
+)
+from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.identification.priors import prior_factor
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
+
+__all__ = ["Consistent"]
+
+MARGIN = 1e-4  # smallest eigenvalue of J about the centre of mass, in units of nominal mass and radius
+UPPER = tuple(
+    (i, j) for j in range(4) for i in range(j + 1)
+)  # columns of the upper triangle, Clarabel's order
+RETREAT = 0.02  # share of the way back to nominal, tried until round-off no longer matters
+
+
+class Consistent(IdentificationMethod):
+    """Solves for all bodies at once by an interior-point method (Clarabel)."""
+
+    name = "consistent"
+    has_prior = True
+
+    def solve(
+        self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+    ) -> MethodSolution:
+        """Return the optimum.
+
+        Raises:
+            MissingDependencyError: If Clarabel is not installed.
+            InertialEstimationError: If the solver fails.
+        """
+        T = prior_factor(parameters, config)
+        rows = np.vstack((equation.R, T))
+        target = np.concatenate((equation.z, np.zeros(len(T))))
+        U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+        back = Vt.T / s  # x = back @ y makes the cost ||y - U' target||^2: round for the solver
+        A, b, cones = _constraints(parameters, back)
+        y, status, iterations = _solve(U.T @ target, A, b, cones)
+        x, retreats = _made_strict(parameters, back @ y)
+        notes = [f"{status} after {iterations} iterations"]
+        if retreats:
+            notes.append(
+                f"moved {100 * (1 - (1 - RETREAT) ** retreats):.2g} % back to nominal against round-off"
+            )
+        return MethodSolution(x, tuple(notes))
+
+
+def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, list[tuple[str, int]]]:
+    """Return A, b and cones with s = b - A y in the cones: friction first, then one triangle for each body."""
+    first = 10 * len(parameters.bodies)
+    positive = [
+        i for i, name in enumerate(parameters.names) if i >= first and name.rpartition("/")[2] in POSITIVE
+    ]
+    A, b = [-(parameters.E[positive] @ back)], [parameters.nominal[positive]]
+    cones = [("nonnegative", len(positive))] if positive else []
+    for i, body in enumerate(parameters.bodies):
+        own = slice(10 * i, 10 * i + 10)
+        to_C = np.linalg.inv(body.to_link) / body.nominal_J.mass
+        nominal = pseudo_inertia(to_C @ parameters.nominal[own])
+        margin = min(MARGIN, 0.5 * float(np.linalg.eigvalsh(nominal)[0]))
+        slopes = pseudo_inertia((to_C @ parameters.E[own] @ back).T)
+        weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER])
+        at = tuple(np.array(UPPER).T)
+        A.append(-(weights * slopes[:, at[0], at[1]]).T)
+        b.append(weights * (nominal - margin * np.eye(4))[at])
+        cones.append(("triangle", 4))
+    return np.vstack(A), np.concatenate(b), cones
+
+
+def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> tuple[Array, str, int]:
+    """Minimise ||y - target||^2 subject to b - A y in the cones."""
+    clarabel = _clarabel()
+    kinds = {"nonnegative": clarabel.NonnegativeConeT, "triangle": clarabel.PSDTriangleConeT}
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    scale = max(float(np.linalg.norm(target)), 1.0)
+    solver = clarabel.DefaultSolver(
+        sparse.identity(len(target), format="csc"),
+        -target / scale,
+        sparse.csc_matrix(A * scale),
+        b,
+        [kinds[kind](size) for kind, size in cones],
+        settings,
+    )
+    solution = solver.solve()
+    status = str(solution.status)
+    if status not in ("Solved", "AlmostSolved"):
+        raise InertialEstimationError(f"the solver of 'consistent' stopped: {status}; expected Solved")
+    return scale * np.array(solution.x), status, int(solution.iterations)
+
+
+def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
+    """Move towards nominal, which is possible, until every body is; return how often."""
+    retreats = 0
+    while retreats < 400 and not _possible(parameters, x):
+        x = (1.0 - RETREAT) * x
+        retreats += 1
+    return x, retreats
+
+
+def _possible(parameters: ParameterSet, x: Array) -> bool:
+    phi = parameters.standard(x)
+    bodies = (parameters.body(phi, i) for i in range(len(parameters.bodies)))
+    return not any(InertialParameters.from_vector(pi).violations() for pi in bodies)
+
+
+def _clarabel() -> Any:
+    try:
+        import clarabel
+    except ImportError as error:
+        raise MissingDependencyError(
+            "the method 'consistent' needs the package clarabel: pip install clarabel"
+        ) from error
+    return clarabel

@@ -1,0 +1,37 @@
+"""Least squares with a normal prior about nominal (S)."""
+
+import numpy as np
+
+from inertial_estimation.identification.identification_config import MethodConfig
+from inertial_estimation.identification.methods.method import (
+    IdentificationMethod,
+    MethodSolution,
+    ReducedEquation,
+)
+from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.identification.priors import prior_factor
+
+__all__ = ["Ridge"]
+
+
+class Ridge(IdentificationMethod):
+    """[R; T] x = [z; 0]: the most probable parameters, T x being of unit covariance beforehand."""
+
+    name = "ridge"
+    has_prior = True
+
+    def solve(
+        self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+    ) -> MethodSolution:
+        """Return the minimiser of ||R x - z||^2 + ||T x||^2."""
+        T = prior_factor(parameters, config)
+        rows = np.vstack((equation.R, T))
+        x = np.linalg.lstsq(rows, np.concatenate((equation.z, np.zeros(len(T)))), rcond=None)[0]
+        return MethodSolution(x, (f"prior deviations {_deviations(config)}",))
+
+
+def _deviations(config: MethodConfig) -> str:
+    return (
+        f"{100 * config.mass_deviation:g} % of masses, {config.com_deviation:g} m of centres of mass, "
+        f"{100 * config.radii_deviation:g} % of second moments"
+    )

@@ -1,0 +1,30 @@
+"""Least squares without the directions that the data hardly move (Y 19-21)."""
+
+import numpy as np
+
+from inertial_estimation.identification.identification_config import MethodConfig
+from inertial_estimation.identification.methods.method import (
+    IdentificationMethod,
+    MethodSolution,
+    ReducedEquation,
+)
+from inertial_estimation.identification.parameter_set import ParameterSet
+
+__all__ = ["TruncatedSvd"]
+
+
+class TruncatedSvd(IdentificationMethod):
+    """x = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as the paper has it."""
+
+    name = "truncated-svd"
+    has_prior = True
+
+    def solve(
+        self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
+    ) -> MethodSolution:
+        """Return the solution within the directions that are kept; it is nominal outside."""
+        U, s, Vt = np.linalg.svd(equation.R)
+        kept = s * config.condition_limit > s[0]
+        x = Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept])
+        limit = f"c_max {config.condition_limit:g}"
+        return MethodSolution(x, (f"{int(kept.sum())} of {len(s)} singular values used ({limit})",))
