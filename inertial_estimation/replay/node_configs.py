@@ -1,8 +1,9 @@
-"""The config dataclasses of every node: who may stand in a parameter file."""
+"""The config dataclasses of every node and offline tool: who may stand in a parameter file."""
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
@@ -12,18 +13,20 @@ from inertial_estimation.node_options import (
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["NODE_CONFIGS", "all_parameters", "parameters_of"]
+__all__ = ["IDENTIFICATION", "NODE_CONFIGS", "all_parameters", "parameters_of"]
 
+IDENTIFICATION = "identification"  # no node: the section of `inertial-estimation identify`
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
     "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
     "simulator": (SimulationConfig, SimulatorOptions),
     "whole_body_controller": (ControllerConfig, ControllerNodeOptions),
+    IDENTIFICATION: (IdentificationConfig,),
 }
 
 
 def parameters_of(node: str) -> frozenset[str]:
-    """Return the dotted names of a node's parameters."""
+    """Return the dotted names of the parameters of a node or tool."""
     return frozenset(spec.name for config in NODE_CONFIGS[node] for spec in iterate_parameters(config))
 
 

@@ -1,0 +1,224 @@
+"""Identify inertial parameters and friction from recordings.
+
+Writes identification.json, report.html, identified.urdf and friction.yaml (a parameter file for the nodes)
+into the output folder. Parameters are those of the sections /**, inertial_ekf (rows, friction) and
+identification of the parameter file.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import IdentificationReport
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.identification.methods import METHODS, method_named
+from inertial_estimation.parameters import parameter_values, replace_value
+from inertial_estimation.replay.config_file import parse_overrides
+from inertial_estimation.replay.config_lookup import load_configs
+from inertial_estimation.replay.identification_doubts import doubts
+from inertial_estimation.replay.identification_files import REPORT_FILE, write_identification
+from inertial_estimation.replay.identification_run import (
+    IdentificationRun,
+    block_stream,
+    nominal_error,
+    run_identification,
+)
+from inertial_estimation.replay.identification_setup import (
+    check_different_data,
+    check_split,
+    identification_config,
+    identification_topics,
+)
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.replay.urdf_source import read_urdf
+
+__all__ = ["add_arguments", "run"]
+
+DEFAULT_METHOD = "consistent"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
+    parser.add_argument(
+        "--config",
+        action="append",
+        required=True,
+        help="ROS parameter file, or a robot's name (icub, panda); again for files read after it",
+    )
+    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
+    parser.add_argument("--compare", action="store_true", help="run all methods; that of --method is written")
+    parser.add_argument(
+        "--validate",
+        action="append",
+        default=[],
+        metavar="BAG",
+        help="judge by this recording; repeat for more",
+    )
+    parser.add_argument(
+        "--split", type=float, metavar="S", help="fit the first S seconds of each bag, judge by the rest"
+    )
+    parser.add_argument(
+        "--links", nargs="+", default=[], metavar="LINK", help="identify these links' bodies alone (patterns)"
+    )
+    parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help="read topic B for A")
+    parser.add_argument("--param", action="append", default=[], metavar="identification.NAME=VALUE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stream, identify, write."""
+    method = args.method or DEFAULT_METHOD
+    methods = list(METHODS) if args.compare else [method]
+    method_named(method)
+    _check_arguments(args)
+    file = load_configs(args.config).overridden(parse_overrides(args.param))
+    config = identification_config(file)
+    if args.links:
+        config = replace_value(config, "links", args.links)
+    identifier = Identifier(config, read_urdf(args.urdf or config.robot.urdf, folder=Path(file.name).parent))
+    topics = identification_topics(config, parse_remappings(args.remap))
+    with ExitStack() as stack:
+        training = [stack.enter_context(BagRecording(bag)) for bag in args.bags]
+        validation = [stack.enter_context(BagRecording(bag)) for bag in args.validate]
+        streams, held_out = (
+            [block_stream(recording, topics, identifier, config) for recording in recordings]
+            for recordings in (training, validation)
+        )
+        if args.split is not None:
+            for recording in training:
+                check_split(recording, args.split)
+        for other in validation:
+            for recording in training:
+                check_different_data(recording, other, topics.joints)
+        with _progress_bar([*training, *validation]) as progress:
+            result = run_identification(
+                identifier,
+                streams,
+                held_out,
+                methods=methods,
+                chosen=method,
+                split_s=args.split,
+                progress=progress,
+            )
+    source = _source(args, config, identifier)
+    write_identification(args.output, result, config, identifier.robot, source)
+    _write_page(args.output, result, source)
+    _warn(result)
+    _summarise(args.output, result)
+    return 0
+
+
+def _check_arguments(args: argparse.Namespace) -> None:
+    if args.split is not None and args.validate:
+        raise ConfigurationError("--split and --validate exclude each other: name one way to hold data out")
+    paths = [Path(bag).resolve() for bag in args.bags]
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise RecordingError(f"'{twice}' is given more than once: its data would count twice")
+
+
+def _source(args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier) -> dict[str, Any]:
+    settings = {name: _plain(value) for name, value in parameter_values(config).items()}
+    return {
+        "robot": identifier.robot.model.name,
+        "bags": [str(bag) for bag in args.bags],
+        "validation_bags": [str(bag) for bag in args.validate],
+        "split_s": args.split,
+        "config": list(args.config),
+        "settings": {**settings, "urdf": (args.urdf or config.robot.urdf)[:200]},
+    }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any]) -> None:
+    try:
+        from inertial_estimation.plots.identification_report import write_identification_report
+    except ImportError as error:
+        print(f"no report: {error} (pip install matplotlib)", file=sys.stderr)
+        return
+    write_identification_report(folder / REPORT_FILE, result, source)
+
+
+def _warn(result: IdentificationRun) -> None:
+    report = result.report
+    for warning in report.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for name, data in (("fitted data", report.training), ("other data", report.validation)):
+        if data is not None and data.dropped:
+            left_out = ", ".join(f"{reason} ({count})" for reason, count in data.dropped.items())
+            print(f"left out of the {name}: {left_out}", file=sys.stderr)
+    if result.refusal:
+        print(result.refusal, file=sys.stderr)
+
+
+def _summarise(folder: Path, run: IdentificationRun) -> None:
+    report, result = run.report, run.result
+    data = report.training
+    print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")
+    print(f"rank                  {report.rank} of {report.unknowns}, condition {report.condition:.3g}")
+    if len(report.methods) > 1:
+        _print_methods(report)
+    else:
+        print(f"method                {result.method}")
+    print(
+        f"relative error        {_percent(result.relative_error)} on the fitted data "
+        f"(nominal {_percent(nominal_error(result.direct))})"
+    )
+    if result.validation:
+        print(
+            f"                      {_percent(result.relative_error_validation)} on other data "
+            f"(nominal {_percent(nominal_error(result.validation))})"
+        )
+    bad = [body.link for body in result.bodies if body.violations]
+    print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
+    for doubt in doubts(report):
+        print(f"but                   {doubt}")
+    print(f"results               {folder}")
+
+
+def _print_methods(report: IdentificationReport) -> None:
+    print(f"{'method':<22}{'fitted':>9}{'other':>9}{'cost':>10}{'other':>10}   bodies")
+    for name, one in report.methods.items():
+        bad = sum(1 for body in one.bodies if body.violations)
+        mark = " (written)" if name == report.chosen else ""
+        verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
+        print(
+            f"{name:<22}{_percent(one.relative_error):>9}{_percent(one.relative_error_validation):>9}"
+            f"{one.cost:>10.3g}{one.cost_validation:>10.3g}   {verdict}{mark}"
+        )
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f} %" if value == value else "-"
+
+
+@contextmanager
+def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None] | None]:
+    """Show a bar over all recordings on stderr when someone is looking."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield None
+        return
+    total_s = sum(recording.end_ns - recording.start_ns for recording in recordings) * 1e-9
+    done: dict[str, float] = {}
+    with tqdm(
+        total=round(total_s, 1), unit="s", desc="identify", file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as bar:
+
+        def show(name: str, done_s: float) -> None:
+            done[name] = done_s
+            bar.update(max(min(round(sum(done.values()), 1), bar.total) - bar.n, 0.0))
+
+        yield show

@@ -1,0 +1,96 @@
+"""What speaks against the result of an identification, read off its own numbers."""
+
+import math
+from collections.abc import Iterable
+
+from inertial_estimation.errors import listing
+from inertial_estimation.identification.identification_result import (
+    Identifiability,
+    IdentificationReport,
+    MethodResult,
+    RowError,
+)
+
+__all__ = ["doubts"]
+
+OVERFIT = 1.5  # error on other data over that on the fitted data, beyond which it is told
+BETTER = 0.98  # another method's error on other data over the chosen one's, below which it is told
+LARGE_CHANGE = 2.0  # factor of a mass, either way
+NAMED = 8  # names in one sentence
+
+
+def doubts(report: IdentificationReport) -> list[str]:
+    """List what a reader should know before using the chosen result, a sentence each."""
+    result = report.methods[report.chosen]
+    found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]
+    found += _validation(report, result)
+    found += _worse("the fitted data", result.direct) + _worse("the other data", result.validation)
+    found += _uncertain(result) + _changes(result)
+    negative = [n for n, v in result.friction.items() if v < 0.0 and not n.endswith("/offset")]
+    if negative:
+        found.append(f"friction or rotor inertia below zero: {listing(negative, limit=NAMED)}")
+    return found
+
+
+def _validation(report: IdentificationReport, result: MethodResult) -> list[str]:
+    error, other = result.relative_error, result.relative_error_validation
+    if report.validation is None or math.isnan(other):
+        return ["nothing was held out: no number here says how well other motions are predicted"]
+    found = []
+    if other > OVERFIT * error:
+        found.append(
+            f"other data are predicted {other / error:.1f} times worse than the fitted ones "
+            f"({100 * other:.2f} % against {100 * error:.2f} %)"
+        )
+    if result.cost_validation > result.cost_validation_nominal:
+        found.append("on other data the nominal parameters are better than the identified ones")
+    ahead = {
+        name: one.relative_error_validation
+        for name, one in report.methods.items()
+        if one.relative_error_validation < BETTER * other
+    }
+    if ahead:
+        best = min(ahead, key=ahead.__getitem__)
+        kind = "" if report.methods[best].consistent else ", though with inconsistent bodies"
+        found.append(
+            f"method '{best}' predicts other data better ({100 * ahead[best]:.2f} % against "
+            f"{100 * other:.2f} %){kind}"
+        )
+    return found
+
+
+def _worse(data: str, rows: Iterable[RowError]) -> list[str]:
+    worse = [row.row for row in rows if row.rms > row.rms_nominal]
+    return [f"on {data} worse than nominal: {listing(worse, limit=NAMED)}"] if worse else []
+
+
+def _uncertain(result: MethodResult) -> list[str]:
+    kinds = [p.identifiability for p in result.parameters]
+    alone, not_at_all = kinds.count(Identifiability.IDENTIFIABLE), kinds.count(Identifiability.NOT)
+    found = []
+    if alone < len(kinds):
+        together = len(kinds) - alone - not_at_all
+        found.append(
+            f"of {len(kinds)} parameters {alone} are fixed by the data by themselves, {together} only in "
+            f"combination, {not_at_all} not at all: the single values of the latter come from the nominal "
+            "ones, a prior or a bound"
+        )
+    vague = [
+        p.name
+        for p in result.parameters
+        if p.identifiability is Identifiability.IDENTIFIABLE and 2.0 * p.sigma > abs(p.value)
+    ]
+    if vague:
+        found.append(f"identifiable, but zero lies within two sigma: {listing(vague, limit=NAMED)}")
+    return found
+
+
+def _changes(result: MethodResult) -> list[str]:
+    changed = [
+        f"{body.link} ({body.nominal.mass:.2f} to {body.inertia.mass:.2f} kg)"
+        for body in result.bodies
+        if not body.nominal.mass / LARGE_CHANGE <= body.inertia.mass <= body.nominal.mass * LARGE_CHANGE
+    ]
+    return (
+        [f"masses changed by more than a factor of two: {listing(changed, limit=NAMED)}"] if changed else []
+    )
