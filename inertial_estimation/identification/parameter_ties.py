@@ -8,6 +8,7 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.mirrored_links import MirrorImage, mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -85,7 +86,7 @@ def mirrored_columns(
     index = {body.link: i for i, body in enumerate(bodies)}
     row = {name: i for i, name in enumerate(columns.rows)}
     asymmetry = 0.0
-    ties: list[tuple[Array, Array, Array]] = []
+    ties: list[tuple[Indices, Indices, Array]] = []
     for left, right in pairs:
         image = mirror_image(robot, left, right)
         l_rows, r_rows = (np.arange(10 * index[link], 10 * index[link] + 10) for link in (left, right))
@@ -125,7 +126,7 @@ def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
 
 def _friction_ties(
     friction: FrictionModel | None, image: MirrorImage, row: dict[str, int]
-) -> list[tuple[Array, Array, Array]]:
+) -> list[tuple[Indices, Indices, Array]]:
     ties = []
     for term in friction.terms if friction else ():
         left, right = (f"{joint}/{term}" for joint in (image.left_joint, image.right_joint))

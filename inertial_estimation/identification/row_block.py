@@ -44,6 +44,11 @@ class RowBlock:
     @classmethod
     def joined(cls, blocks: "list[RowBlock]") -> "RowBlock":
         """Return blocks as one, in their order; at least one is needed."""
-        names = ("stamps_ns", "regressor", "value", "measured", "used")
-        arrays = (np.concatenate([getattr(block, name) for block in blocks]) for name in names)
-        return cls(*arrays, sum(block.independent for block in blocks))
+        return cls(
+            stamps_ns=np.concatenate([block.stamps_ns for block in blocks]),
+            regressor=np.concatenate([block.regressor for block in blocks]),
+            value=np.concatenate([block.value for block in blocks]),
+            measured=np.concatenate([block.measured for block in blocks]),
+            used=np.concatenate([block.used for block in blocks]),
+            independent=sum(block.independent for block in blocks),
+        )

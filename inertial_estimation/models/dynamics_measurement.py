@@ -175,7 +175,8 @@ class DynamicsMeasurement:
         self._contact_maps = _contact_maps(robot, contacts)
         self._imu = _imu_place(robot, imu_frame) if imu_frame and robot.floating_base else None
         self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
-        self._columns = np.concatenate([_columns_of(body.joint_id) for body in bodies] or [[]]).astype(int)
+        ids = np.array([body.joint_id for body in bodies], dtype=np.int64)
+        self._columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
         self._rest_parameters = _parameters(self._rest_model)
         self._set_noise(noise)
 
@@ -355,11 +356,6 @@ class DynamicsMeasurement:
         P = N @ P if redundant else P
         value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
         return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)
-
-
-def _columns_of(joint_id: int) -> Indices:
-    """Return the columns of a body in the regressor of all bodies, which leaves out the world."""
-    return np.arange(10 * (joint_id - 1), 10 * joint_id)
 
 
 def _parameters(model: pin.Model) -> Array:

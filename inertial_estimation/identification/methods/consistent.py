@@ -66,7 +66,7 @@ class Consistent(IdentificationMethod):
 
 
 def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, list[tuple[str, int]]]:
-    """Return A, b and cones with s = b - A y in the cones: friction first, then one triangle for each body."""
+    """Return A, b and cones with b - A y in the cones: friction first, then a triangle for each body."""
     first = 10 * len(parameters.bodies)
     positive = [
         i for i, name in enumerate(parameters.names) if i >= first and name.rpartition("/")[2] in POSITIVE

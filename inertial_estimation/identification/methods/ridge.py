@@ -26,7 +26,8 @@ class Ridge(IdentificationMethod):
         """Return the minimiser of ||R x - z||^2 + ||T x||^2."""
         T = prior_factor(parameters, config)
         rows = np.vstack((equation.R, T))
-        x = np.linalg.lstsq(rows, np.concatenate((equation.z, np.zeros(len(T)))), rcond=None)[0]
+        Q, triangle = np.linalg.qr(rows)
+        x = np.linalg.solve(triangle, Q[: len(equation.z)].T @ equation.z)
         return MethodSolution(x, (f"prior deviations {_deviations(config)}",))
 
 
