@@ -107,7 +107,7 @@ def test_forwarders_of_a_wheel_cover_the_console_scripts():
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
 def test_a_robot_file_has_only_known_sections(robot):
     content = yaml.safe_load((ROOT / "config" / f"{robot}.yaml").read_text())
-    assert set(content) <= {"/**", *NODES}
+    assert set(content) <= {"/**", *NODES, "identification"}
     assert set(content) & NODES
     assert all(set(section) == {"ros__parameters"} for section in content.values())
 
