@@ -1,7 +1,7 @@
 """What speaks against the result of an identification, read off its own numbers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from inertial_estimation.errors import listing
 from inertial_estimation.identification.identification_result import (
@@ -16,6 +16,8 @@ __all__ = ["doubts"]
 OVERFIT = 1.5  # error on other data over that on the fitted data, beyond which it is told
 BETTER = 0.98  # another method's error on other data over the chosen one's, below which it is told
 LARGE_CHANGE = 2.0  # factor of a mass, either way
+UNEXPLAINED = 0.5  # of what was measured, beyond which a row's error is told
+POSITIVE = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # parameters that are never zero
 NAMED = 8  # names in one sentence
 
 
@@ -24,7 +26,7 @@ def doubts(report: IdentificationReport) -> list[str]:
     result = report.methods[report.chosen]
     found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]
     found += _validation(report, result)
-    found += _worse("the fitted data", result.direct) + _worse("the other data", result.validation)
+    found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
     found += _uncertain(result) + _changes(result)
     negative = [n for n, v in result.friction.items() if v < 0.0 and not n.endswith("/offset")]
     if negative:
@@ -59,9 +61,13 @@ def _validation(report: IdentificationReport, result: MethodResult) -> list[str]
     return found
 
 
-def _worse(data: str, rows: Iterable[RowError]) -> list[str]:
+def _rows(data: str, rows: Sequence[RowError]) -> list[str]:
     worse = [row.row for row in rows if row.rms > row.rms_nominal]
-    return [f"on {data} worse than nominal: {listing(worse, limit=NAMED)}"] if worse else []
+    found = [f"on {data} worse than nominal: {listing(worse, limit=NAMED)}"] if worse else []
+    missed = [row.row for row in rows if row.rms > UNEXPLAINED * row.rms_measured]
+    if missed:
+        found.append(f"on {data} the error is over half of what was measured: {listing(missed, limit=NAMED)}")
+    return found
 
 
 def _uncertain(result: MethodResult) -> list[str]:
@@ -78,10 +84,12 @@ def _uncertain(result: MethodResult) -> list[str]:
     vague = [
         p.name
         for p in result.parameters
-        if p.identifiability is Identifiability.IDENTIFIABLE and 2.0 * p.sigma > abs(p.value)
+        if p.identifiability is Identifiability.IDENTIFIABLE
+        and p.name.rpartition("/")[2] in POSITIVE
+        and 2.0 * p.sigma > abs(p.value)
     ]
     if vague:
-        found.append(f"identifiable, but zero lies within two sigma: {listing(vague, limit=NAMED)}")
+        found.append(f"no more than two sigma away from zero: {listing(vague, limit=NAMED)}")
     return found
 
 
