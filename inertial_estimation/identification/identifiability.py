@@ -77,6 +77,11 @@ class IdentifiableSpace:
         )
         return x
 
+    def null_space(self) -> Array:
+        """Return a basis of the deviations that the data do not see, shape (n, n - rank)."""
+        basis: Array = np.where(self.scale > 0.0, self.scale, 1.0)[:, None] * self.V[:, self.rank :]
+        return basis
+
     def restricted(self, equation: ReducedEquation) -> ReducedEquation:
         """Return the equations without what they say outside of the identifiable part."""
         V = self.V[:, : self.rank]

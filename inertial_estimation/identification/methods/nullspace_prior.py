@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.identification.identifiability import RANK_TOLERANCE
+from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import (
     IdentificationMethod,
@@ -10,7 +10,7 @@ from inertial_estimation.identification.methods.method import (
     ReducedEquation,
 )
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.identification.priors import prior_factor
+from inertial_estimation.identification.priors import prior_factor, typical_deviations
 
 __all__ = ["NullspacePrior"]
 
@@ -18,8 +18,8 @@ __all__ = ["NullspacePrior"]
 class NullspacePrior(IdentificationMethod):
     """phi = Y^+ f + N N^+ phi_CAD, as a deviation: of all least-squares solutions the nearest to nominal.
 
-    Near in the metric of the prior (`prior_factor`), not in mixed units, and with the null space found by
-    the tolerance of the identifiability analysis.
+    Near in the metric of the prior (`prior_factor`), not in mixed units; the null space is that of the
+    identifiability analysis.
     """
 
     name = "nullspace-prior"
@@ -29,9 +29,7 @@ class NullspacePrior(IdentificationMethod):
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
     ) -> MethodSolution:
         """Return the least-squares solution nearest to nominal."""
-        T = prior_factor(parameters, config)
-        U, s, Vt = np.linalg.svd(np.linalg.solve(T.T, equation.R.T).T)
-        kept = s > RANK_TOLERANCE * s[0]
-        x = np.linalg.solve(T, Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept]))
-        free = int((~kept).sum())
-        return MethodSolution(x, (f"{free} of {len(s)} directions completed to nominal",))
+        space = IdentifiableSpace.of(equation, typical_deviations(parameters, config))
+        T, N, x = prior_factor(parameters, config), space.null_space(), space.minimum(equation)
+        x = x - N @ np.linalg.lstsq(T @ N, T @ x, rcond=None)[0]
+        return MethodSolution(x, (f"{N.shape[1]} of {len(x)} directions completed to nominal",))

@@ -1,0 +1,146 @@
+"""Recordings of robots whose parameters are known, made by inverse dynamics with gravity."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import build_config
+from inertial_estimation.replay.urdf_source import read_urdf
+
+STEP = 2e-3
+EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}
+ROBOTS = {
+    "panda": {
+        "floating_base": False,
+        "locked_joints": ["panda_finger_joint*"],
+        "contact_wrenches": "none",
+        "friction.joints": ["*"],
+        "friction.terms": ["coulomb", "viscous", "offset", "armature"],
+        "friction.smoothing_speed": 0.5,  # smooth enough for exact derivatives
+    },
+    "hyq_no_sensors": {
+        "imu_frame": "trunk_imu",
+        "contacts": ["lf_foot", "rf_foot", "lh_foot", "rh_foot"],
+        "point_contacts": True,
+    },
+}
+
+
+class Scene:
+    """A robot as described, and the same robot as it is."""
+
+    def __init__(self, name, **parameters):
+        self.urdf = read_urdf(f"example-robot-data:{name}")
+        values = {**ROBOTS[name], **EXACT, **{k.replace("__", "."): v for k, v in parameters.items()}}
+        self.config = build_config(IdentificationConfig, values)
+        self.robot_values = values
+
+    def identifier(self, **parameters):
+        values = {**self.robot_values, **{k.replace("__", "."): v for k, v in parameters.items()}}
+        return Identifier(build_config(IdentificationConfig, values), self.urdf)
+
+    def true_robot(self, identifier, x):
+        """The robot whose parameters deviate by x."""
+        robot, given = identifier.robot, identifier.parameters
+        model = robot.model.copy()
+        phi_J = given.to_joint @ given.standard(x)
+        for i, body in enumerate(given.bodies):
+            model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(phi_J[10 * i : 10 * i + 10])
+        return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
+
+    def recording(self, identifier, x, seed, *, seconds=4.0, scale=1.0, torque_noise=0.0, moving=None):
+        """What sensors of the true robot read during a random motion, as one stretch."""
+        rng = np.random.default_rng(seed)
+        robot = self.true_robot(identifier, x)
+        config = identifier._config
+        contacts = [c for c in config.robot.contacts]
+        points = contacts if config.rows.point_contacts else []
+        floating = robot.floating_base
+        sensors = IdealSensors(
+            robot, imu_frame=config.robot.imu_frame, contact_frames=contacts, point_contacts=points
+        )
+        t = STEP * np.arange(round(seconds / STEP))
+        q, v, a = sines(t, robot.n_joints, rng, 0.6 * scale)
+        if moving is not None:
+            still = [j for j in range(robot.n_joints) if j not in moving]
+            q[:, still], v[:, still], a[:, still] = 0.1, 0.0, 0.0
+        base = sines(t, 4, rng, 0.4 * scale)
+        axis = rng.normal(size=3) / np.sqrt(3.0)
+        readings = []
+        for k in range(len(t)):
+            state = MotionState(robot.configuration(q[k]), v[k], a[k])
+            if floating:
+                state = floating_state(state, [part[k] for part in base], axis)
+            readings.append(sensors.read(state))
+        tau = np.array([r.tau for r in readings])
+        friction = identifier.parameters.friction
+        if friction:
+            phi = identifier.parameters.standard(x)[-friction.size :]
+            tau += friction.regressor(v, a) @ phi
+        tau += torque_noise * rng.normal(size=tau.shape)
+        return SignalBlock(
+            1_000_000_000,
+            STEP,
+            False,
+            q,
+            v,
+            tau,
+            np.array([r.specific_force_I for r in readings]) if floating else None,
+            np.array([r.angular_rate_I for r in readings]) if floating else None,
+            np.array([r.wrenches_C for r in readings]) if contacts else None,
+        )
+
+
+def sines(t, columns, rng, amplitude):
+    """Sums of three sinusoids with their first two derivatives, shape (k, columns) each."""
+    parts = [np.zeros((len(t), columns)) for _ in range(3)]
+    for _ in range(3):
+        w, phase = rng.uniform(1.0, 5.0, columns), rng.uniform(0.0, 6.0, columns)
+        size = amplitude * rng.uniform(0.3, 1.0, columns) / 2.0
+        angle = np.outer(t, w) + phase
+        for part, derivative in zip(
+            parts, (np.sin(angle), w * np.cos(angle), -(w**2) * np.sin(angle)), strict=True
+        ):
+            part += size * derivative
+    return parts
+
+
+def floating_state(joints, base, axis):
+    """Add a base that turns about a fixed axis and moves along sinusoids."""
+    (p, angle), (pd, rate), (pdd, change) = ((part[:3], part[3]) for part in base)
+    axis = axis / np.linalg.norm(axis)
+    R = pin.exp3(axis * angle)
+    w, v = axis * rate, R.T @ pd
+    q = joints.q.copy()
+    q[:3], q[3:7] = p, pin.Quaternion(R).coeffs()
+    linear = R.T @ pdd - np.cross(w, v)
+    return MotionState(q, np.concatenate((v, w, joints.v)), np.concatenate((linear, axis * change, joints.a)))
+
+
+def deviation(identifier, rng, share=0.2):
+    """A random deviation of the unknowns of typical size, friction positive."""
+    from inertial_estimation.identification.priors import typical_deviations
+
+    x = share * typical_deviations(identifier.parameters, identifier._config.methods)
+    x = x * rng.uniform(-1.0, 1.0, len(x))
+    friction = [i for i, n in enumerate(identifier.parameters.unknowns) if n.endswith(FRICTION)]
+    x[friction] = np.abs(x[friction])
+    return x
+
+
+FRICTION = ("coulomb", "viscous", "armature")
+
+
+@pytest.fixture(scope="session")
+def make_scene():
+    return Scene
+
+
+@pytest.fixture(scope="session")
+def random_deviation():
+    return deviation
