@@ -19,7 +19,6 @@ from inertial_estimation.signals import Array, JointReading, seconds
 __all__ = ["Tracking", "UpperBodyMotion", "track"]
 
 MARGIN = 0.1  # kept from every joint limit [rad]
-FADE_S, APPROACH_S = 2.0, 1.5  # of the sines; before them, on the way to where they begin
 TRUTH_EVERY = 10  # ticks between two looks at the true contacts
 
 
@@ -48,6 +47,7 @@ class UpperBodyMotion:
         reach: float,
         band_hz: tuple[float, float],
         base_reach: tuple[float, float, float],
+        approach_s: float = 2.0,
     ) -> "UpperBodyMotion":
         """Draw a motion within the joints' limits.
 
@@ -62,6 +62,7 @@ class UpperBodyMotion:
             reach: Farthest a joint goes from its centre [rad].
             band_hz: Lowest and highest frequency [Hz].
             base_reach: Farthest the base goes: height [m], roll and pitch [rad].
+            approach_s: Time on the way to where the sines begin; as long they fade in [s].
 
         Raises:
             ConfigurationError: If no joint matches.
@@ -79,10 +80,15 @@ class UpperBodyMotion:
         room = np.minimum(reach, np.maximum(centre - low, high - centre) * 0.5)
         centre = np.clip(centre, low + room, high - room)
         joint_sines, base_sines = (
-            random_sines(c, r, rng, band_hz=band_hz, rest_s=APPROACH_S, fade_s=FADE_S)
+            random_sines(c, r, rng, band_hz=band_hz, rest_s=approach_s, fade_s=approach_s)
             for c, r in ((centre, room), (np.zeros(3), np.array(base_reach)))
         )
         return cls(tuple(names), joint_sines, base_sines)
+
+    @property
+    def approach_s(self) -> float:
+        """Time on the way to where the sines begin [s]."""
+        return self.joint_sines.rest_s
 
     def command(self, loop: ClosedLoop, height: float) -> None:
         """Push the references of now.
@@ -104,7 +110,7 @@ class Tracking:
     """What one run gave.
 
     Attributes:
-        block: What the sensors read, from the release on.
+        block: What the sensors read, from the beginning of the sines on.
         fallen: Whether the robot fell; the run ends there.
         flat: Share of the time at which every corner of every sole touched the ground.
         error_rms: Of the joints that were commanded [rad].
@@ -122,7 +128,7 @@ def track(loop: ClosedLoop, motion: UpperBodyMotion, duration_s: float) -> Track
     Args:
         loop: The robot, released from its hoist.
         motion: What to do.
-        duration_s: For how long [s].
+        duration_s: For how long [s]; it first goes to where the motion begins, which is not recorded.
 
     Returns:
         The record.
@@ -135,21 +141,21 @@ def track(loop: ClosedLoop, motion: UpperBodyMotion, duration_s: float) -> Track
     height = [float("nan")]
 
     def tick(loop: ClosedLoop) -> None:
-        recorder.record(loop)
         last = loop.controller.last
-        if last is None or last.state != "control":
-            return
+        assert last is not None
         if np.isnan(height[0]):
             height[0] = last.height_ref
         motion.command(loop, height[0])
+        if loop.time_s <= motion.approach_s:
+            return
+        recorder.record(loop)
         if len(recorder.q) % TRUTH_EVERY == 0:
             truth = loop.simulation.truth()
             flat.append(all(float(depth.min()) > 0.0 for depth in truth.depths.values()))
-            if loop.time_s > APPROACH_S:
-                wanted = motion.joint_sines.at(loop.time_s)[0]
-                errors.append(float(np.mean((truth.q[picked] - wanted) ** 2)))
+            wanted = motion.joint_sines.at(loop.time_s)[0]
+            errors.append(float(np.mean((truth.q[picked] - wanted) ** 2)))
 
-    loop.run(duration_s, tick)
+    loop.run(motion.approach_s + duration_s, tick)
     error_rms = float(np.sqrt(np.mean(errors))) if errors else float("nan")
     return Tracking(recorder.block(), loop.simulation.fallen, float(np.mean(flat)), error_rms)
 

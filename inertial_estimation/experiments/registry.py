@@ -57,6 +57,19 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         module=f"{PACKAGE}.benallegue_loop",
         seeds=10,
     ),
+    Experiment(
+        name="yamane-dynamic",
+        source="Yamane, III-E, Table I and Fig. 5",
+        summary="masses and centres of mass of TALOS moving its arms: least squares against bounded gradient",
+        module=f"{PACKAGE}.yamane_dynamic",
+    ),
+    Experiment(
+        name="tournois-leg",
+        source="Tournois et al., IV-A, Table I and Fig. 4",
+        summary="ten parameters of each link of HyQ's leg, trunk held, from random sines",
+        module=f"{PACKAGE}.tournois_leg",
+        seeds=5,
+    ),
 )
 
 

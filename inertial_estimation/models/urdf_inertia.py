@@ -9,11 +9,12 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["perturbed_urdf", "urdf_with_bodies", "urdf_with_mass"]
+__all__ = ["mirrored_urdf", "perturbed_urdf", "urdf_with_bodies", "urdf_with_mass"]
 
 _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
@@ -76,14 +77,7 @@ def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
     return urdf_with_bodies(urdf, robot, [body], [scaled])
 
 
-def perturbed_urdf(
-    urdf: str,
-    rng: Generator,
-    *,
-    mass_sigma: float,
-    com_sigma: float,
-    mirrored: tuple[str, str] | None = None,
-) -> str:
+def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:
     """Return the URDF of a robot that is not quite like its description.
 
     The mass of every link is multiplied by e^(sigma n), its rotational inertia with it, and its centre of
@@ -94,9 +88,6 @@ def perturbed_urdf(
         rng: Source of the deviations.
         mass_sigma: Standard deviation of the logarithm of each mass.
         com_sigma: Standard deviation of each component of each centre of mass [m].
-        mirrored: Parts of link names that mirror each other, ("left", "right"): a link on the right then
-            deviates like the one on the left, its move mirrored across the base's xz plane with all joints
-            at zero. None: every link by itself.
 
     Returns:
         XML text; all else is as it was.
@@ -107,15 +98,8 @@ def perturbed_urdf(
     if mass_sigma < 0.0 or com_sigma < 0.0:
         raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected none below zero")
     root = ElementTree.fromstring(urdf)
-    links = {link.get("name", ""): link for link in root.iter("link")}
-    deviations = {
-        name: (np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3))
-        for name in links
-    }
-    if mirrored:
-        _mirror(deviations, RobotModel.from_urdf(urdf), *mirrored)
-    for name, link in links.items():
-        factor, move = deviations[name]
+    for link in root.iter("link"):
+        factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
         pi = _read(link)
         if pi[0] > 0.0:
             own = InertialParameters.from_vector(pi)
@@ -125,16 +109,31 @@ def perturbed_urdf(
     return text
 
 
-def _mirror(deviations: dict[str, tuple[float, Array]], robot: RobotModel, left: str, right: str) -> None:
-    """Give the links on the right the deviations of those on the left: move_R = R_BR' S R_BL move_L."""
-    data = robot.model.createData()
-    pin.framesForwardKinematics(robot.model, data, pin.neutral(robot.model))
-    S = np.diag([1.0, -1.0, 1.0])
-    for name, (factor, move) in list(deviations.items()):
+def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
+    """Return the URDF of a robot whose right side weighs what its left side weighs.
+
+    Every link on the right takes the inertia of its twin on the left, mirrored across the base's xz plane.
+
+    Args:
+        urdf: XML text.
+        left: Part of the names of links on the left.
+        right: What is in its place in the names of links on the right.
+
+    Returns:
+        XML text; all else is as it was.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If two links are no mirror images.
+    """
+    root, robot = ElementTree.fromstring(urdf), RobotModel.from_urdf(urdf)
+    links = {element.get("name", ""): element for element in root.iter("link")}
+    for name, element in links.items():
         twin = name.replace(left, right)
-        if left in name and twin in deviations:
-            R_BL, R_BR = (data.oMf[robot.frame_id(link)].rotation for link in (name, twin))
-            deviations[twin] = (factor, R_BR.T @ S @ R_BL @ move)
+        if twin != name and twin in links and _read(element)[0] > 0.0:
+            image = mirror_image(robot, name, twin)
+            _write(links[twin], InertialParameters.from_vector(image.parameters @ _read(element)))
+    text: str = ElementTree.tostring(root, encoding="unicode")
+    return text
 
 
 def _clear_others(links: Mapping[str, ElementTree.Element], robot: RobotModel, body: BodyReference) -> None:
