@@ -1,7 +1,8 @@
 """Memory of an identification: peak of the whole command on a recording of 1e6 samples against 1e5.
 
-Both recordings are generated (a Panda at 1 kHz, all joints moving, noise on positions and torques) and identified by `inertial-estimation identify`, each in a
-process of its own. Run from the root of the project: ``python -m benchmarks.identification_memory``.
+Both recordings are generated (a Panda at 1 kHz, all joints moving, noise on positions and torques) and
+identified by `inertial-estimation identify`, each in a process of its own. Run from the root of the project:
+``python -m benchmarks.identification_memory``.
 Bound: 1.1 times.
 """
 

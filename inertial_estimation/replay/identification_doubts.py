@@ -16,6 +16,7 @@ __all__ = ["doubts"]
 OVERFIT = 1.5  # error on other data over that on the fitted data, beyond which it is told
 BETTER = 0.98  # another method's error on other data over the chosen one's, below which it is told
 LARGE_CHANGE = 2.0  # factor of a mass, either way
+WORSE = 1.01  # error of a row over its nominal one, beyond which it is told
 UNEXPLAINED = 0.5  # of what was measured, beyond which a row's error is told
 POSITIVE = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # parameters that are never zero
 NAMED = 8  # names in one sentence
@@ -62,7 +63,7 @@ def _validation(report: IdentificationReport, result: MethodResult) -> list[str]
 
 
 def _rows(data: str, rows: Sequence[RowError]) -> list[str]:
-    worse = [row.row for row in rows if row.rms > row.rms_nominal]
+    worse = [row.row for row in rows if row.rms > WORSE * row.rms_nominal]
     found = [f"on {data} worse than nominal: {listing(worse, limit=NAMED)}"] if worse else []
     missed = [row.row for row in rows if row.rms > UNEXPLAINED * row.rms_measured]
     if missed:

@@ -117,7 +117,8 @@ def run_identification(
         RecordingError: If a recording has no usable data, or none on one side of the split.
         ~inertial_estimation.errors.InertialEstimationError: What the identifier says.
     """
-    fitted, judged = _Stretch(), _Stretch()
+    origins: dict[str, int] = {}
+    fitted, judged = _Stretch(origins), _Stretch(origins)
     for stream in training:
         sides = [0, 0]
         for block, later in _divided(_read(stream, progress), split_s):
@@ -186,11 +187,12 @@ def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[t
 class _Stretch:
     """Keeps the block with the most motion, whatever the length of the recordings."""
 
-    def __init__(self) -> None:
+    def __init__(self, origins: dict[str, int]) -> None:
+        """Begin with none; `origins` holds the first stamp of every recording and is added to [ns]."""
         self._block: SignalBlock | None = None
         self._motion = -1.0
         self._name = ""
-        self._origins: dict[str, int] = {}
+        self._origins = origins
 
     def look_at(self, block: SignalBlock, name: str) -> None:
         self._origins.setdefault(name, block.start_ns)
