@@ -21,7 +21,8 @@ __all__ = [
 class Identifiability(Enum):
     """What the data say of one parameter.
 
-    IDENTIFIABLE: by itself. COMBINATION: only together with others. NOT: nothing, it stays nominal.
+    IDENTIFIABLE: by itself. COMBINATION: only together with others. NOT: nothing; it stays nominal, or
+    moves with others where a method has a prior.
     """
 
     IDENTIFIABLE = "identifiable"

@@ -24,6 +24,7 @@ from inertial_estimation.signals import Array
 __all__ = ["RowModel", "RowStream", "RowTiming"]
 
 EVALUATIONS = 24  # of the equation within one window, at least
+RATE_TOLERANCE = 0.1  # by which the rate of the rows may differ from the wanted one, to evaluate less often
 CHUNK = 128  # evaluations made at a time
 
 
@@ -78,9 +79,12 @@ class RowTiming:
             ~inertial_estimation.errors.ConfigurationError: If the window holds too few samples.
         """
         signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
-        stride = max(1, (2 * signals.half) // EVALUATIONS)
+        kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
+        strides = range(max(1, (2 * signals.half) // EVALUATIONS), 0, -1)
+        fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
+        stride = next(fits, 1)
         rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
-        return cls(signals, stride, rows, max(1, round(1.0 / (smoothing.row_rate * stride * step_s))))
+        return cls(signals, stride, rows, max(1, round(kept / stride)))
 
     @property
     def shortest_s(self) -> float:

@@ -58,7 +58,7 @@ class Scene:
         rng = np.random.default_rng(seed)
         robot = self.true_robot(identifier, x)
         config = identifier._config
-        contacts = [c for c in config.robot.contacts]
+        contacts = list(config.robot.contacts)
         points = contacts if config.rows.point_contacts else []
         floating = robot.floating_base
         sensors = IdealSensors(

@@ -1,0 +1,63 @@
+"""Factors say of any solution what the rows themselves would say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.row_block import RowBlock
+
+
+def random_rows(rng, k, m, n):
+    A, value, measured = rng.normal(size=(k, m, n)), rng.normal(size=(k, m)), rng.normal(size=(k, m))
+    used = rng.uniform(size=(k, m)) > 0.2
+    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k)
+
+
+@pytest.fixture(scope="module")
+def folded():
+    rng = np.random.default_rng(0)
+    rows = random_rows(rng, 900, 3, 8)
+    stack = EquationStack(("a", "b", "c"), 8)
+    for first in range(0, 900, 71):
+        part = slice(first, first + 71)
+        arrays = {n: getattr(rows, n)[part] for n in ("stamps_ns", "regressor", "value", "measured", "used")}
+        stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["used"])))
+    return rows, stack, rng
+
+
+def test_residuals_of_any_solution_by_row(folded):
+    rows, stack, rng = folded
+    for x in (np.zeros(8), rng.normal(size=8)):
+        error = (rows.value - rows.regressor @ x) * rows.used
+        assert stack.residual_squares(x) == pytest.approx((error**2).sum(axis=0), rel=1e-10)
+    assert stack.measured_squares() == pytest.approx(((rows.measured * rows.used) ** 2).sum(axis=0))
+
+
+def test_counts(folded):
+    rows, stack, _rng = folded
+    assert stack.counts.tolist() == rows.used.sum(axis=0).tolist()
+    assert stack.left_out == int((~rows.used).sum())
+    assert stack.correlation == pytest.approx(2.0)
+
+
+def test_reduced_system_has_the_weighted_least_squares_solution_and_cost(folded):
+    rows, stack, _rng = folded
+    sigma = np.array([0.5, 2.0, 1.0])
+    weights = rows.used / sigma
+    A = (rows.regressor * weights[:, :, None]).reshape(-1, 8)
+    b = (rows.value * weights).ravel()
+    expected, cost = np.linalg.lstsq(A, b, rcond=None)[:2]
+    reduced = stack.reduced(sigma)
+    x = np.linalg.solve(reduced.R, reduced.z)
+    assert x == pytest.approx(expected, abs=1e-10)
+    assert reduced.rest == pytest.approx(cost[0], rel=1e-10)
+    assert reduced.rows == int(rows.used.sum())
+
+
+def test_mean_rows(folded):
+    rows, stack, rng = folded
+    x = rng.normal(size=8)
+    mean = [np.mean((rows.value[:, i] - rows.regressor[:, i] @ x)[rows.used[:, i]]) for i in range(3)]
+    assert stack.mean_rows().residual_squares(x) == pytest.approx(np.square(mean))

@@ -1,0 +1,135 @@
+"""What each method promises, on noisy recordings of an arm and of a humanoid's symmetric legs."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError
+from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.methods import METHODS
+from inertial_estimation.models.robot_config import robot_from_config
+
+NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected
+BOUNDED = ("coulomb", "viscous", "armature")
+
+
+@pytest.fixture(scope="module")
+def noisy(make_scene, random_deviation):
+    """An arm, short and noisy data, and the report of all methods."""
+    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3)
+    identifier = scene.identifier()
+    x = random_deviation(identifier, np.random.default_rng(3))
+    block = scene.recording(identifier, x, 5, seconds=1.5, scale=0.5, torque_noise=NOISE)
+    identifier.push(block)
+    identifier.push_validation(scene.recording(identifier, x, 6, seconds=1.0, torque_noise=NOISE))
+    return scene, identifier, identifier.report(list(METHODS)), block
+
+
+def test_least_squares_is_free_to_give_impossible_bodies(noisy):
+    _scene, identifier, report, _block = noisy
+    result = report.methods["least-squares"]
+    assert not result.consistent
+    with pytest.raises(InconsistentInertiaError, match=r"panda_link\d \(.*take the method 'consistent'"):
+        identifier.urdf(result)
+
+
+def test_consistent_is_consistent_and_writes_a_urdf_that_reads_back(noisy):
+    scene, identifier, report, _block = noisy
+    result = report.methods["consistent"]
+    assert result.consistent
+    assert all(value >= -1e-9 for name, value in result.friction.items() if name.endswith(BOUNDED))
+    robot, _ = robot_from_config(scene.config.robot, identifier.urdf(result))
+    for body in result.bodies:
+        joint = identifier.robot.link_body(body.link)
+        T_LJ = joint.T_JL.inverse()
+        again = T_LJ.act(robot.model.inertias[joint.joint_id]).toDynamicParameters()
+        assert again == pytest.approx(body.inertia.vector, abs=1e-9)
+
+
+def test_bounded_gradient_keeps_its_bounds(noisy):
+    scene, _identifier, report, block = noisy
+    free = report.methods["least-squares"]
+    for smallest in (0.01, 3.5):
+        identifier = scene.identifier(methods__smallest_mass=smallest)
+        identifier.push(block)
+        result = identifier.report(["bounded-gradient"]).methods["bounded-gradient"]
+        assert min(body.inertia.mass for body in result.bodies) >= smallest - 1e-12
+        assert all(value >= -1e-12 for name, value in result.friction.items() if name.endswith(BOUNDED))
+    assert sum(body.inertia.mass < smallest for body in free.bodies) > 1
+    assert any(value < -1e-3 for name, value in free.friction.items() if name.endswith(BOUNDED))
+
+
+def test_costs_are_ordered_as_the_freedom_of_the_methods(noisy):
+    cost = {name: result.cost for name, result in noisy[2].methods.items()}
+    assert cost["least-squares"] <= cost["ridge"] * (1 + 1e-9)
+    assert cost["least-squares"] <= cost["consistent"] * (1 + 1e-9)
+    assert cost["least-squares"] == pytest.approx(cost["nullspace-prior"], rel=1e-6)
+    assert cost["least-squares"] == pytest.approx(1.0, abs=0.2)
+    assert all(value < result.cost_nominal for value, result in zip(cost.values(), noisy[2].methods.values()))
+
+
+def test_ridge_and_consistent_predict_new_data_better_than_least_squares(noisy):
+    validation = {name: result.cost_validation for name, result in noisy[2].methods.items()}
+    assert validation["ridge"] < validation["least-squares"]
+    assert validation["consistent"] < validation["least-squares"]
+
+
+def test_nothing_moves_what_the_data_do_not_see(noisy):
+    for name in ("least-squares", "truncated-svd", "bounded-gradient"):
+        for found in noisy[2].methods[name].parameters:
+            if found.identifiability is Identifiability.NOT:
+                assert found.value == pytest.approx(found.nominal, abs=1e-6)
+                assert found.sigma == np.inf
+
+
+def test_nullspace_prior_stays_nearer_to_nominal_than_least_squares(noisy):
+    from inertial_estimation.identification.priors import prior_factor
+
+    _scene, identifier, report, _block = noisy
+    T = prior_factor(identifier.parameters, identifier._config.methods)
+    far, near = (np.linalg.norm(T @ report.methods[name].x) for name in ("least-squares", "nullspace-prior"))
+    assert near < far
+
+
+def test_residuals_by_row_are_those_of_the_rows(noisy):
+    _scene, identifier, report, block = noisy
+    rows = identifier.rows(block)
+    for result in report.methods.values():
+        error = rows.measured - identifier.predicted(rows, result.x)
+        expected = np.sqrt((error**2).mean(axis=0))
+        assert [row.rms for row in result.direct] == pytest.approx(expected.tolist(), rel=1e-9)
+        relative = np.linalg.norm(error) / np.linalg.norm(rows.measured)
+        assert result.relative_error == pytest.approx(relative)
+
+
+def test_consistent_agrees_with_ridge_where_no_constraint_is_active(make_scene, random_deviation):
+    scene = make_scene("hyq_no_sensors", contact_wrenches="measured", links=["trunk", "*hipassembly"])
+    identifier = scene.identifier()
+    x = random_deviation(identifier, np.random.default_rng(3), 0.02)
+    for seed in range(4):
+        identifier.push(scene.recording(identifier, x, seed, seconds=0.3, torque_noise=1e-3))
+    report = identifier.report(["ridge", "consistent"])
+    ridge, consistent = (report.methods[name] for name in ("ridge", "consistent"))
+    assert ridge.consistent
+    assert consistent.cost == pytest.approx(ridge.cost, rel=1e-3, abs=1e-9)
+
+
+def test_truncation_leaves_small_singular_values_out(noisy):
+    scene, _identifier, report, block = noisy
+    few = scene.identifier(methods__condition_limit=20.0, methods__truncated_gradient=True)
+    few.push(block)
+    again = few.report(["truncated-svd", "bounded-gradient"])
+    for name in ("truncated-svd", "bounded-gradient"):
+        assert np.linalg.norm(again.methods[name].x) < np.linalg.norm(report.methods["least-squares"].x)
+
+
+def test_unknown_methods_are_refused_with_the_list(noisy):
+    with pytest.raises(ConfigurationError, match=r"no method 'magic'; there are .*least-squares"):
+        noisy[1].report(["magic"])
+    with pytest.raises(ConfigurationError, match=r"to write is none of"):
+        noisy[1].report(["ridge"], chosen="consistent")
+
+
+def test_the_first_method_is_written_unless_another_is_chosen(noisy):
+    identifier = noisy[1]
+    assert identifier.report(["ridge", "consistent"]).chosen == "ridge"
+    assert identifier.report(["ridge", "consistent"], chosen="consistent").chosen == "consistent"
