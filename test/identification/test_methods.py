@@ -64,7 +64,7 @@ def test_costs_are_ordered_as_the_freedom_of_the_methods(noisy):
     assert cost["least-squares"] <= cost["consistent"] * (1 + 1e-9)
     assert cost["least-squares"] == pytest.approx(cost["nullspace-prior"], rel=1e-6)
     assert cost["least-squares"] == pytest.approx(1.0, abs=0.2)
-    assert all(value < result.cost_nominal for value, result in zip(cost.values(), noisy[2].methods.values()))
+    assert all(result.cost < result.cost_nominal for result in noisy[2].methods.values())
 
 
 def test_ridge_and_consistent_predict_new_data_better_than_least_squares(noisy):

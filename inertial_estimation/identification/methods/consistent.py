@@ -93,12 +93,11 @@ def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> t
     kinds = {"nonnegative": clarabel.NonnegativeConeT, "triangle": clarabel.PSDTriangleConeT}
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    scale = max(float(np.linalg.norm(target)), 1.0)
-    solver = clarabel.DefaultSolver(
+    solver = clarabel.DefaultSolver(  # in y - target, for the accuracy of what the constraints cost
         sparse.identity(len(target), format="csc"),
-        -target / scale,
-        sparse.csc_matrix(A * scale),
-        b,
+        np.zeros(len(target)),
+        sparse.csc_matrix(A),
+        b - A @ target,
         [kinds[kind](size) for kind, size in cones],
         settings,
     )
@@ -106,7 +105,7 @@ def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> t
     status = str(solution.status)
     if status not in ("Solved", "AlmostSolved"):
         raise InertialEstimationError(f"the solver of 'consistent' stopped: {status}; expected Solved")
-    return scale * np.array(solution.x), status, int(solution.iterations)
+    return target + np.array(solution.x), status, int(solution.iterations)
 
 
 def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
