@@ -14,6 +14,7 @@ COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
     "play": "publish a recording on its topics with /clock",
     "identify": "inertial parameters and friction from recordings: URDF, parameter file, report",
+    "excite": "design an exciting motion: trajectory as CSV and rosbag2, what it promises",
     "synthesize": "write a synthetic recording with known truth",
     "experiment": "run an experiment of the papers: table, JSON, figure",
     "demo": "watch Talos hold a weight, on four live nodes",

@@ -1,6 +1,7 @@
 """Limits of joints: what the URDF says, and what is assumed where it says nothing."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ __all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits"
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
-_LARGEST_RANGE, _LARGEST_SPEED = 50.0, 1e3  # more than that is no limit
+_LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # more than that is no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +24,14 @@ class JointLimits:
         lower: Smallest positions [rad or m], shape (n,).
         upper: Largest positions, shape (n,).
         velocity: Largest speeds [rad/s or m/s], shape (n,).
+        effort: Largest torques or forces [Nm or N], infinite where the URDF has none, shape (n,).
         assumed: What the URDF did not say and was assumed, a sentence each.
     """
 
     lower: Array
     upper: Array
     velocity: Array
+    effort: Array
     assumed: tuple[str, ...] = ()
 
     def within(
@@ -51,7 +54,14 @@ class JointLimits:
                     f"joint '{name}' can move from {low:g} to {high:g}, which a margin of "
                     f"{position_margin:g} at either end uses up"
                 )
-        return JointLimits(lower, upper, velocity_share * self.velocity, self.assumed)
+        return replace(self, lower=lower, upper=upper, velocity=velocity_share * self.velocity)
+
+    def of(self, joints: Sequence[int]) -> "JointLimits":
+        """Return the limits of some joints, by their indices."""
+        rows = list(joints)
+        return JointLimits(
+            self.lower[rows], self.upper[rows], self.velocity[rows], self.effort[rows], self.assumed
+        )
 
 
 def joint_limits(robot: RobotModel) -> JointLimits:
@@ -73,6 +83,8 @@ def joint_limits(robot: RobotModel) -> JointLimits:
     upper = np.array([model.upperPositionLimit[i] for i in first], dtype=np.float64)
     plain = np.array([model.nqs[j] == 1 for j in joints], dtype=bool)
     velocity = np.array(model.velocityLimit[robot.n_base :], dtype=np.float64)
+    effort = np.array(model.effortLimit[robot.n_base :], dtype=np.float64)
+    strong = (effort > 0.0) & (effort < _LARGEST_EFFORT)
     ranged = plain & (lower < upper) & (upper - lower < _LARGEST_RANGE)
     fast = (velocity > 0.0) & (velocity < _LARGEST_SPEED)
     assumed = []
@@ -87,5 +99,6 @@ def joint_limits(robot: RobotModel) -> JointLimits:
         np.where(ranged, lower, -POSITION_DEFAULT),
         np.where(ranged, upper, POSITION_DEFAULT),
         np.where(fast, velocity, VELOCITY_DEFAULT),
+        np.where(strong, effort, np.inf),
         tuple(assumed),
     )

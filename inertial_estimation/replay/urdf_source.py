@@ -7,7 +7,7 @@ from pathlib import Path
 
 from inertial_estimation.errors import ModelError, listing
 
-__all__ = ["EXAMPLE_PREFIX", "read_urdf"]
+__all__ = ["EXAMPLE_PREFIX", "mesh_folders", "read_urdf"]
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
@@ -64,10 +64,15 @@ def _share_folders() -> list[Path]:
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 
+def mesh_folders() -> list[Path]:
+    """Folders below which ``package://`` is looked for, nearest first."""
+    roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+    return [*_share_folders(), *roots]
+
+
 def _in_package(rest: str) -> Path:
     package, _, inside = rest.partition("/")
-    roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-    candidates = [root / package / inside for root in [*_share_folders(), *roots]]
+    candidates = [root / package / inside for root in mesh_folders()]
     for candidate in candidates:
         if candidate.is_file():
             return candidate

@@ -1,0 +1,169 @@
+"""Design a motion that identifies a robot: a fixed arm, a leg of a robot that hangs by its trunk, or poses.
+
+Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into the
+output folder. What is to be identified comes from the same parameter file as for `identify`.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
+from inertial_estimation.replay.config_file import parse_overrides
+from inertial_estimation.replay.config_lookup import load_configs
+from inertial_estimation.replay.design_file import random_summary, write_design
+from inertial_estimation.replay.identification_setup import identification_config
+from inertial_estimation.replay.trajectory_files import write_trajectory_bag, write_trajectory_csv
+from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
+
+__all__ = ["add_arguments", "run"]
+
+BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--config",
+        action="append",
+        required=True,
+        help="ROS parameter file, or a robot's name (panda, hyq); again for files read after it",
+    )
+    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--leg", default="", metavar="PREFIX", help="leg that moves, the trunk held (lf)")
+    parser.add_argument(
+        "--joints", nargs="+", default=[], metavar="JOINT", help="joints that move (patterns), the rest held"
+    )
+    parser.add_argument("--links", nargs="+", default=[], metavar="LINK", help="links to be identified")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same motion")
+    parser.add_argument(
+        "--compare-random", type=int, default=0, metavar="N", help="compare with N random motions"
+    )
+    parser.add_argument("--param", action="append", default=[], metavar="identification.NAME=VALUE")
+    parser.add_argument("--no-figures", action="store_true", help="write no figure")
+    for spec in iterate_parameters(ExcitationConfig):
+        parser.add_argument(
+            _option(spec),
+            dest=spec.name,
+            type=type(spec.default),
+            choices=spec.choices or None,
+            metavar=None if spec.choices else spec.unit.upper() or "N",
+            help=f"{spec.description.rstrip('.')} (default {spec.default})",
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Design, write, summarise."""
+    if args.compare_random < 0 or args.seed < 0:
+        raise ConfigurationError("--compare-random and --seed are expected not to be negative")
+    given = {spec.name: getattr(args, spec.name) for spec in iterate_parameters(ExcitationConfig)}
+    config = build_config(ExcitationConfig, {n: v for n, v in given.items() if v is not None})
+    file = load_configs(args.config).overridden(parse_overrides(args.param))
+    identification = identification_config(file)
+    if args.links:
+        identification = replace_value(identification, "links", args.links)
+    urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
+    with _progress_bar(_steps(config, args.compare_random)) as tick:
+        result = design_excitation(
+            identification,
+            config,
+            urdf,
+            mesh_folders=mesh_folders(),
+            joints=args.joints,
+            leg=args.leg,
+            seed=args.seed,
+            compare=args.compare_random,
+            tick=tick,
+        )
+    for note in result.notes:
+        print(note, file=sys.stderr)
+    _write(args, result, config)
+    _summarise(args.output, result)
+    return 0
+
+
+def _option(spec: ParameterSpec) -> str:
+    return f"--{spec.name.replace('_', '-')}"
+
+
+def _steps(config: ExcitationConfig, compare: int) -> int:
+    if config.kind == "poses":
+        return config.poses + config.iterations + compare
+    return config.starts + config.refined * config.iterations + compare
+
+
+def _write(args: argparse.Namespace, result: ExcitationDesign, config: ExcitationConfig) -> None:
+    folder: Path = args.output
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_trajectory_csv(folder / CSV, result.trajectory)
+        write_trajectory_bag(folder / BAG, result.trajectory, overwrite=True)
+        write_design(folder / JSON, result, config, args.seed)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+    if args.no_figures:
+        return
+    try:
+        from inertial_estimation.plots.excitation_figures import write_excitation_figure
+    except ImportError as error:
+        print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
+        return
+    title = f"{config.kind}, {config.objective}, seed {args.seed}"
+    write_excitation_figure(folder / FIGURE, result, title)
+
+
+def _summarise(folder: Path, result: ExcitationDesign) -> None:
+    precision = result.chosen.precision
+    print(f"joints                {', '.join(result.design.moving_names)}")
+    print(f"duration              {result.trajectory.duration_s:.2f} s, {precision.samples} samples")
+    print(f"base parameters       {precision.rank} of {precision.unknowns} unknowns")
+    if precision.not_excited:
+        print(f"not excited           {', '.join(precision.not_excited)}")
+    print(
+        f"condition number      {precision.condition:.2f} (columns of unit length), "
+        f"{precision.condition_plain:.1f} (base columns in SI units)"
+    )
+    worst = max(precision.deviations, key=lambda deviation: deviation.sigma)
+    print(f"largest deviation     {worst.sigma:.4g} {worst.unit} ({worst.name})")
+    if result.torque_share:
+        name, share = max(result.torque_share.items(), key=lambda item: item[1])
+        print(f"largest torque        {100 * share:.0f} % of the limit ({name}), nominal model")
+    checked = f"{1e3 * result.clearance:.1f} mm" if result.clearance < float("inf") else "not checked"
+    print(f"clearance             {checked}")
+    summary = random_summary(result.random, result.chosen)
+    if summary:
+        print(f"random                {summary['count']} of the same kind, length, limits:")
+        for key, name in (
+            ("condition", "condition"),
+            ("condition_plain", "SI units"),
+            ("largest", "deviation"),
+        ):
+            print(
+                f"  {name:<20}median {summary[f'{key}_median']:.4g}, best {summary[f'{key}_best']:.4g}; "
+                f"median / designed {summary[f'{key}_median_over_chosen']:.2f}"
+            )
+    print(f"results               {folder}")
+
+
+@contextmanager
+def _progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr when someone is looking."""
+    bar: Any = None
+    try:
+        from tqdm import tqdm
+
+        bar = tqdm(total=steps, desc="excite", file=sys.stderr, disable=not sys.stderr.isatty())
+    except ImportError:
+        pass
+    try:
+        yield (lambda _steps: None) if bar is None else bar.update
+    finally:
+        if bar is not None:
+            bar.close()

@@ -1,0 +1,257 @@
+"""Excitation design in one call: a robot and what is wanted of it, to a trajectory and what it promises."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator, SeedSequence, default_rng
+
+from inertial_estimation.identification.excitation.design_report import (
+    Curve,
+    Precision,
+    States,
+    precision,
+    sample_curve,
+    speed_curve,
+)
+from inertial_estimation.identification.excitation.design_robot import DesignRobot, design_robot
+from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
+from inertial_estimation.identification.excitation.motion_family import MotionFamily
+from inertial_estimation.identification.excitation.pose_design import chosen_poses, random_poses
+from inertial_estimation.identification.excitation.pose_path import path_through
+from inertial_estimation.identification.excitation.trajectory_design import Tick, design_trajectory, no_tick
+from inertial_estimation.identification.excitation.trajectory_problem import TrajectoryProblem
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.models.sine_motion import SineMotion
+from inertial_estimation.signals import Array
+
+__all__ = ["ExcitationDesign", "Motion", "design_excitation"]
+
+OUTPUT_STEP_S = 0.01
+JUDGING_RATE_HZ = 20.0  # of the states rows are computed at; a motion is slow against it
+SPEED_SHARES = tuple(np.linspace(0.1, 1.0, 10).tolist())
+CURVE_POINTS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion and what it promises.
+
+    Attributes:
+        states: Where rows are taken: along a trajectory, or one for each pose.
+        precision: What those rows tell.
+        by_samples: The same against their number.
+        by_speed: Against the share of the speed; None for poses.
+    """
+
+    states: States
+    precision: Precision
+    by_samples: Curve
+    by_speed: Curve | None
+
+
+@dataclass(frozen=True, eq=False)
+class ExcitationDesign:
+    """What a design gives.
+
+    Attributes:
+        design: The robot, and what of it moves.
+        rows: The rows it was judged by.
+        limits: Limits of the moving joints, margins taken off.
+        trajectory: What the robot is to follow.
+        chosen: The designed motion.
+        random: Random ones of the same kind, length and limits, to compare with; may be empty.
+        clearance: Smallest distance of two links [m]; infinite where none was checked.
+        torque_share: Largest share of the torque limit by row name, where the URDF has one.
+        notes: What a reader must know, a sentence each.
+    """
+
+    design: DesignRobot
+    rows: DesignRows
+    limits: JointLimits
+    trajectory: JointTrajectory
+    chosen: Motion
+    random: tuple[Motion, ...]
+    clearance: float
+    torque_share: Mapping[str, float]
+    notes: tuple[str, ...]
+
+
+class _Workshop:
+    """What every design needs: robot, limits, rows, collisions."""
+
+    def __init__(
+        self,
+        design: DesignRobot,
+        config: ExcitationConfig,
+        urdf: str,
+        mesh_folders: Sequence[str | Path],
+        rng: Generator,
+    ) -> None:
+        self.design, self.config = design, config
+        self.limits = design.limits.of(design.moving).within(
+            design.moving_names,
+            position_margin=config.position_margin,
+            velocity_share=config.velocity_share,
+        )
+        self.static = config.kind == "poses"
+        self.rows = DesignRows(design, rng, static=self.static, acceleration=config.acceleration_limit)
+        self.collision = SelfCollision.from_urdf(design.robot, urdf, mesh_folders, rng)
+
+    def judged(self, states: States, repeat: float = 1.0) -> Motion:
+        """Return what states promise, each standing for `repeat` samples."""
+        noise, count = self.config.torque_noise, round(repeat * len(states[0]))
+        if self.static:
+            counts = list(range(1, count + 1))
+        else:
+            fewest = -(-self.rows.base.rank // len(self.rows.row_names))
+            counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
+        return Motion(
+            states,
+            precision(self.rows, states, noise, repeat),
+            sample_curve(self.rows, states, noise, counts, spread=not self.static),
+            None if self.static else speed_curve(self.rows, states, noise, SPEED_SHARES, repeat),
+        )
+
+    def along(self, motion: SineMotion, duration: float) -> Motion:
+        """Return what a motion promises with rows at the rate of identification."""
+        rate = self.design.config.smoothing.row_rate
+        repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
+        return self.judged(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
+
+    def notes(self) -> list[str]:
+        """Return what was assumed, left out or not checked."""
+        notes = list(self.limits.assumed)
+        notes.append(
+            f"acceleration limit of every joint: {self.config.acceleration_limit:g} rad/s^2 (a URDF has none)"
+        )
+        if self.collision.note:
+            notes.append(self.collision.note)
+        for first, second in self.collision.always_touching:
+            notes.append(f"'{first}' and '{second}' touch in nearly every posture: not checked")
+        return notes
+
+
+def design_excitation(
+    identification: IdentificationConfig,
+    config: ExcitationConfig,
+    urdf: str,
+    *,
+    mesh_folders: Sequence[str | Path] = (),
+    joints: Sequence[str] = (),
+    leg: str = "",
+    seed: int = 0,
+    compare: int = 0,
+    tick: Tick = no_tick,
+) -> ExcitationDesign:
+    """Design an exciting motion.
+
+    Args:
+        identification: What is to be identified; the same config identifies.
+        config: Kind, objective, limits, effort.
+        urdf: Text of the URDF.
+        mesh_folders: Where meshes are looked for.
+        joints: Joints that move, by name or pattern; empty: all of a fixed arm.
+        leg: Leg of a robot that hangs by its trunk, by the prefix of its joints.
+        seed: Of all random numbers; the same seed gives the same motion.
+        compare: Number of random motions to compare with.
+        tick: Told how many steps are done.
+
+    Returns:
+        The motion, what it promises, and what must be known.
+
+    Raises:
+        ConfigurationError: If names, limits or settings do not fit.
+        ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
+    """
+    structure, search, others = (default_rng(s) for s in SeedSequence(seed).spawn(3))
+    design = design_robot(identification, urdf, joints=joints, leg=leg)
+    shop = _Workshop(design, config, urdf, mesh_folders, structure)
+    made = _poses if shop.static else _trajectory
+    trajectory, chosen, random, notes = made(shop, search, others, compare, tick)
+    clearance = (
+        float(shop.collision.clearances(trajectory.q).min()) if shop.collision.checks else float("inf")
+    )
+    return ExcitationDesign(
+        design,
+        shop.rows,
+        shop.limits,
+        trajectory,
+        chosen,
+        random,
+        clearance,
+        _torque_share(shop, trajectory),
+        (*shop.notes(), *notes),
+    )
+
+
+def _trajectory(
+    shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
+) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+    config = shop.config
+    family = MotionFamily(config, shop.limits, config.acceleration_limit, search)
+    problem = TrajectoryProblem(config, family, shop.rows, shop.collision)
+    found = design_trajectory(problem, config, search, tick)
+    random = []
+    for _ in range(compare):
+        random.append(shop.along(family.motion(problem.random(others)), family.duration))
+        tick(1)
+    motion = family.motion(found.z)
+    steps = int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9))
+    times = np.linspace(0.0, family.duration, steps + 1)
+    q, v, a = motion.at(times)
+    v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # rest is exact in theory, 1e-16 by the sums
+    trajectory = _of_all_joints(shop, times, q, v, a)
+    notes = []
+    if found.reduced < 1.0:
+        notes.append(
+            f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
+        )
+    return trajectory, shop.along(motion, family.duration), tuple(random), notes
+
+
+def _poses(
+    shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
+) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+    config, rows = shop.config, shop.rows
+    place = (rows, shop.limits, shop.collision, config.clearance)
+    candidates = random_poses(config.candidates, *place, search)
+    rest = np.zeros_like(candidates)
+    chosen = candidates[list(chosen_poses(config, rows.base, rows.rows(candidates, rest, rest), tick))]
+    path = path_through(chosen, rows, shop.collision, config.clearance, candidates)
+    notes = []
+    if path.left_out:
+        notes.append(f"{len(path.left_out)} of {config.poses} poses were left out: no free way to them")
+    chosen = chosen[list(path.visited)]
+    sampled = path.sampled(shop.limits, config.acceleration_limit, config.dwell, OUTPUT_STEP_S)
+    random = []
+    for _ in range(compare):
+        q = random_poses(len(chosen), *place, others)
+        random.append(shop.judged((q, np.zeros_like(q), np.zeros_like(q))))
+        tick(1)
+    rest = np.zeros_like(chosen)
+    return _of_all_joints(shop, *sampled), shop.judged((chosen, rest, rest)), tuple(random), notes
+
+
+def _torque_share(shop: _Workshop, trajectory: JointTrajectory) -> dict[str, float]:
+    """Return the largest share of each torque limit with nominal parameters."""
+    moving = list(shop.design.moving)
+    torques = shop.rows.torques(trajectory.q[:, moving], trajectory.v[:, moving], trajectory.a[:, moving])
+    effort = shop.design.limits.effort
+    shares = {}
+    for i, name in enumerate(shop.rows.row_names):
+        limit = float(effort[shop.design.robot.joint_index(name)])
+        if np.isfinite(limit):
+            shares[name] = float(np.abs(torques[:, i]).max()) / limit
+    return shares
+
+
+def _of_all_joints(shop: _Workshop, times: Array, q: Array, v: Array, a: Array) -> JointTrajectory:
+    rows, home = shop.rows, shop.design.home
+    names = shop.design.robot.joint_names
+    return JointTrajectory(names, times, rows.full(q, home), rows.full(v), rows.full(a))

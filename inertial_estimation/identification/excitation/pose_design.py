@@ -1,0 +1,132 @@
+"""Static poses chosen out of random ones (SYDE 652): greedily, then by exchange while that helps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.random import Generator
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.information import BaseParameters, objective
+from inertial_estimation.identification.excitation.trajectory_design import Tick, no_tick
+from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.signals import Array
+
+__all__ = ["chosen_poses", "random_poses"]
+
+WEAK = 1e-6  # of the information of all candidates: what the greedy choice begins with
+GAIN = 1e-9  # smallest change of an objective that counts
+TRIES = 200  # draws for each pose that is wanted, at most
+
+
+def random_poses(
+    count: int,
+    rows: DesignRows,
+    limits: JointLimits,
+    collision: SelfCollision,
+    clearance: float,
+    rng: Generator,
+) -> Array:
+    """Draw poses of the moving joints, uniform within the limits, free of collisions.
+
+    Args:
+        count: How many.
+        rows: Which joints move, and where the others rest.
+        limits: Of the moving joints, margins taken off.
+        collision: Distances between links.
+        clearance: Smallest one allowed [m].
+        rng: Source of the poses.
+
+    Returns:
+        Shape (count, n).
+
+    Raises:
+        ConfigurationError: If hardly any pose is free.
+    """
+    found: list[Array] = []
+    for _ in range(TRIES * count):
+        if len(found) == count:
+            break
+        q = rng.uniform(limits.lower, limits.upper)
+        if not collision.closer_than(rows.full(q[None], rows.design.home)[0], clearance):
+            found.append(q)
+    if len(found) < count:
+        raise ConfigurationError(
+            f"only {len(found)} of {TRIES * count} random poses have a clearance of {clearance:g} m, "
+            f"expected {count}"
+        )
+    return np.array(found)
+
+
+def chosen_poses(
+    config: ExcitationConfig, base: BaseParameters, A: Array, tick: Tick = no_tick
+) -> tuple[int, ...]:
+    """Choose the poses of the smallest objective out of candidates.
+
+    Args:
+        config: Objective, number of poses, and how many sweeps of exchange at most (`iterations`).
+        base: What static poses can tell of the unknowns.
+        A: Rows of every candidate, shape (candidates, m, n).
+        tick: Told of every pose chosen and every sweep.
+
+    Returns:
+        Indices of the poses, in the order they were chosen.
+
+    Raises:
+        ConfigurationError: If there are fewer candidates than poses, or the poses cannot fix all base
+            parameters.
+    """
+    if config.poses > len(A):
+        raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected fewer")
+    infos = np.einsum("cmi,cmj->cij", A, A)
+    M = WEAK * infos.mean(0)
+    chosen: list[int] = []
+    for _ in range(config.poses):
+        left = [c for c in range(len(A)) if c not in chosen]
+        best = _best("log-det", M, infos, left, base)[0]
+        M = M + infos[best]
+        chosen.append(best)
+        tick(1)
+    M = infos[chosen].sum(0)
+    if np.linalg.matrix_rank(_scaled(M, base), tol=1e-10, hermitian=True) < base.rank:
+        raise ConfigurationError(
+            f"{config.poses} poses with {A.shape[1]} rows each cannot fix {base.rank} parameters; "
+            "take more poses"
+        )
+    for _ in range(config.iterations):
+        improved = _swept(config.objective, infos, chosen, base)
+        tick(1)
+        if not improved:
+            break
+    return tuple(chosen)
+
+
+def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
+    """Exchange every chosen pose for a better candidate, if there is one; say whether any was."""
+    improved = False
+    for place in range(len(chosen)):
+        M = infos[chosen].sum(0)
+        value = objective(name, M, base)[0]
+        left = [c for c in range(len(infos)) if c not in chosen]
+        best, found = _best(name, M - infos[chosen[place]], infos, left, base)
+        if found < value - GAIN:
+            chosen[place] = best
+            improved = True
+    return improved
+
+
+def _best(
+    name: str, M: Array, infos: Array, candidates: Sequence[int], base: BaseParameters
+) -> tuple[int, float]:
+    values = [objective(name, M + infos[c], base)[0] for c in candidates]
+    best = int(np.argmin(values))
+    return candidates[best], values[best]
+
+
+def _scaled(M: Array, base: BaseParameters) -> Array:
+    B = M[np.ix_(base.columns, base.columns)]
+    d = 1.0 / np.sqrt(np.diag(B) + np.finfo(float).tiny)
+    scaled: Array = d[:, None] * B * d
+    return scaled

@@ -1,0 +1,137 @@
+"""The motion from pose to pose: quintics in joint space, rest in between, around collisions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.signals import Array
+
+__all__ = ["PosePath", "path_through"]
+
+SPACING = 0.05  # of postures that are checked on the way [rad]
+FASTEST, HARDEST = 1.875, 10.0 / np.sqrt(3.0)  # largest speed and acceleration of the quintic from 0 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class PosePath:
+    """Poses in the order in which they are visited.
+
+    Attributes:
+        stops: Postures of the moving joints, shape (k, n).
+        held: Whether each stop is a pose that is measured, or only on the way, length k.
+        visited: Index of the pose at each measured stop.
+        left_out: Indices of poses that no free way was found to.
+    """
+
+    stops: Array
+    held: tuple[bool, ...]
+    visited: tuple[int, ...]
+    left_out: tuple[int, ...]
+
+    def sampled(
+        self, limits: JointLimits, acceleration: float, dwell: float, step: float
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return times, positions, velocities and accelerations.
+
+        Args:
+            limits: Speeds of the moving joints.
+            acceleration: Largest acceleration [rad/s^2].
+            dwell: How long a measured pose is held [s].
+            step: Time between samples [s].
+
+        Returns:
+            Times, shape (k,), and three arrays of shape (k, n).
+        """
+        pieces: list[tuple[Array, Array, Array]] = []
+        for i, (stop, held) in enumerate(zip(self.stops, self.held, strict=True)):
+            if held:
+                rest = np.zeros((max(1, round(dwell / step)), len(stop)))
+                pieces.append((rest + stop, rest, rest))
+            if i + 1 < len(self.stops):
+                pieces.append(_quintic(stop, self.stops[i + 1], limits, acceleration, step))
+        end = np.zeros((1, self.stops.shape[1]))
+        pieces.append((end + self.stops[-1], end, end))
+        q, v, a = (np.concatenate([piece[i] for piece in pieces]) for i in range(3))
+        times: Array = step * np.arange(len(q), dtype=np.float64)
+        return times, q, v, a
+
+
+def path_through(
+    poses: Array, rows: DesignRows, collision: SelfCollision, clearance: float, ways: Array
+) -> PosePath:
+    """Order poses so that each is near the last, and go around collisions by one more posture.
+
+    Args:
+        poses: Poses of the moving joints, shape (p, n).
+        rows: Which joints move, and where the others rest.
+        collision: Distances between links.
+        clearance: Smallest one allowed [m].
+        ways: Postures that may be passed on the way, shape (w, n).
+
+    Raises:
+        ConfigurationError: If there is no pose.
+    """
+    if not len(poses):
+        raise ConfigurationError("there are no poses to go through")
+    left = list(range(1, len(poses)))
+    stops, held, visited = [poses[0]], [True], [0]
+    while left:
+        here = stops[-1]
+        near = sorted(left, key=lambda i: float(np.abs(poses[i] - here).max()))
+        straight = (i for i in near if _free(here, poses[i], rows, collision, clearance))
+        target = next(straight, None)
+        if target is None:
+            around = (
+                (i, w)
+                for i in near
+                for w in ways[:20]
+                if _both_free(here, w, poses[i], rows, collision, clearance)
+            )
+            found = next(around, None)
+            if found is None:
+                break
+            target, way = found
+            stops.append(way)
+            held.append(False)
+        stops.append(poses[target])
+        held.append(True)
+        visited.append(target)
+        left.remove(target)
+    return PosePath(np.array(stops), tuple(held), tuple(visited), tuple(left))
+
+
+def _both_free(
+    start: Array, way: Array, end: Array, rows: DesignRows, collision: SelfCollision, clearance: float
+) -> bool:
+    return _free(start, way, rows, collision, clearance) and _free(way, end, rows, collision, clearance)
+
+
+def _free(start: Array, end: Array, rows: DesignRows, collision: SelfCollision, clearance: float) -> bool:
+    if not collision.checks:
+        return True
+    count = 2 + int(np.abs(end - start).max() / SPACING)
+    shares = np.linspace(0.0, 1.0, count)[:, None]
+    postures = rows.full(start + shares * (end - start), rows.design.home)
+    return not any(collision.closer_than(posture, clearance) for posture in postures)
+
+
+def _quintic(
+    start: Array, end: Array, limits: JointLimits, acceleration: float, step: float
+) -> tuple[Array, Array, Array]:
+    """Return the samples from the start up to, but without, the end."""
+    way = end - start
+    shortest = max(
+        float((FASTEST * np.abs(way) / limits.velocity).max()),
+        float(np.sqrt(HARDEST * np.abs(way) / acceleration).max()),
+    )
+    count = max(1, int(np.ceil(shortest / step)))
+    duration = count * step
+    u = np.arange(count)[:, None] / count
+    s = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+    s1 = 30.0 * u * u * (1.0 - u) ** 2 / duration
+    s2 = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / duration**2
+    return start + s * way, s1 * way, s2 * way

@@ -1,0 +1,141 @@
+"""The exciting trajectory: many random starts, the best of them refined by L-BFGS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from scipy.optimize import minimize
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.trajectory_problem import TrajectoryProblem
+from inertial_estimation.signals import Array
+
+__all__ = ["Tick", "TrajectoryDesign", "design_trajectory", "no_tick"]
+
+Tick = Callable[[int], None]
+"""Called with the number of steps done since the last call."""
+
+FINE_RATE_HZ = 100.0  # at which the result is checked for collisions
+ROUNDS = 4  # of refinement, with ever heavier penalty, until the result is free of collisions
+HEAVIER = 10.0
+SHRINK, SMALLEST = 0.9, 0.3  # of the gains, where the penalty does not help
+STUCK = 1e-3  # gain of the logarithm from one beginning to the next that is not worth another
+
+
+def no_tick(_steps: int) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryDesign:
+    """A designed trajectory.
+
+    Attributes:
+        z: The trajectory, for its family.
+        value: Its objective.
+        start_value: Objective of the best random start.
+        evaluations: How often the objective was evaluated with its gradient.
+        clearance: Smallest distance of links along it [m]; infinite where none is checked.
+        reduced: Share its gains were reduced to, to be free of collisions; 1 where that was not needed.
+    """
+
+    z: Array
+    value: float
+    start_value: float
+    evaluations: int
+    clearance: float
+    reduced: float
+
+
+def design_trajectory(
+    problem: TrajectoryProblem, config: ExcitationConfig, rng: Generator, tick: Tick = no_tick
+) -> TrajectoryDesign:
+    """Look for the trajectory of the smallest objective.
+
+    Args:
+        problem: Objective and limits.
+        config: Starts and iterations.
+        rng: Source of the starts.
+        tick: Told how many starts and iterations are done; `steps` of them at most.
+
+    Returns:
+        The best one found that is free of collisions.
+
+    Raises:
+        ConfigurationError: If none is.
+    """
+    starts = []
+    for _ in range(config.starts):
+        starts.append(problem.random(rng))
+        tick(1)
+    values = [problem.value(z) for z in starts]
+    order = np.argsort(values, kind="stable")[: config.refined]
+    designs = [_refined(problem, config, starts[i], tick) for i in order.tolist()]
+    free = [design for design in designs if design.clearance >= config.clearance]
+    if not free:
+        raise ConfigurationError(
+            f"no trajectory with a clearance of {config.clearance:g} m was found, the best has "
+            f"{max(design.clearance for design in designs):.3f} m; "
+            "try other joints, more starts, or less clearance"
+        )
+    best = min(free, key=lambda design: design.value)
+    return TrajectoryDesign(
+        best.z,
+        best.value,
+        float(values[order[0]]),
+        sum(design.evaluations for design in designs),
+        best.clearance,
+        best.reduced,
+    )
+
+
+def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
+    """Refine one start; the penalty grows until the trajectory is free between the samples too."""
+    start, weight, evaluations = problem.value(z), 1.0, 0
+    for round_number in range(ROUNDS):
+        iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
+        z, used = _descended(problem, z, weight, iterations, tick)
+        evaluations += used
+        clearance = _clearance(problem, z)
+        if clearance >= config.clearance or not iterations:
+            break
+        weight *= HEAVIER
+    share = 1.0
+    while clearance < config.clearance and share > SMALLEST:
+        share *= SHRINK
+        z = problem.family.smaller(z, SHRINK)
+        clearance = _clearance(problem, z)
+    return TrajectoryDesign(z, problem.value(z), start, evaluations, clearance, share)
+
+
+def _descended(
+    problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick
+) -> tuple[Array, int]:
+    """Run L-BFGS, anew from where a kink of the limits stops it; return how often it evaluated, too."""
+    left, evaluations, value = iterations, 0, np.inf
+    while left > 0:
+        found = minimize(
+            problem.value_and_gradient,
+            z,
+            args=(weight,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": left, "maxfun": 2 * left + 10, "maxcor": 20},
+            callback=lambda _z: tick(1),
+        )
+        left -= max(int(found.nit), 1)
+        evaluations += int(found.nfev)
+        stuck = found.nit == 0 or value - float(found.fun) < STUCK
+        z, value = found.x, float(found.fun)
+        if stuck:
+            break
+    return z, evaluations
+
+
+def _clearance(problem: TrajectoryProblem, z: Array) -> float:
+    if not problem.collision.checks:
+        return float("inf")
+    times = np.arange(0.0, problem.family.duration, 1.0 / FINE_RATE_HZ)
+    return problem.clearance(problem.family.motion(z).at(times)[0])

@@ -1,0 +1,113 @@
+"""What a trajectory is worth: the objective of its information, and a penalty where links come too close."""
+
+import numpy as np
+from numpy.random import Generator
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.identification.excitation.information import objective
+from inertial_estimation.identification.excitation.motion_family import MotionFamily
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.signals import Array
+
+__all__ = ["TrajectoryProblem"]
+
+STEP = 1e-5  # of differences of distances [rad]
+EXTRA = 0.01  # added to the clearance asked for, as samples are sparse [m]
+SHARPNESS = 8.0  # of the objective while it is optimised
+PENALTY = 5.0  # of one sample whose clearance lacks a centimetre
+DRAWS, SHRINK, SHORTEST = 20, 0.9, 0.05  # gains of random motions are reduced only if so many collide
+
+
+class TrajectoryProblem:
+    """The objective of one kind of trajectory of one robot.
+
+    Attributes:
+        family: The trajectories there are.
+        rows: The rows they give.
+        collision: Distances between the links.
+    """
+
+    def __init__(
+        self, config: ExcitationConfig, family: MotionFamily, rows: DesignRows, collision: SelfCollision
+    ) -> None:
+        self.family, self.rows, self.collision = family, rows, collision
+        self._objective, self._clearance = config.objective, config.clearance
+
+    def information(self, z: Array) -> Array:
+        """Return the rows of all unknowns at the samples a design looks at, shape (k m, n)."""
+        samples = self.family.samples(z)
+        return self.rows.stacked(samples.q, samples.v, samples.a)
+
+    def value(self, z: Array) -> float:
+        """Return the objective without the penalty."""
+        A = self.information(z)
+        return objective(self._objective, A.T @ A, self.rows.base)[0]
+
+    def value_and_gradient(self, z: Array, weight: float = 1.0) -> tuple[float, Array]:
+        """Return objective, made smooth, and penalty, and their gradient, shape (size,).
+
+        Args:
+            z: The trajectory.
+            weight: Of the penalty.
+        """
+        samples = self.family.samples(z)
+        A = self.rows.stacked(samples.q, samples.v, samples.a)
+        value, G = objective(self._objective, A.T @ A, self.rows.base, SHARPNESS)
+        by_q, by_v, by_a = self.rows.gradient(samples.q, samples.v, samples.a, G)
+        penalty, by_posture = self._penalty(samples.q)
+        by_q = by_q + weight * by_posture
+        return value + weight * penalty, self.family.chain(z, by_q, by_v, by_a)
+
+    def clearance(self, q: Array) -> float:
+        """Return the smallest distance of links along postures of the moving joints, shape (k, n)."""
+        if not self.collision.checks:
+            return float("inf")
+        return float(self.collision.clearances(self.rows.full(q, self.rows.design.home)).min())
+
+    def random(self, rng: Generator) -> Array:
+        """Draw a trajectory free of collisions, its gains as near the limits as draws allow.
+
+        Raises:
+            ConfigurationError: If no draw is free, however small its motion.
+        """
+        wanted, share = self._clearance + EXTRA / 2.0, 1.0
+        while share > SHORTEST:
+            for _ in range(DRAWS):
+                z = self.family.smaller(self.family.random(rng), share)
+                if self._is_free(z, wanted):
+                    return z
+            share *= SHRINK
+        raise ConfigurationError(
+            f"{DRAWS} random motions of each size come closer than {wanted:g} m to a collision "
+            f"({self._where()}); choose other joints, or a smaller clearance"
+        )
+
+    def _is_free(self, z: Array, wanted: float) -> bool:
+        if not self.collision.checks:
+            return True
+        postures = self.rows.full(self.family.samples(z).q, self.rows.design.home)
+        return not any(self.collision.closer_than(posture, wanted) for posture in postures)
+
+    def _where(self) -> str:
+        q = self.rows.design.home
+        first, second = self.collision.closest_pair(q)
+        distance = self.collision.clearance(q)
+        return f"in the middle of all ranges '{first}' and '{second}' are {distance:.3f} m apart"
+
+    def _penalty(self, q: Array) -> tuple[float, Array]:
+        gradient = np.zeros_like(q)
+        if not self.collision.checks:
+            return 0.0, gradient
+        wanted, scale = self._clearance + EXTRA, PENALTY / EXTRA**2
+        full = self.rows.full(q, self.rows.design.home)
+        lacking = np.zeros(len(q))
+        for k in (k for k, posture in enumerate(full) if self.collision.closer_than(posture, wanted)):
+            lacking[k] = max(wanted - self.collision.clearance(full[k]), 0.0)
+            for i, j in enumerate(self.rows.design.moving):
+                moved = full[k].copy()
+                moved[j] += STEP
+                change = wanted - self.collision.clearance(moved) - lacking[k]
+                gradient[k, i] = 2.0 * scale * lacking[k] * change / STEP
+        return float(scale * (lacking**2).sum()), gradient

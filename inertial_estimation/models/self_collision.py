@@ -1,0 +1,198 @@
+"""Distances between the links of a robot, from the collision geometry of its URDF.
+
+A mesh is replaced by its convex hull, which contains it: what is free of collision here is free with the
+mesh, and a distance takes microseconds. Only where two hulls would touch in much of the joints' range (a leg
+in the hollow of a trunk) the meshes themselves are used. Pairs of neighbours (one joint apart) are left
+out, and so are pairs that touch in nearly every posture, as MoveIt's setup assistant leaves them out.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from numpy.random import Generator
+
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+
+__all__ = ["SelfCollision"]
+
+SAMPLES = 200  # postures that tell which pairs always touch
+ALWAYS = 0.95  # share of them
+TOO_COARSE = 0.3  # share of them in which hulls may touch before the meshes are used
+
+
+class SelfCollision:
+    """Clearance between the links of a robot with a fixed base.
+
+    Attributes:
+        pairs: Names of the links of each pair that is checked.
+        note: Why collisions are not, or only partly, checked; empty where they are.
+        always_touching: Pairs that were left out because they touch in nearly every posture.
+    """
+
+    def __init__(
+        self,
+        robot: RobotModel,
+        geometry: pin.GeometryModel | None,
+        note: str = "",
+        always_touching: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self._robot = robot
+        self._data = robot.model.createData()
+        self._geometry = geometry
+        self._geometry_data: Any = geometry.createData() if geometry else None
+        self._margin = 0.0
+        self.note = note
+        self.pairs = _names_of_pairs(robot, geometry) if geometry else ()
+        self.always_touching = always_touching
+
+    @classmethod
+    def from_urdf(
+        cls, robot: RobotModel, urdf: str, mesh_folders: Sequence[str | Path], rng: Generator
+    ) -> "SelfCollision":
+        """Read the collision geometry.
+
+        Args:
+            robot: The robot, its base fixed; joints it lacks are locked at zero.
+            urdf: The text it was built from.
+            mesh_folders: Where ``package://`` meshes are looked for.
+            rng: Source of the postures that tell which pairs always touch.
+
+        Returns:
+            The checker; without geometry it checks nothing and its `note` says so.
+        """
+        full = pin.buildModelFromXML(urdf)
+        folders = [str(folder) for folder in mesh_folders]
+        try:
+            geometry = pin.buildGeomFromUrdfString(full, urdf, pin.GeometryType.COLLISION, None, folders)
+        except (ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            return cls(robot, None, f"collisions were not checked, a mesh cannot be read: {reason}")
+        locked = [j for j in range(1, full.njoints) if full.names[j] not in robot.joint_names]
+        if locked:
+            _model, geometry = pin.buildReducedModel(full, geometry, locked, pin.neutral(full))
+        geometry.addAllCollisionPairs()
+        _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
+        if not len(geometry.collisionPairs):
+            return cls(robot, None, "collisions were not checked: no geometry of the URDF could collide")
+        return cls._sorted_out(robot, geometry, rng)
+
+    @classmethod
+    def _sorted_out(cls, robot: RobotModel, meshes: pin.GeometryModel, rng: Generator) -> "SelfCollision":
+        """Leave out the pairs that always touch, and take hulls where they are not too coarse."""
+        hulls = meshes.clone()
+        for shape in hulls.geometryObjects:
+            if hasattr(shape.geometry, "buildConvexHull"):
+                shape.geometry.buildConvexHull(True, "Qt")
+                shape.geometry = shape.geometry.convex
+        limits = joint_limits(robot)
+        postures = rng.uniform(limits.lower, limits.upper, size=(SAMPLES, robot.n_joints))
+        touching, hulls_touching = (_share_touching(robot, shapes, postures) for shapes in (meshes, hulls))
+        always = touching >= ALWAYS
+        exact = ~always & (hulls_touching > TOO_COARSE) & (hulls_touching > touching)
+        names = _names_of_pairs(robot, meshes)
+        pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
+        _keep(hulls, (~always & ~exact).tolist())
+        for i in np.flatnonzero(exact).tolist():
+            pair = [hulls.addGeometryObject(_renamed(meshes.geometryObjects[j], i)) for j in pairs[i]]
+            hulls.addCollisionPair(pin.CollisionPair(*pair))
+        left_out = tuple(dict.fromkeys(names[i] for i in np.flatnonzero(always)))
+        return cls(robot, hulls, always_touching=left_out)
+
+    @property
+    def checks(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self.pairs)
+
+    def clearance(self, q: Array) -> float:
+        """Return the smallest distance between two links, negative where they intersect.
+
+        Args:
+            q: Joint positions [rad], shape (n_joints,).
+
+        Returns:
+            Distance [m]; infinite where nothing is checked.
+        """
+        return self._closest(q)[0]
+
+    def clearances(self, q: Array) -> Array:
+        """Return the clearance of several postures.
+
+        Args:
+            q: Joint positions [rad], shape (k, n_joints).
+
+        Returns:
+            Distances [m], shape (k,).
+        """
+        return np.array([self._closest(posture)[0] for posture in q], dtype=np.float64)
+
+    def closer_than(self, q: Array, distance: float) -> bool:
+        """Say whether any two links are closer than a distance [m]; quicker than how close they are."""
+        if not self.pairs:
+            return False
+        data = self._geometry_data
+        if distance != self._margin:
+            for request in data.collisionRequests:
+                request.security_margin = distance
+            self._margin = distance
+        configuration = self._robot.configuration(q)
+        return bool(
+            pin.computeCollisions(self._robot.model, self._data, self._geometry, data, configuration, True)
+        )
+
+    def closest_pair(self, q: Array) -> tuple[str, str]:
+        """Return the links of the smallest distance; two empty names where nothing is checked."""
+        index = self._closest(q)[1]
+        return self.pairs[index] if index >= 0 else ("", "")
+
+    def _closest(self, q: Array) -> tuple[float, int]:
+        if not self.pairs:
+            return np.inf, -1
+        data = self._geometry_data
+        configuration = self._robot.configuration(q)
+        index = pin.computeDistances(self._robot.model, self._data, self._geometry, data, configuration)
+        return float(data.distanceResults[index].min_distance), int(index)
+
+
+def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array) -> Array:
+    """Return of each pair the share of postures in which it touches."""
+    data, shapes = robot.model.createData(), geometry.createData()
+    touching = np.zeros(len(geometry.collisionPairs))
+    for q in postures:
+        pin.computeCollisions(robot.model, data, geometry, shapes, robot.configuration(q), False)
+        touching += [result.isCollision() for result in shapes.collisionResults]
+    return touching / len(postures)
+
+
+def _names_of_pairs(robot: RobotModel, geometry: pin.GeometryModel) -> tuple[tuple[str, str], ...]:
+    shapes, frames = geometry.geometryObjects, robot.model.frames
+
+    def link(index: int) -> str:
+        frame = shapes[index].parentFrame
+        return str(frames[frame].name) if frame < len(frames) else str(shapes[index].name)
+
+    return tuple((link(pair.first), link(pair.second)) for pair in geometry.collisionPairs)
+
+
+def _renamed(shape: pin.GeometryObject, number: int) -> pin.GeometryObject:
+    """Return a copy of a shape under a name no other has."""
+    copy = shape.copy()
+    copy.name = f"{shape.name}_mesh_{number}"
+    return copy
+
+
+def _neighbours(robot: RobotModel, geometry: pin.GeometryModel, pair: pin.CollisionPair) -> bool:
+    first, second = (int(geometry.geometryObjects[i].parentJoint) for i in (pair.first, pair.second))
+    parents = robot.model.parents
+    return first == second or parents[first] == second or parents[second] == first
+
+
+def _keep(geometry: pin.GeometryModel, kept: Sequence[bool]) -> None:
+    """Remove the pairs that are not to be kept."""
+    pairs = [(p.first, p.second) for p, k in zip(geometry.collisionPairs, kept, strict=True) if not k]
+    for first, second in pairs:
+        geometry.removeCollisionPair(pin.CollisionPair(first, second))

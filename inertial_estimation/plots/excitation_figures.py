@@ -1,0 +1,99 @@
+"""Figure of an exciting motion: how the joints move, and what it promises."""
+
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.experiments.panels import Level, Panel, Series, thinned
+from inertial_estimation.identification.excitation.design_report import Curve
+from inertial_estimation.identification.excitation.excitation import ExcitationDesign
+from inertial_estimation.plots.experiment_figures import write_experiment_figure
+from inertial_estimation.signals import Array
+
+__all__ = ["excitation_panels", "write_excitation_figure"]
+
+DESIGNED, RANDOM = "designed", "median of random ones"
+VARIANCE = "largest variance [SI]"
+
+
+def write_excitation_figure(path: Path, result: ExcitationDesign, title: str) -> Path:
+    """Draw positions, speeds and accelerations of the joints, and the curves of the largest variance.
+
+    Args:
+        path: PNG to write.
+        result: The design.
+        title: Title of the figure.
+
+    Returns:
+        The path.
+    """
+    return write_experiment_figure(path, title, excitation_panels(result))
+
+
+def excitation_panels(result: ExcitationDesign) -> tuple[Panel, ...]:
+    """Return the panels of the figure, from the top."""
+    moving = list(result.design.moving)
+    trajectory = result.trajectory
+    accelerations = trajectory.a[:, moving]
+    panels = [
+        _motion(result, trajectory.q[:, moving], "position [rad]", f"{len(moving)} joints, {_span(result)}"),
+        _motion(
+            result,
+            trajectory.v[:, moving] / result.limits.velocity,
+            "speed / limit [-]",
+            "Speed as a share of what is allowed",
+            levels=(Level(1.0), Level(-1.0)),
+        ),
+        _motion(result, accelerations, "acceleration [rad/s^2]", "Acceleration"),
+        Panel(
+            "Largest variance of a base parameter",
+            "samples [-]",
+            VARIANCE,
+            _curves([result.chosen.by_samples], [motion.by_samples for motion in result.random]),
+            log=True,
+        ),
+    ]
+    if result.chosen.by_speed is not None:
+        random = [motion.by_speed for motion in result.random if motion.by_speed is not None]
+        panels.append(
+            Panel(
+                "The same path, slower, with as many samples",
+                "share of the designed speed [-]",
+                VARIANCE,
+                _curves([result.chosen.by_speed], random),
+                log=True,
+            )
+        )
+    return tuple(panels)
+
+
+def _span(result: ExcitationDesign) -> str:
+    return f"{result.trajectory.duration_s:.1f} s"
+
+
+def _motion(
+    result: ExcitationDesign, values: Array, label: str, title: str, levels: tuple[Level, ...] = ()
+) -> Panel:
+    times = result.trajectory.times_s
+    series = tuple(
+        thinned(name, times, values[:, i], "thin") for i, name in enumerate(result.design.moving_names)
+    )
+    return Panel(title, "time [s]", label, series, levels=levels)
+
+
+def _curves(own: list[Curve], random: list[Curve]) -> tuple[Series, ...]:
+    series = [Series(DESIGNED, curve.x, _finite(curve.variance), colour=0) for curve in own]
+    if random:
+        variances = np.array([curve.variance for curve in random])
+        middle = np.median(variances, axis=0)
+        low, high = np.percentile(variances, [10.0, 90.0], axis=0, method="nearest")
+        label = f"{RANDOM} ({len(random)}; band: 10 to 90 %)"
+        series.append(
+            Series(label, random[0].x, _finite(middle), "dashed", _finite(low), _finite(high), colour=1)
+        )
+    return tuple(series)
+
+
+def _finite(values: Array) -> Array:
+    finite: Array = np.where(np.isfinite(values), values, np.nan)
+    return finite
