@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help="read topic B for A")
     parser.add_argument("--param", action="append", default=[], metavar="identification.NAME=VALUE")
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
             )
     source = _source(args, config, identifier)
     write_identification(args.output, result, config, identifier.robot, source)
-    _write_page(args.output, result, source)
+    if not args.no_report:
+        _write_page(args.output, result, source)
     _warn(result)
     _summarise(args.output, result)
     return 0

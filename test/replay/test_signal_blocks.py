@@ -108,14 +108,14 @@ def test_uniform_input_passes_through_unchanged():
     np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_C for stamp in stamps])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_result_does_not_depend_on_blocks_or_chunks(seed, monkeypatch):
     rng = np.random.default_rng(seed)
-    steps = rng.uniform(3e6, 7e6, 3000)
-    steps[rng.integers(0, 3000, 6)] = 4e8  # gaps
+    steps = rng.uniform(3e6, 7e6, 1500)
+    steps[rng.integers(0, 1500, 6)] = 4e8  # gaps
     stamps = START + np.cumsum(steps).astype(np.int64)
-    others = stamps[0] + np.cumsum(rng.uniform(1e6, 4e6, 9000)).astype(np.int64)
-    keep = (others < stamps[1000]) | (others > stamps[1000] + 500_000_000)
+    others = stamps[0] + np.cumsum(rng.uniform(1e6, 4e6, 4500)).astype(np.int64)
+    keep = (others < stamps[700]) | (others > stamps[700] + 500_000_000)
     source = recording(stamps.tolist(), others[keep].tolist(), others[::3].tolist())
     results = []
     for chunk, block_s in ((2000, 10.0), (2000, 0.31), (70, 10.0), (311, 1.7)):

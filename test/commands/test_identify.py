@@ -1,0 +1,221 @@
+"""`identify` from the command line: what it writes is true and can be used; bad input is told in one line."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from arm_robot import URDF
+from identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.replay.config_lookup import load_configs
+from inertial_estimation.replay.pipelines import build_pipelines
+from inertial_estimation.replay.recording import MemoryRecording
+from inertial_estimation.replay.recording_writer import write_recording
+
+pytest.importorskip("rosbags")
+pytest.importorskip("clarabel")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("identify")
+    (folder / "nominal.urdf").write_text(NOMINAL_URDF)
+    (folder / "robot.yaml").write_text(CONFIG)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recording() -> MemoryRecording:
+    return moving_arm()
+
+
+@pytest.fixture(scope="module")
+def bag(folder, recording) -> Path:
+    write_recording(recording, folder / "bag")
+    return folder / "bag"
+
+
+@pytest.fixture(scope="module")
+def results(folder, bag) -> Path:
+    arguments = ["--config", str(folder / "robot.yaml"), "--split", "8", "--compare"]
+    assert main(["identify", str(bag), *arguments, "--output", str(folder / "results")]) == 0
+    return folder / "results"
+
+
+def test_the_identified_robot_moves_like_the_true_one(results):
+    """Single parameters may differ in what no motion tells; torques may not."""
+    true, found, nominal = (
+        pin.buildModelFromXML(text)
+        for text in (URDF, (results / "identified.urdf").read_text(), NOMINAL_URDF)
+    )
+    rng = np.random.default_rng(0)
+    errors = []
+    for _ in range(30):
+        state = [rng.uniform(-scale, scale, 2) for scale in (3.0, 2.0, 5.0)]
+        torques = [pin.rnea(model, model.createData(), *state) for model in (true, found, nominal)]
+        errors.append([np.linalg.norm(torques[1] - torques[0]), np.linalg.norm(torques[2] - torques[0])])
+    found_error, nominal_error = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert found_error < 0.03 * nominal_error
+
+
+def test_the_description_holds_the_bodies_of_the_report(results):
+    content = json.loads((results / "identification.json").read_text())
+    model = pin.buildModelFromXML((results / "identified.urdf").read_text())
+    bodies = content["methods"]["consistent"]["bodies"]
+    for joint, link in (("shoulder", "upper"), ("elbow", "lower")):
+        inertia = model.inertias[model.getJointId(joint)]
+        written = bodies[link]["identified"]
+        assert inertia.mass == pytest.approx(written["mass"], rel=1e-9)
+        np.testing.assert_allclose(inertia.lever, written["com"], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(inertia.inertia, written["inertia_about_com"], rtol=1e-7, atol=1e-12)
+        moments = np.linalg.eigvalsh(inertia.inertia)
+        assert moments[0] > 0.0
+        assert moments[2] < moments[0] + moments[1]
+
+
+def test_the_friction_file_gives_the_pipeline_the_true_friction(folder, results):
+    config = load_configs([str(folder / "robot.yaml"), str(results / "friction.yaml")])
+    assert config.shared["nominal_friction.coulomb"] == pytest.approx([COULOMB, COULOMB], abs=0.02)
+    assert config.shared["nominal_friction.viscous"] == pytest.approx([VISCOUS, VISCOUS], abs=0.02)
+    assert build_pipelines(config, urdf=NOMINAL_URDF).inertial is not None
+
+
+def test_a_comparison_has_all_methods_and_a_page(results):
+    content = json.loads((results / "identification.json").read_text())
+    assert len(content["methods"]) >= 6
+    assert content["chosen"] == "consistent"
+    assert content["methods"]["consistent"]["relative_error_validation"] < 0.02
+    for method in content["methods"].values():
+        assert method["cost"] < 0.1 * method["cost_nominal"]
+    page = (results / "report.html").read_text()
+    assert all(name in page for name in content["methods"])
+
+
+def test_split_and_two_bags_are_the_same_data(folder, recording, bag, results):
+    begin = recording.start_ns
+    halves = [
+        tuple(e for e in recording.messages if (e.log_ns < begin + 8 * 10**9) == early)
+        for early in (True, False)
+    ]
+    for name, messages in zip(("early", "late"), halves, strict=True):
+        write_recording(MemoryRecording(messages, recording.topics), folder / name)
+    one = json.loads((results / "identification.json").read_text())
+    two = identified(folder / "early", folder, "two", "--validate", str(folder / "late"))
+    for name in ("relative_error", "relative_error_validation", "cost", "cost_validation"):
+        assert two["methods"]["consistent"][name] == pytest.approx(
+            one["methods"]["consistent"][name], rel=1e-6
+        )
+    assert two["training"]["samples"] == one["training"]["samples"] == 800
+
+
+def identified(bag: Path, folder: Path, output: str, *options: str) -> dict:
+    """Identify without a page; what identification.json holds."""
+    arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-report"]
+    assert main(["identify", str(bag), *arguments, *options]) == 0
+    assert not (folder / output / "report.html").exists()
+    return json.loads((folder / output / "identification.json").read_text())
+
+
+def refused(arguments, capsys) -> str:
+    capsys.readouterr()
+    assert main(["identify", *map(str, arguments)]) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--split", "100"], "expected a time within"),
+        (["--split", "3", "--validate", "BAG"], "exclude each other"),
+        (["--validate", "BAG"], "the same data"),
+        (["BAG"], "given more than once"),
+        (["--links", "tail"], "no moving link matches 'tail'; the model has upper, lower"),
+        (["--method", "magic"], "no method 'magic'; there are least-squares"),
+        (["--remap", "joint_states:=/arm"], "no topic '/arm'"),
+        (["--param", "identification.windw=1"], "bad parameter"),
+        (["--urdf", "nowhere.urdf"], "no robot description 'nowhere.urdf'"),
+        (["--split", "0.1"], "give no row"),
+    ],
+)
+def test_bad_arguments_are_told_in_one_line(folder, bag, options, message, capsys):
+    options = [bag if option == "BAG" else option for option in options]
+    common = ["--config", folder / "robot.yaml", "--output", folder / "none"]
+    positional = [option for option in options if option == bag and options == [bag]]
+    rest = [] if positional else options
+    assert message in refused([bag, *positional, *rest, *common], capsys)
+    assert not (folder / "none").exists()
+
+
+def test_a_bag_without_effort_is_refused(folder, recording, capsys):
+    write_recording(with_samples(recording, lambda r: replace(r, effort=None)), folder / "silent")
+    line = refused(
+        [folder / "silent", "--config", folder / "robot.yaml", "--output", folder / "none"], capsys
+    )
+    assert "no effort" in line
+
+
+def test_a_description_with_impossible_inertias_is_told(folder, bag, capsys):
+    odd = URDF.replace('ixx="0.005" iyy="0.01" izz="0.01"', 'ixx="0.05" iyy="0.01" izz="0.01"')
+    (folder / "odd.urdf").write_text(odd)
+    identified(bag, folder, "of_odd", "--urdf", str(folder / "odd.urdf"))
+    assert "impossible inertias, raised to possible ones: lower" in capsys.readouterr().err
+
+
+def test_massless_bodies_of_the_description_are_refused(folder, bag, capsys):
+    (folder / "massless.urdf").write_text(URDF.replace('<mass value="2"/>', '<mass value="0"/>'))
+    common = ["--config", folder / "robot.yaml", "--urdf", folder / "massless.urdf"]
+    assert "no mass to upper" in refused([bag, *common, "--output", folder / "none"], capsys)
+
+
+def test_an_inconsistent_result_gives_no_description_and_says_why(folder, bag, results, capsys):
+    output = folder / "again"
+    shutil.copytree(results, output)
+    capsys.readouterr()
+    content = identified(bag, folder, "again", "--compare", "--method", "least-squares")
+    printed = capsys.readouterr()
+    bad = [n for n, b in content["methods"]["least-squares"]["bodies"].items() if b["violations"]]
+    assert bad
+    assert not (output / "identified.urdf").exists()
+    assert all(name in printed.err for name in bad)
+    assert "consistent" in printed.err.rpartition("these are consistent")[2]
+
+
+def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, capsys):
+    count = 0
+
+    def spoilt(reading):
+        nonlocal count
+        count += 1
+        effort = 1000.0 * reading.effort
+        return replace(reading, effort=effort * np.nan if count % 100 == 0 else effort)
+
+    write_recording(with_samples(recording, spoilt), folder / "spoilt")
+    content = identified(folder / "spoilt", folder, "of_spoilt", "--split", "11.98")
+    told = capsys.readouterr().err
+    assert "check units" in told
+    assert "too short to give a row" in told
+    assert "joint_states: not finite (12)" in told
+    assert content["training"]["dropped"] == {"joint_states: not finite": 12}
+    assert content["validation"] is None
+
+
+def test_a_robot_at_rest_tells_which_parameters_stay_nominal(folder, recording, capsys):
+    first = recording.messages[0].sample
+    still = with_samples(recording, lambda r: replace(first, stamp_ns=r.stamp_ns))
+    write_recording(still, folder / "still")
+    told = identified(folder / "still", folder, "of_still")["methods"]["consistent"]["parameters"]
+    assert "the robot stands still" in capsys.readouterr().err
+    for name in ("shoulder/viscous", "elbow/coulomb"):
+        assert told[name]["identifiability"] == "not identifiable"
+        assert told[name]["value"] == pytest.approx(told[name]["nominal"], abs=1e-3)
+        assert told[name]["sigma"] is None
+    common = ["--config", folder / "robot.yaml", "--output", folder / "none"]
+    line = refused([folder / "still", *common, "--method", "least-squares"], capsys)
+    assert "equations for 24 unknowns" in line
