@@ -43,10 +43,10 @@ def base_parameters(regressor: Array, preferred: Sequence[int]) -> BaseParameter
         raise ConfigurationError(
             f"the order has {len(preferred)} positions, expected each of {regressor.shape[1]} once"
         )
-    R = np.linalg.qr(regressor, mode="r")
+    R: Array = np.asarray(np.linalg.qr(regressor, mode="r"))
     norms = np.linalg.norm(R, axis=0)
     leaders: list[int] = []
-    basis = np.zeros((len(R), 0))
+    basis: Array = np.zeros((len(R), 0))
     for k in preferred:
         if norms[k] <= DEPENDENT * norms.max():
             continue
@@ -56,5 +56,6 @@ def base_parameters(regressor: Array, preferred: Sequence[int]) -> BaseParameter
         if np.linalg.norm(left) > DEPENDENT:
             leaders.append(k)
             basis = np.column_stack((basis, left / np.linalg.norm(left)))
-    C = np.linalg.lstsq(R[:, leaders] / norms[leaders], R, rcond=None)[0] / norms[leaders][:, None]
+    scale: Array = norms[np.array(leaders)]
+    C: Array = np.linalg.lstsq(R[:, leaders] / scale, R, rcond=None)[0] / scale[:, None]
     return BaseParameters(tuple(leaders), C)

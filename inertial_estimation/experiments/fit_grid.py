@@ -14,9 +14,9 @@ from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.signals import Array
 
-__all__ = ["GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows", "truncated"]
+__all__ = ["CONSISTENT", "GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows", "truncated"]
 
-GRADIENT, LEAST_SQUARES = "bounded-gradient", "least-squares"
+CONSISTENT, GRADIENT, LEAST_SQUARES = "consistent", "bounded-gradient", "least-squares"
 
 ROUND_OFF = 1e-11  # singular values below this share of the largest are made by round-off
 

@@ -1,0 +1,150 @@
+"""One leg of HyQ: what can be told of it is found, and what is recorded obeys the equations of motion."""
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+pytest.importorskip("example_robot_data")
+pytest.importorskip("mujoco")  # the loops of the experiments need it on import
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.experiments.base_parameters import base_parameters
+from inertial_estimation.experiments.experiment import ExperimentResult
+from inertial_estimation.experiments.leg_swing import disturbed_leg, record_swing, swing
+from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.signals import Array
+from inertial_estimation.simulation.sensor_noise import NOISE_FREE
+from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
+
+LINKS = ("rh_hipassembly", "rh_upperleg", "rh_lowerleg")
+OTHERS = ("lf_*", "rf_*", "lh_*")
+THIGH, HIP_DROP = 0.35, 0.08  # from joint to joint, of the description [m]
+
+
+@pytest.fixture(scope="module")
+def urdf() -> str:
+    return read_urdf("example-robot-data:hyq_no_sensors")
+
+
+@pytest.fixture(scope="module")
+def leg(urdf: str) -> RobotModel:
+    return RobotModel.from_urdf(urdf, floating_base=False, locked_joints=OTHERS)
+
+
+@pytest.fixture(scope="module")
+def result() -> ExperimentResult:
+    return find_experiment("tournois-leg").run([1], quick=True)
+
+
+def random_regressor(leg: RobotModel) -> Array:
+    """Rows of Pinocchio's own regressor at states that no motion connects."""
+    rng, data = np.random.default_rng(0), leg.model.createData()
+    rows = [
+        pin.computeJointTorqueRegressor(leg.model, data, *rng.uniform(-1.5, 1.5, (3, 3))) for _ in range(60)
+    ]
+    return np.vstack(rows)
+
+
+def position(link: str, name: str) -> int:
+    return 10 * LINKS.index(link) + PARAMETER_NAMES.index(name)
+
+
+def test_rank_is_that_of_the_leg_at_any_states(leg: RobotModel, result: ExperimentResult) -> None:
+    rank = np.linalg.matrix_rank(random_regressor(leg), tol=1e-8)
+    rows = {row.quantity: row.ours for row in result.rows}
+    assert rows["rank, of 30 parameters"] == rank
+    told = [rows[f"parameters that can be told {how}"] for how in ("by themselves", "in combination")]
+    assert sum(told) + rows["parameters that cannot be told, kept"] == 30
+
+
+def test_what_can_be_told_is_found_where_the_sensors_are_perfect(result: ExperimentResult) -> None:
+    quiet = [row for row in result.rows if "without noise" in row.quantity and row.bound is not None]
+    assert len(quiet) == 2
+    assert all(row.bound_met for row in quiet)
+    assert all(math.isfinite(row.ours) for row in result.rows)
+    assert len(result.panels) == 4
+
+
+def test_parameters_that_cannot_be_told_are_as_wrong_as_they_were(
+    urdf: str, leg: RobotModel, result: ExperimentResult
+) -> None:
+    draws = np.random.default_rng(1)
+    true = disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02).parameters
+    nominal = np.array([leg.link_body(link).nominal_J.toDynamicParameters() for link in LINKS])
+    rows = {row.quantity: row.ours for row in result.rows}
+    for name in ("mcz", "Ixx", "Iyy"):
+        k = PARAMETER_NAMES.index(name)
+        wrong = abs(true[0, k] - nominal[0, k])
+        assert rows[f"rh_hipassembly/{name} (not identifiable), error"] == pytest.approx(wrong, rel=1e-3)
+
+
+def test_base_parameters_are_what_torques_depend_on(leg: RobotModel) -> None:
+    A = random_regressor(leg)
+    order = [
+        position(link, name) for name in ("mcx", "mcy", *PARAMETER_NAMES[4:], "mcz", "m") for link in LINKS
+    ]
+    base = base_parameters(A, order)
+    rng = np.random.default_rng(2)
+    unseen = rng.standard_normal(30)
+    unseen -= np.linalg.pinv(base.C) @ (base.C @ unseen)  # changes no base parameter
+    assert np.linalg.norm(unseen) > 1.0
+    np.testing.assert_allclose(A @ unseen, 0.0, atol=1e-8)
+    np.testing.assert_allclose(base.C[:, base.leaders], np.eye(len(base.leaders)), atol=1e-9)
+
+
+def test_weight_of_the_shank_acts_on_the_thigh_at_the_knee(leg: RobotModel) -> None:
+    order = [
+        position(link, name) for name in ("mcx", "mcy", *PARAMETER_NAMES[4:], "mcz", "m") for link in LINKS
+    ]
+    base = base_parameters(random_regressor(leg), order)
+    thigh = base.C[base.leaders.index(position("rh_upperleg", "mcx"))]
+    hip = base.C[base.leaders.index(position("rh_hipassembly", "mcx"))]
+    assert thigh[position("rh_lowerleg", "m")] == pytest.approx(THIGH, abs=1e-6)
+    for link in LINKS[1:]:
+        assert hip[position(link, "m")] == pytest.approx(HIP_DROP, abs=1e-6)
+
+
+def test_order_of_base_parameters_names_all() -> None:
+    with pytest.raises(ConfigurationError, match="2 positions, expected each of 3 once"):
+        base_parameters(np.eye(3), [0, 1])
+
+
+def test_noise_moves_centres_and_moments_but_no_mass(urdf: str, leg: RobotModel) -> None:
+    nominal = np.array([leg.link_body(link).nominal_J.toDynamicParameters() for link in LINKS])
+    draws = np.random.default_rng(3)
+    others = [
+        disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02).parameters - nominal
+        for _ in range(30)
+    ]
+    moved = np.array(others)
+    np.testing.assert_allclose(moved[:, :, 0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(moved[:, :, 1:4].std(axis=(0, 2)), 0.02 * nominal[:, 0], rtol=0.2)
+    np.testing.assert_allclose(moved[:, :, 4:].std(axis=(0, 2)), 0.02, rtol=0.2)
+
+
+def test_recorded_torques_are_those_of_the_disturbed_leg(urdf: str) -> None:
+    draws = np.random.default_rng(4)
+    disturbed = disturbed_leg(urdf, OTHERS, LINKS, draws, com_sigma=0.02, moment_sigma=0.02)
+    motion = swing(disturbed.robot, draws, amplitudes=np.array([0.25, 0.2, 0.4]), band_hz=(0.3, 0.9))
+    block = record_swing(disturbed.robot, motion, 1.0, 20.0, NOISE_FREE, draws)
+    model, data = disturbed.robot.model, disturbed.robot.model.createData()
+    assert block.size == 20
+    for k, tau in enumerate(block.tau if block.tau is not None else []):
+        regressor = pin.computeJointTorqueRegressor(model, data, *motion.at(k / 20.0))
+        np.testing.assert_allclose(regressor @ disturbed.parameters.ravel(), tau, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_swing_stays_within_the_limits_and_uses_them(leg: RobotModel, seed: int) -> None:
+    motion = swing(
+        leg, np.random.default_rng(seed), amplitudes=np.array([0.25, 0.2, 0.4]), band_hz=(0.3, 0.9)
+    )
+    q, limits = motion.at(np.arange(0.0, 180.0, 0.05))[0], joint_limits(leg)
+    assert (q > limits.lower).all()
+    assert (q < limits.upper).all()
+    assert (np.ptp(q, axis=0) > 0.5 * (limits.upper - limits.lower)).all()

@@ -1,0 +1,126 @@
+"""TALOS moves its arms: what is simulated is symmetric and stands, and the fits are what they are called."""
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+pytest.importorskip("mujoco")
+pytest.importorskip("proxsuite")
+pytest.importorskip("example_robot_data")
+
+from inertial_estimation.experiments.arm_tracking import UpperBodyMotion
+from inertial_estimation.experiments.experiment import ExperimentResult
+from inertial_estimation.experiments.fit_grid import truncated
+from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.signals import Array
+
+
+@pytest.fixture(scope="module")
+def urdf() -> str:
+    return read_urdf("example-robot-data:talos_reduced")
+
+
+@pytest.fixture(scope="module")
+def result() -> ExperimentResult:
+    return find_experiment("yamane-dynamic").run([0], quick=True)
+
+
+def rows_of(result: ExperimentResult) -> dict[str, float]:
+    return {row.quantity: row.ours for row in result.rows}
+
+
+def test_bounds_keep_masses_positive_and_nothing_else_does(result: ExperimentResult) -> None:
+    rows = rows_of(result)
+    assert rows["negative masses, least squares without truncation, fewest of all sets"] >= 1
+    assert rows["smallest mass, bounded gradient, all sets and limits"] > 0.0
+    for name in ("L", "LS"):
+        assert math.isnan(rows[f"{name}: least-squares, no truncation, direct, cost / nominal"])
+        assert rows[f"{name}: bounded-gradient, no truncation, direct, cost / nominal"] < 1.0
+
+
+def test_symmetry_takes_four_unknowns_from_every_pair(result: ExperimentResult) -> None:
+    rows = rows_of(result)
+    bodies, pairs = 33, 14
+    assert rows["L: number of parameters"] == 4 * bodies
+    assert rows["LS: number of parameters"] == 4 * (bodies - pairs)
+    tied, free = (rows[f"{n}: bounded-gradient, no truncation, direct, cost / nominal"] for n in ("LS", "L"))
+    assert free < tied
+
+
+def test_vertical_force_finds_the_whole_mass(result: ExperimentResult) -> None:
+    rows = rows_of(result)
+    nominal, found = (
+        rows[f"L: error of the total mass: {which}"]
+        for which in ("nominal", "bounded-gradient, no truncation")
+    )
+    assert found < 0.5 * nominal
+    assert [panel.title.split(",")[0] for panel in result.panels] == ["Root"] * 4 + ["Left knee"] * 2
+
+
+def test_mirrored_robot_weighs_the_same_on_both_sides(urdf: str) -> None:
+    text = perturbed_urdf(urdf, np.random.default_rng(1), mass_sigma=0.1, com_sigma=0.01)
+    deviating, model = (RobotModel.from_urdf(t).model for t in (text, mirrored_urdf(text)))
+    data = model.createData()
+    pin.forwardKinematics(model, data, pin.neutral(model))
+    for name in (name for name in model.names if "left" in name):
+        left_id, right_id = model.getJointId(name), model.getJointId(name.replace("left", "right"))
+        np.testing.assert_allclose(
+            model.inertias[left_id].toDynamicParameters(),
+            left_as_it_was.inertias[left_id].toDynamicParameters(),
+        )
+        left, right = (data.oMi[j].act(model.inertias[j]) for j in (left_id, right_id))
+        assert right.mass == pytest.approx(left.mass)
+        S = np.diag([1.0, -1.0, 1.0])
+        np.testing.assert_allclose(right.lever, S @ left.lever, atol=1e-3)  # frames are rounded
+        np.testing.assert_allclose(right.inertia, S @ left.inertia @ S, atol=1e-5)
+
+
+def test_mirroring_twice_changes_nothing_more(urdf: str) -> None:
+    once = mirrored_urdf(urdf)
+    first, second = (RobotModel.from_urdf(text).model for text in (once, mirrored_urdf(once)))
+    for a, b in zip(first.inertias, second.inertias, strict=True):
+        np.testing.assert_allclose(a.toDynamicParameters(), b.toDynamicParameters(), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_motions_stay_within_the_limits_and_differ(urdf: str, seed: int) -> None:
+    robot, rng = RobotModel.from_urdf(urdf), np.random.default_rng(seed)
+    one, other = (
+        UpperBodyMotion.draw(
+            robot,
+            np.zeros(robot.n_joints),
+            rng,
+            joints=("arm_*", "head_*"),
+            reach=0.5,
+            band_hz=(0.1, 0.6),
+            base_reach=(0.02, 0.04, 0.04),
+        )
+        for _ in range(2)
+    )
+    assert len(one.joints) == 16
+    picked, limits = [robot.joint_index(name) for name in one.joints], joint_limits(robot)
+    q = one.joint_sines.at(np.arange(0.0, 30.0, 0.05))[0]
+    assert (q > limits.lower[picked]).all()
+    assert (q < limits.upper[picked]).all()
+    assert (np.ptp(q, axis=0) > 0.2).all()
+    assert np.abs(q - other.joint_sines.at(np.arange(0.0, 30.0, 0.05))[0]).max() > 0.3
+
+
+def equation(R: Array) -> ReducedEquation:
+    return ReducedEquation(R, np.ones(len(R)), 0.0, 10)
+
+
+def test_truncation_leaves_what_is_above_the_limit() -> None:
+    U, V = (np.linalg.qr(np.random.default_rng(k).standard_normal((4, 4)))[0] for k in (0, 1))
+    R = (U * [100.0, 20.0, 0.9, 0.01]) @ V.T
+    cut = truncated(equation(R), 1e2).R
+    np.testing.assert_allclose(np.linalg.svd(cut, compute_uv=False), [100.0, 20.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(cut @ V[:, :2], R @ V[:, :2], atol=1e-12)
+    np.testing.assert_array_equal(truncated(equation(R), math.inf).R, R)
