@@ -19,7 +19,7 @@ __all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]
 
 RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
 PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that does not count
-UNSEEN = 1e-6  # effect of a column, were its parameter to change by its typical deviation, that is none
+UNSEEN = 0.1  # of the tolerance: share of the largest effect of a typical deviation that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class IdentifiableSpace:
         """
         norms = np.linalg.norm(equation.R, axis=0)
         effect = norms * typical
-        seen = effect > UNSEEN * (effect.max(initial=0.0) + np.finfo(float).tiny)
+        seen = effect > UNSEEN * tolerance * (effect.max(initial=0.0) + np.finfo(float).tiny)
         scale = np.where(seen, 1.0 / np.where(seen, norms, 1.0), 0.0)
         _U, s, Vt = np.linalg.svd(equation.R * scale)
         rank = int((s > tolerance * s[0]).sum()) if s[0] > 0.0 else 0
@@ -113,14 +113,13 @@ class IdentifiableSpace:
                 found.append(Identifiability.COMBINATION)
         return tuple(found)
 
-    def deviations(self, E: Array, correlation: float) -> Array:
+    def deviations(self, E: Array) -> Array:
         """Return the standard deviation of each standard parameter, infinite where the data do not fix it.
 
         Args:
             E: Shape (p, n).
-            correlation: Rows for each independent one.
         """
-        sigma = np.linalg.norm(E @ self.covariance_factor(), axis=1) * np.sqrt(correlation)
+        sigma = np.linalg.norm(E @ self.covariance_factor(), axis=1)
         verdicts = self.verdicts(E)
         fixed = np.array([v is Identifiability.IDENTIFIABLE for v in verdicts])
         return np.where(fixed, sigma, np.inf)

@@ -65,7 +65,7 @@ class MethodEvaluation:
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
         given = self.parameters
         verdicts = self.space.verdicts(given.E)
-        sigma = self.space.deviations(given.E, self.training.correlation)
+        sigma = self.space.deviations(given.E)
         numbers = zip(given.nominal.tolist(), phi.tolist(), sigma.tolist(), strict=True)
         return tuple(
             ParameterResult(name, unit, *three, verdict)

@@ -1,0 +1,137 @@
+"""Ranks known from the literature, verdicts known by construction, standard deviations that are true."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.stats import chi2
+
+from inertial_estimation.identification.equation_stack import EquationStack
+from inertial_estimation.identification.identifiability import IdentifiableSpace
+from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.models.dynamics_measurement import DynamicsState
+
+
+def unit_changes(identifier, q, v, a):
+    """Change of the leg's torques by a unit change of each parameter of its links (Y 24-28)."""
+    robot, columns = identifier.robot, []
+    leg = [j for j, name in enumerate(robot.joint_names) if name.startswith("rh_")]
+    for body in identifier.parameters.bodies:
+        for k in range(10):
+            model = robot.model.copy()
+            changed = model.inertias[body.joint_id].toDynamicParameters() + np.eye(10)[k]
+            model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(changed)
+            forces = [
+                [pin.rnea(m, m.createData(), *state)[leg] for state in zip(q, v, a, strict=True)]
+                for m in (model, robot.model)
+            ]
+            columns.append(np.ravel(np.subtract(*forces)))
+    return np.array(columns).T
+
+
+def verdict_of(report, name):
+    return {p.name: p.identifiability for p in report.methods["ridge"].parameters}[name]
+
+
+def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
+    """Columns by unit changes of the parameters in inverse dynamics have the same rank: 17 of 30.
+
+    Tournois et al. found "at most 12" with their motions; random postures, rates and accelerations give
+    all that any motion can.
+    """
+    scene = make_scene(
+        "hyq_no_sensors",
+        floating_base=False,
+        contact_wrenches="none",
+        contacts=[],
+        links=["rh_hipassembly", "rh_upperleg", "rh_lowerleg"],
+        torque_rows=["rh_*"],
+    )
+    identifier = scene.identifier()
+    rng = np.random.default_rng(0)
+    q, v, a = (rng.normal(size=(200, identifier.robot.n_joints)) for _ in range(3))
+    rows = identifier._model.measurement.rows(DynamicsState(q, v, a))
+    stack = EquationStack(identifier.row_names, 30)
+    A = rows.regressor @ identifier._model.to_unknowns
+    stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, np.ones((200, 3), bool), 200.0))
+    space = IdentifiableSpace.of(stack.reduced(np.ones(3)), identifier._typical)
+    oracle = unit_changes(identifier, q[:40], v[:40], a[:40])
+    assert space.rank == np.linalg.matrix_rank(oracle, tol=1e-6) == 17
+    assert space.singular_values[16] > 1e3 * space.singular_values[17]
+
+
+def test_an_arm_on_its_base(make_scene):
+    """Of the first link only the moment about the axis acts; a serial arm of 7 joints has 43 combinations."""
+    scene = make_scene("panda", friction__joints=[])
+    identifier = scene.identifier()
+    identifier.push(scene.recording(identifier, np.zeros(70), 1, seconds=2.0))
+    report = identifier.report(["ridge"])
+    assert report.rank == 43
+    assert report.unknowns == 70
+    for name in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz"):
+        assert verdict_of(report, f"panda_link1/{name}") is Identifiability.NOT
+    assert verdict_of(report, "panda_link1/Izz") is Identifiability.COMBINATION
+    assert verdict_of(report, "panda_link7/m") is Identifiability.COMBINATION
+    for name in ("mcx", "mcy", "Ixy", "Ixz", "Iyz", "Izz"):
+        assert verdict_of(report, f"panda_link7/{name}") is Identifiability.IDENTIFIABLE
+
+
+def test_verdicts_by_construction():
+    A = np.random.default_rng(0).normal(size=(50, 5)) * [1.0, 1e3, 1e-3, 1.0, 1.0]
+    A[:, 3] = 2.0 * A[:, 4]
+    A[:, 2] = 1e-12
+    R = np.linalg.qr(A, mode="r")
+    space = IdentifiableSpace.of(ReducedEquation(R, np.zeros(5), 0.0, 50), np.ones(5))
+    assert space.rank == 3
+    E = np.vstack((np.eye(5), [0.0, 0.0, 0.0, 2.0, 1.0], [0.0, 0.0, 0.0, 1.0, -2.0]))
+    is_, part, no = Identifiability.IDENTIFIABLE, Identifiability.COMBINATION, Identifiability.NOT
+    assert space.verdicts(E) == (is_, is_, no, part, part, is_, part)
+    sigma = space.deviations(E)
+    assert np.isfinite(sigma).tolist() == [True, True, False, False, False, True, False]
+
+
+def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random_deviation):
+    """Seeded Monte Carlo with white torque noise: squared errors over variances follow chi-square.
+
+    Rows overlap within the smoothing window, so this fails if their correlation is not accounted for.
+    """
+    scene = make_scene("panda", smoothing__window=0.06, smoothing__order=3, links=["panda_link7"])
+    x = np.zeros(len(scene.identifier().parameters.unknowns))
+    clean = scene.recording(scene.identifier(), x, 3, seconds=3.0, scale=0.6)
+    exact = scene.identifier()
+    exact.push(clean)
+    truth = np.array([p.value for p in exact.report(["ridge"]).methods["ridge"].parameters])
+    rng, squares, count = np.random.default_rng(11), 0.0, 0
+    trials = 15
+    for _ in range(trials):
+        identifier = scene.identifier()
+        tau = clean.tau + 0.2 * rng.normal(size=clean.tau.shape)
+        identifier.push(type(clean)(clean.start_ns, clean.step_s, False, clean.q, clean.v, tau))
+        found = identifier.report(["nullspace-prior"]).methods["nullspace-prior"].parameters
+        error = np.array([p.value for p in found]) - truth
+        sigma = np.array([p.sigma for p in found])
+        chosen = [i for i, p in enumerate(found) if p.name.endswith(("offset", "mcx", "mcy", "Izz"))]
+        assert np.isfinite(sigma[chosen]).all()
+        squares += float(((error / sigma)[chosen] ** 2).sum())
+        count += len(chosen)
+    # errors of one trial are correlated with one another: bounds for a tenth of the number
+    low, high = chi2.ppf([0.005, 0.995], count / 10) / (count / 10)
+    assert low < squares / count < high
+    assert 0.6 < squares / count < 1.6
+
+
+def test_row_weights_find_the_noise_of_each_row(make_scene):
+    scene = make_scene("panda", links=["panda_link7"], smoothing__window=0.05, smoothing__order=3)
+    identifier = scene.identifier()
+    x = np.zeros(len(identifier.parameters.unknowns))
+    block = scene.recording(identifier, x, 3, seconds=3.0)
+    levels = np.array([4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.05])
+    tau = block.tau + levels * np.random.default_rng(0).normal(size=block.tau.shape)
+    identifier.push(type(block)(block.start_ns, block.step_s, False, block.q, block.v, tau))
+    report = identifier.report(["least-squares"])
+    share = report.row_sigma / levels
+    assert share / share.mean() == pytest.approx(1.0, abs=0.25)
+    alike = scene.identifier(weighting="none")
+    alike.push(type(block)(block.start_ns, block.step_s, False, block.q, block.v, tau))
+    assert np.ptp(alike.report(["least-squares"]).row_sigma) == 0.0

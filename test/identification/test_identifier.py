@@ -1,0 +1,167 @@
+"""Bad data and bad descriptions get an error or a warning that says what to do."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import Identifiability
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.parameters import build_config
+
+
+def recorded(scene, **options):
+    identifier = scene.identifier()
+    x = np.zeros(len(identifier.parameters.unknowns))
+    return identifier, scene.recording(identifier, x, 1, **options)
+
+
+def test_data_at_rest_names_what_stays_nominal(make_scene):
+    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3)
+    identifier, block = recorded(scene, seconds=1.0, scale=0.0, torque_noise=0.05)
+    noise = 2e-5 * np.random.default_rng(0).normal(size=block.q.shape)
+    identifier.push(replace(block, q=block.q + noise))
+    with pytest.raises(MeasurementError, match=r"7 equations for 98 unknowns; least-squares cannot"):
+        identifier.report(["least-squares"])
+    report = identifier.report(["ridge"])
+    assert report.rank <= 7
+    (warning,) = [w for w in report.warnings if "stands still" in w]
+    assert "these stay nominal" in warning
+    for found in report.methods["ridge"].parameters:
+        assert found.identifiability is not Identifiability.IDENTIFIABLE or "offset" in found.name
+        if found.name.endswith(("viscous", "armature")):
+            assert found.name in warning
+            assert found.value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_constant_joints_are_named(make_scene):
+    scene = make_scene("panda")
+    identifier, block = recorded(scene, seconds=1.0, moving=[1, 3])
+    identifier.push(block)
+    report = identifier.report(["ridge"])
+    assert "joints that do not move: panda_joint1, panda_joint3, panda_joint5" in " ".join(report.warnings)
+    still = {p.name: p.identifiability for p in report.methods["ridge"].parameters}
+    assert still["panda_joint1/viscous"] is Identifiability.NOT
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e-3])
+def test_torques_in_wrong_units_are_suspected(make_scene, factor):
+    scene = make_scene("panda")
+    identifier, block = recorded(scene, seconds=1.0)
+    identifier.push(replace(block, tau=factor * block.tau))
+    assert "check units" in " ".join(identifier.report(["ridge"]).warnings)
+
+
+def test_good_data_give_no_warning(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=2.0)
+    identifier.push(block)
+    report = identifier.report(["ridge"])
+    assert report.warnings == ()
+    assert report.validation is None
+    assert np.isnan(report.methods["ridge"].cost_validation)
+
+
+def test_fewer_equations_than_unknowns(make_scene):
+    scene = make_scene("panda")
+    identifier, block = recorded(scene, seconds=0.16)
+    identifier.push(block)
+    for method in ("least-squares", "bounded-gradient"):
+        with pytest.raises(
+            MeasurementError, match=r"equations for 98 unknowns; .* take a method with a prior"
+        ):
+            identifier.report([method])
+    assert "equations for 98 unknowns" in " ".join(identifier.report(["consistent"]).warnings)
+
+
+def test_no_data_and_no_rows(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=0.1)
+    with pytest.raises(MeasurementError, match="give no row"):
+        identifier.report(["ridge"])
+    identifier.push(replace(block, q=block.q[:8], v=block.v[:8], tau=block.tau[:8]))
+    with pytest.raises(MeasurementError, match=r"0\.016 s of data give no row; expected .* or more"):
+        identifier.report(["ridge"])
+
+
+def test_links_without_mass_are_all_named(make_scene):
+    scene = make_scene("panda")
+    text = re.sub(r'(<link name="panda_link[46]">.*?<mass value=)"[^"]*"', r'\1"0"', scene.urdf, flags=re.S)
+    with pytest.raises(InconsistentInertiaError, match="no mass to panda_link4, panda_link6"):
+        Identifier(scene.config, text)
+
+
+def test_impossible_inertias_of_the_description_are_reported(make_scene):
+    scene = make_scene("panda")
+    text = re.sub(r'(<link name="panda_link4">.*?)ixx="[^"]*"', r'\1ixx="9.0"', scene.urdf, flags=re.S)
+    identifier = Identifier(scene.config, text)
+    x = np.zeros(len(identifier.parameters.unknowns))
+    identifier.push(scene.recording(identifier, x, 1, seconds=1.0))
+    assert (
+        "impossible inertias, raised to possible ones: panda_link4"
+        in identifier.report(["ridge"]).warnings[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("panda", {"links": ["elbow*"]}, r"no moving link matches 'elbow\*'; the model has panda_link1"),
+        ("panda", {"links": ["panda_link7", "panda_hand"]}, "belong to one rigid body"),
+        ("panda", {"symmetry": ["left"]}, "has not the form"),
+        ("panda", {"symmetry": ["left=right"]}, "pairs none of the identified links"),
+        ("panda", {"symmetry": ["link3=link5"]}, "no mirror images"),
+        ("hyq_no_sensors", {"symmetry": ["lf_=lh_"]}, "no mirror images"),
+        ("hyq_no_sensors", {"base_acceleration": "finite_difference"}, "expected 'accelerometer'"),
+        ("hyq_no_sensors", {"imu_frame": ""}, "'imu_frame' is empty"),
+        (
+            "hyq_no_sensors",
+            {"contact_wrenches": "projected", "smoothing__stiction_speed": 0.1},
+            "projected rows mix the joints",
+        ),
+    ],
+)
+def test_configurations_that_do_not_fit(make_scene, name, changes, message):
+    with pytest.raises(ConfigurationError, match=message):
+        make_scene(name, **changes).identifier()
+
+
+def test_what_blocks_must_carry(make_scene):
+    measured = make_scene("hyq_no_sensors", contact_wrenches="measured").identifier()
+    assert [c.name for c in measured.contacts] == ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
+    assert measured.need_imu
+    assert measured.need_effort
+    assert not measured.need_velocity
+    projected = make_scene("hyq_no_sensors", contact_wrenches="projected").identifier()
+    assert projected.contacts == ()
+    arm = make_scene("panda", smoothing__differentiate="velocity").identifier()
+    assert arm.need_velocity
+    assert not arm.need_imu
+
+
+def test_measured_velocities_serve_as_well_as_positions(make_scene, random_deviation):
+    found = []
+    for source in ("position", "velocity"):
+        scene = make_scene("panda", smoothing__differentiate=source)
+        identifier = scene.identifier()
+        x = random_deviation(identifier, np.random.default_rng(0))
+        identifier.push(scene.recording(identifier, x, 1, seconds=1.5))
+        found.append(identifier.report(["nullspace-prior"]).methods["nullspace-prior"].x)
+    assert found[0] == pytest.approx(found[1], abs=1e-3)
+
+
+def test_mirrored_links_get_mirrored_parameters(make_scene, random_deviation):
+    scene = make_scene("hyq_no_sensors", contact_wrenches="measured", symmetry=["lf_=rf_", "lh_=rh_"])
+    both = build_config(IdentificationConfig, {**scene.robot_values, "symmetry": []})
+    identifier = scene.identifier()
+    assert len(identifier.parameters.unknowns) == 10 + 6 * 10
+    assert len(Identifier(both, scene.urdf).parameters.unknowns) == 10 + 12 * 10
+    x = random_deviation(identifier, np.random.default_rng(0))
+    bodies = {b.link: i for i, b in enumerate(identifier.parameters.bodies)}
+    phi = identifier.parameters.standard(x)
+    left, right = (identifier.parameters.body(phi, bodies[f"{side}_upperleg"]) for side in ("lf", "rf"))
+    # HyQ's legs have the same axes at their links, mirrored in z of the upper leg: even in z, odd across
+    assert right[0] == pytest.approx(left[0])
+    assert np.abs(right) == pytest.approx(np.abs(left), abs=1e-9)
+    assert not np.allclose(right, left)

@@ -1,0 +1,105 @@
+"""Rows of many states against the equation of one, and against unit changes in inverse dynamics."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.models import dynamics_measurement
+from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.urdf_source import read_urdf
+
+LEGS = ("lf", "rf", "lh", "rh")
+FEET = tuple(ContactFrames(f"{leg}_foot", f"{leg}_foot", f"{leg}_foot") for leg in LEGS)
+
+
+@pytest.fixture(scope="module")
+def hyq():
+    return RobotModel.from_urdf(read_urdf("example-robot-data:hyq_no_sensors"))
+
+
+def random_states(robot, k, contacts=4):
+    rng, n = np.random.default_rng(0), robot.n_joints
+    q, v, a, tau = (rng.normal(size=(k, n)) for _ in range(4))
+    f_B, w_B, wd_B = (rng.normal(size=(k, 3)) for _ in range(3))
+    return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, rng.normal(size=(k, contacts, 6)))
+
+
+def one(states, i):
+    names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
+    return DynamicsState(**{name: getattr(states, name)[i] for name in names})
+
+
+@pytest.mark.parametrize("mode", ["measured", "projected", "estimated", "none"])
+@pytest.mark.parametrize("links", [("trunk",), ("trunk", "lf_upperleg", "rh_lowerleg", "rf_hipassembly")])
+def test_rows_are_those_of_the_equation(hyq, mode, links):
+    friction = FrictionModel((0, 4), ("a", "b"), ("coulomb", "viscous", "armature"), hyq.n_joints)
+    measurement = DynamicsMeasurement(
+        hyq,
+        estimated_bodies(hyq, links),
+        RowSelection(contacts=ContactMode(mode), point_contacts=True),
+        NoiseModel(),
+        FEET,
+        friction,
+    )
+    states = random_states(hyq, 5)
+    rows = measurement.rows(states)
+    for i in range(5):
+        equation = measurement.equation(one(states, i))
+        A, value, measured = rows.regressor[i], rows.value[i], rows.measured[i]
+        if rows.basis is not None:
+            N = rows.basis[i]
+            assert pytest.approx(A, abs=1e-10) == N @ (N.T @ A)
+            A, value, measured = N.T @ A, N.T @ value, N.T @ measured
+        assert pytest.approx(equation.regressor, abs=1e-9) == A
+        assert value == pytest.approx(equation.value, abs=1e-9)
+        assert measured == pytest.approx(equation.measured, abs=1e-9)
+
+
+def test_projected_rows_change_smoothly_with_the_posture(hyq):
+    """Which a basis of the null space need not: rows can be filtered in time."""
+    rows_of = DynamicsMeasurement(
+        hyq,
+        estimated_bodies(hyq, ("trunk",)),
+        RowSelection(contacts=ContactMode.PROJECTED, point_contacts=True),
+        NoiseModel(),
+        FEET,
+    ).rows
+    states = random_states(hyq, 400)
+    steps = 1e-4 * np.arange(400)[:, None] * np.ones(hyq.n_joints)
+    still = DynamicsState(
+        **{
+            name: np.repeat(getattr(states, name)[:1], 400, axis=0)
+            for name in ("v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
+        },
+        q=states.q[0] + steps,
+    )
+    A = rows_of(still).regressor
+    assert np.abs(np.diff(A, axis=0)).max() < 0.02 * np.abs(A).max()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1])
+def test_columns_are_unit_changes_in_inverse_dynamics(hyq, share, monkeypatch):
+    """Yamane 24-28, in gravity and with a moving base, whichever way the columns are made."""
+    monkeypatch.setattr(dynamics_measurement, "FULL_REGRESSOR_SHARE", share)
+    bodies = estimated_bodies(hyq, ("trunk", "lh_lowerleg"))
+    measurement = DynamicsMeasurement(hyq, bodies, RowSelection(), NoiseModel())
+    states = random_states(hyq, 3)
+    rows = measurement.rows(states)
+    for i in range(3):
+        v = np.concatenate((np.zeros(3), states.w_B[i], states.v[i]))
+        a = np.concatenate((states.f_B[i] + hyq.model.gravity.linear, states.wd_B[i], states.a[i]))
+        q = hyq.configuration(states.q[i])
+        for column in range(20):
+            body, k = bodies[column // 10], column % 10
+            model = hyq.model.copy()
+            changed = model.inertias[body.joint_id].toDynamicParameters() + np.eye(10)[k]
+            model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(changed)
+            change = pin.rnea(model, model.createData(), q, v, a) - pin.rnea(
+                hyq.model, hyq.model.createData(), q, v, a
+            )
+            assert rows.regressor[i, :, column] == pytest.approx(change, abs=1e-8)

@@ -1,0 +1,71 @@
+"""Mirror images found from kinematics, against the inertias of symmetric robots and a mirrored cloud of points."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.models.mirrored_links import mirror_image
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.urdf_source import read_urdf
+
+S = np.diag([1.0, -1.0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def talos():
+    return RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+
+
+def cloud_parameters(masses, points):
+    """Parameters of point masses about the origin."""
+    inertia = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points, strict=True))
+    moments = [inertia[i, j] for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))]
+    return np.array([masses.sum(), *(masses @ points), *moments])
+
+
+@pytest.mark.parametrize("left", ["arm_left_2_link", "arm_left_7_link", "leg_left_4_link", "leg_left_6_link"])
+def test_the_map_mirrors_a_cloud_of_points_in_a_mirrored_posture(talos, left):
+    right = left.replace("left", "right")
+    image = mirror_image(talos, left, right)
+    rng = np.random.default_rng(0)
+    q = np.zeros(talos.n_joints)
+    for j, name in enumerate(talos.joint_names):
+        if "left" in name:
+            other = talos.joint_index(name.replace("left", "right"))
+            partner = name.replace("_joint", "_link")
+            sign = 1.0
+            if partner in talos.link_names:
+                sign = mirror_image(talos, partner, partner.replace("left", "right")).joint_sign
+            q[j] = rng.uniform(-0.5, 0.5)
+            q[other] = sign * q[j]
+    model, data = talos.model, talos.model.createData()
+    pin.framesForwardKinematics(model, data, talos.configuration(q))
+    T_l, T_r = (data.oMf[talos.frame_id(link)] for link in (left, right))
+    masses, points_l = rng.uniform(0.1, 1.0, 12), rng.normal(size=(12, 3))
+    points_r = np.array([T_r.actInv(S @ T_l.act(p)) for p in points_l])
+    expected = cloud_parameters(masses, points_r)
+    found = image.parameters @ cloud_parameters(masses, points_l)
+    assert found == pytest.approx(expected, abs=5e-3 * np.abs(expected).max())
+
+
+def test_signs_of_joints(talos):
+    signs = {
+        joint: mirror_image(talos, f"leg_left_{joint}_link", f"leg_right_{joint}_link").joint_sign
+        for joint in (1, 2, 3, 4, 5, 6)
+    }
+    assert signs == {1: -1.0, 2: -1.0, 3: 1.0, 4: 1.0, 5: 1.0, 6: -1.0}  # yaw, roll, three pitches, roll
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("arm_left_1_link", "leg_right_1_link"), ("arm_left_3_link", "arm_right_4_link"), ("base_link", "base_link")],
+)
+def test_other_links_are_no_mirror_images(talos, left, right):
+    with pytest.raises(ConfigurationError, match=f"'{left}' and '{right}' are no mirror images"):
+        mirror_image(talos, left, right)
+
+
+def test_unknown_links(talos):
+    with pytest.raises(ModelError, match="no frame 'wing'"):
+        mirror_image(talos, "wing", "arm_right_1_link")
