@@ -25,8 +25,8 @@ __all__ = ["Solution", "fit_local", "solve"]
 
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
-NOISE_TOLERANCE = 0.01
-TOLERANCE = 1e-11
+NOISE_TOLERANCE = 0.02
+TOLERANCE = 1e-10
 QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
 
 
@@ -161,7 +161,7 @@ class _Iteration:
                     break
                 continue
             small = max(np.abs(dx).max(initial=0.0), np.abs(dl).max(initial=0.0)) < TOLERANCE
-            settled = cost - new_cost <= 1e-13 * cost
+            settled = cost - new_cost <= 1e-9 * cost
             self.x, self.local, linear, cost = x, local, trial, new_cost
             damping = damping / 10.0 if damping > 1e-8 else 0.0
             if small or (settled and damping == 0.0):

@@ -15,6 +15,7 @@ COMMANDS = {
     "play": "publish a recording on its topics with /clock",
     "identify": "inertial parameters and friction from recordings: URDF, parameter file, report",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, what it promises",
+    "calibrate": "joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",
     "experiment": "run an experiment of the papers: table, JSON, figure",
     "demo": "watch Talos hold a weight, on four live nodes",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -112,55 +113,30 @@ class ChainKinematics:
         """
         model = self.robot.model if twists is None else self._displaced(twists)
         data = model.createData()
-        n, count = len(self.joints), len(self._frame_ids)
-        shape, width = (len(q), count, 3), 0 if twists is None else 6 * n
-        R_SF, p_SF = np.empty((*shape, 3)), np.empty(shape)
-        dR, dp = np.empty((*shape, n)), np.empty((*shape, n))
-        dR_twist, dp_twist = np.empty((*shape, width)), np.empty((*shape, width))
-        right = [] if twists is None else [pin.Jexp6(xi) for xi in twists]
+        ids = (*self._frame_ids, self._reference_id)
+        R_B, p_B = np.empty((len(q), len(ids), 3, 3)), np.empty((len(q), len(ids), 3))
+        J_B = np.empty((len(q), len(ids), 6, len(self.joints)))
+        at_joints = np.empty((len(q), len(self.joints), 6, 6))
         for k, row in enumerate(q):
             moved = np.array(row)
             moved[self._index] += offsets
             pin.computeJointJacobians(model, data, self.robot.configuration(moved))
             pin.updateFramePlacements(model, data)
-            columns = self._frame_columns(model, data)
-            R_SF[k], p_SF[k], dR[k], dp[k] = self._relative(data, columns)
+            for f, frame in enumerate(ids):
+                R_B[k, f], p_B[k, f] = data.oMf[frame].rotation, data.oMf[frame].translation
+                J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+                J_B[k, f] = J[:, self._columns]
             if twists is not None:
-                columns = self._twist_columns(model, data, right)
-                dR_twist[k], dp_twist[k] = self._relative(data, columns)[2:]
-        return FramePoses(R_SF, p_SF, dR, dp, dR_twist, dp_twist)
-
-    def _frame_columns(self, model: pin.Model, data: pin.Data) -> list[Array]:
-        kind = pin.LOCAL_WORLD_ALIGNED
-        ids = (*self._frame_ids, self._reference_id)
-        return [pin.getFrameJacobian(model, data, i, kind)[:, self._columns] for i in ids]
-
-    def _twist_columns(self, model: pin.Model, data: pin.Data, right: list[Array]) -> list[Array]:
-        """Velocity (linear, angular; base axes) of each frame by the twist of each joint's placement."""
-        columns = [np.zeros((6, 6 * len(right))) for _ in self._supported]
-        for j, (joint, J_exp) in enumerate(zip(self._joint_ids, right, strict=True)):
-            T_BJ = data.oMi[int(model.parents[joint])] * model.jointPlacements[joint]
-            twist = T_BJ.action @ J_exp  # spatial velocity at the base's origin
-            for f, frame in enumerate((*self._frame_ids, self._reference_id)):
-                if self._supported[f, j]:
-                    p = data.oMf[frame].translation
-                    linear = twist[:3] + np.cross(twist[3:], p, axisa=0, axisc=0)
-                    columns[f][:, 6 * j : 6 * j + 6] = np.vstack([linear, twist[3:]])
-        return columns
-
-    def _relative(self, data: pin.Data, columns: list[Array]) -> tuple[Array, Array, Array, Array]:
-        """Turn poses and velocities in the base into those relative to the reference."""
-        T_BS, J_S = data.oMf[self._reference_id], columns[-1]
-        R_SB = T_BS.rotation.T
-        R, p, dR, dp = [], [], [], []
-        for frame, J in zip(self._frame_ids, columns[:-1], strict=True):
-            T_BF = data.oMf[frame]
-            arm = T_BF.translation - T_BS.translation
-            R.append(R_SB @ T_BF.rotation)
-            p.append(R_SB @ arm)
-            dR.append(R_SB @ (J[3:] - J_S[3:]))
-            dp.append(R_SB @ (J[:3] - J_S[:3] - np.cross(J_S[3:], arm, axisa=0, axisc=0)))
-        return np.array(R), np.array(p), np.array(dR), np.array(dp)
+                for j, joint in enumerate(self._joint_ids):
+                    parent = int(model.parents[joint])
+                    at_joints[k, j] = (data.oMi[parent] * model.jointPlacements[joint]).action
+        R_SF, p_SF, dR, dp = _relative(R_B, p_B, J_B)
+        none = np.empty((*dR.shape[:3], 0))
+        if twists is None:
+            return FramePoses(R_SF, p_SF, dR, dp, none, none)
+        right = np.array([pin.Jexp6(xi) for xi in twists])
+        J_twist = _twist_columns(p_B, at_joints @ right, self._supported)
+        return FramePoses(R_SF, p_SF, dR, dp, *_relative(R_B, p_B, J_twist)[2:])
 
     def _displaced(self, twists: Array) -> pin.Model:
         model = self.robot.model.copy()
@@ -185,3 +161,38 @@ class ChainKinematics:
             moving.discard(BASE_JOINT)
         names = [str(self.robot.model.names[j]) for j in sorted(moving)]
         return tuple(name for name in names if name in self.robot.joint_names)
+
+
+def _twist_columns(p_B: Array, twists_B: Array, supported: "np.ndarray[Any, np.dtype[np.bool_]]") -> Array:
+    """Velocities (linear, angular; base axes) of F + 1 frames by n placement twists.
+
+    Args:
+        p_B: Origins of the frames, shape (K, F + 1, 3).
+        twists_B: Spatial velocities at the base's origin, shape (K, n, 6, 6).
+        supported: Whether a joint carries a frame, shape (F + 1, n).
+
+    Returns:
+        Shape (K, F + 1, 6, 6 n).
+    """
+    spatial = (
+        np.moveaxis(twists_B, 1, 2).reshape(len(twists_B), 1, 6, -1)
+        * np.repeat(supported, 6, axis=1)[None, :, None]
+    )
+    spatial[:, :, :3] -= _skews(p_B) @ spatial[:, :, 3:]  # v + w x p
+    return spatial
+
+
+def _relative(R_B: Array, p_B: Array, J_B: Array) -> tuple[Array, Array, Array, Array]:
+    """Turn poses and velocities in the base into those relative to the reference, the last frame."""
+    R_SB = np.swapaxes(R_B[:, -1:], 2, 3)
+    arm = p_B[:, :-1] - p_B[:, -1:]
+    w = J_B[:, :-1, 3:] - J_B[:, -1:, 3:]
+    v = J_B[:, :-1, :3] - J_B[:, -1:, :3] + _skews(arm) @ J_B[:, -1:, 3:]
+    return R_SB @ R_B[:, :-1], (R_SB @ arm[..., None])[..., 0], R_SB @ w, R_SB @ v
+
+
+def _skews(v: Array) -> Array:
+    """Matrices S(v) of vectors of shape (..., 3)."""
+    S = np.zeros((*v.shape, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    return S - np.swapaxes(S, -1, -2)

@@ -27,6 +27,7 @@ __all__ = [
     "LITTLE_ENDIAN",
     "decode_base_state",
     "decode_imu",
+    "decode_imu_orientation",
     "decode_link_inertia",
     "decode_quaternion",
     "decode_wrench",
@@ -45,6 +46,16 @@ def decode_imu(data: bytes) -> ImuSample:
     """Decode sensor_msgs/Imu: orientation (4), rate (3), acceleration (3), each with 9 of covariance."""
     values = np.frombuffer(data, _DOUBLE, 28, _after_header(data))
     return ImuSample(_stamp_ns(data), values[25:28], values[13:16])
+
+
+def decode_imu_orientation(data: bytes) -> tuple[int, "np.ndarray | None"]:
+    """Decode stamp and orientation x y z w of sensor_msgs/Imu; None where it says that it has none.
+
+    A sensor without orientation sets the first covariance to -1; many leave the quaternion at zero.
+    """
+    values = np.frombuffer(data, _DOUBLE, 5, _after_header(data))
+    given = values[4] != -1.0 and abs(float(values[:4] @ values[:4]) - 1.0) < 1e-3
+    return _stamp_ns(data), np.array(values[:4]) if given else None
 
 
 def decode_wrench(data: bytes) -> WrenchSample:

@@ -1,0 +1,269 @@
+"""One calibration from problem to report: choose the priors, fit, judge by samples that had no part."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.calibration_report import (
+    CalibrationReport,
+    ChannelError,
+    JointOffset,
+    Trial,
+)
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem
+from inertial_estimation.calibration.identifiability import Identifiability, OffsetKnowledge, offset_knowledge
+from inertial_estimation.calibration.problem import CalibrationProblem
+from inertial_estimation.calibration.solver import Solution, fit_local, solve
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.signals import Array
+
+__all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", "leave_one_out"]
+
+OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
+PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
+HELD = 1e-9  # prior standard deviation of what is held
+
+Rows = "np.ndarray[tuple[int], np.dtype[np.int_]]"
+MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTask:
+    """What is to be calibrated.
+
+    Attributes:
+        kind: "flat-feet", "plane" or "marker".
+        make: Makes the problem on all samples for given prior knowledge.
+        config: Prior knowledge.
+        held_out: Which samples take no part, shape (K,).
+        choose: Whether leave-one-out over the fitted samples chooses the priors (`OFFSET_SIGMAS`,
+            `PLACEMENT_SIGMAS`) in place of `config`.
+        leave_one_out: Whether the chosen fit is judged by leave-one-out too.
+    """
+
+    kind: str
+    make: MakeProblem
+    config: CalibrationConfig
+    held_out: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    choose: bool = False
+    leave_one_out: bool = False
+
+
+def calibrate(
+    task: CalibrationTask, progress: Callable[[str], None] = lambda _what: None
+) -> CalibrationReport:
+    """Calibrate.
+
+    Args:
+        task: What is to be calibrated.
+        progress: Told what is being done.
+
+    Returns:
+        The report.
+
+    Raises:
+        MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
+        ConfigurationError: If all samples are held out.
+    """
+    config, trials = task.config, tuple[Trial, ...]()
+    fitted = np.flatnonzero(~task.held_out)
+    _check_rows(task.make(config), len(fitted))
+    if task.choose:
+        config, trials = _chosen(task, fitted, progress)
+    progress("fit")
+    everything = task.make(config)
+    problem = everything.subset(fitted)
+    solution = solve(problem, robust=config.robust)
+    knowledge = offset_knowledge(problem.unknowns, solution, config.identifiable_sigma)
+    joints = _joints(problem, solution, knowledge)
+    x_before = _held(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
+    keep = [j.identifiability is Identifiability.IDENTIFIABLE and not j.at_bound for j in joints]
+    x_written = _held(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
+    left_out = None
+    if task.leave_one_out:
+        progress("leave one out")
+        left_out = leave_one_out(problem, solution, robust=config.robust)
+    held_out = np.flatnonzero(task.held_out)
+    test = everything.subset(held_out) if len(held_out) else None
+    channels = _channels(problem, test, solution, (x_before, x_written), left_out)
+    every = (everything, solution.sigma)
+    return CalibrationReport(
+        kind=task.kind,
+        joints=joints,
+        rank=knowledge.rank,
+        unknown_combinations=knowledge.unknown_combinations,
+        channels=channels,
+        noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
+        nuisances=_nuisances(problem, solution),
+        samples=len(fitted),
+        held_out=len(held_out),
+        outliers=int((solution.weights < 0.5).sum()),
+        before=_heights(*every, x_before),
+        after=_heights(*every, solution.x),
+        is_held_out=task.held_out.astype(float),
+        trials=trials,
+        iterations=solution.iterations,
+        converged=solution.converged,
+        warnings=_warnings(joints, solution, knowledge, len(fitted)),
+    )
+
+
+def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bool = True) -> Array:
+    """Predict each sample by a calibration without it: every unknown is fitted anew.
+
+    The noise levels, which weigh the rows against one another and against the priors, stay.
+
+    Args:
+        problem: The problem on all samples.
+        solution: Its solution, to start from.
+        robust: As in `solve`.
+
+    Returns:
+        Residuals of the samples left out, shape (K, m).
+    """
+    rows = np.arange(problem.n_samples)
+    residuals = []
+    for k in rows:
+        rest = solve(
+            problem.subset(rows[rows != k]),
+            sigma=solution.sigma,
+            estimate_noise=False,
+            robust=robust,
+            x=solution.x,
+        )
+        residuals.append(fit_local(problem.subset(rows[[k]]), rest.x, solution.sigma)[0][0])
+    return np.array(residuals)
+
+
+def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
+    if not fitted:
+        raise ConfigurationError("every sample is held out, expected some to calibrate with")
+    start = problem.start_local()[:1]
+    n_local = problem.subset(np.arange(1)).linearise(problem.unknowns.start, start).by_local.shape[2]
+    each = len(problem.channel_of_row) - n_local
+    nuisances = sum(1 for s in problem.unknowns.prior_sigma[problem.unknowns.n_offsets :] if s >= 1.0)
+    if fitted * each < problem.unknowns.n_offsets + nuisances:
+        raise MeasurementError(
+            f"{fitted} samples give {fitted * each} equations, expected at least one for each of the "
+            f"{problem.unknowns.n_offsets + nuisances} unknowns"
+        )
+
+
+def _chosen(
+    task: CalibrationTask, fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]", progress: Callable[[str], None]
+) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
+    """Choose priors: least geometric mean over the channels of the leave-one-out residuals."""
+    configs: list[CalibrationConfig] = []
+    errors: list[Mapping[str, float]] = []
+    scores: list[float] = []
+    for offset_sigma in OFFSET_SIGMAS:
+        for position, rotation in PLACEMENT_SIGMAS:
+            progress(f"leave one out {len(configs) + 1} of {len(OFFSET_SIGMAS) * len(PLACEMENT_SIGMAS)}")
+            config = replace(
+                task.config,
+                offset_sigma=offset_sigma,
+                placement_position_sigma=position,
+                placement_rotation_sigma=rotation,
+            )
+            problem = task.make(config).subset(fitted)
+            solution = solve(problem, robust=config.robust)
+            rms = _rms(problem, leave_one_out(problem, solution, robust=config.robust))
+            configs.append(config)
+            errors.append({c.name: e for c, e in zip(problem.channels, rms, strict=True)})
+            scores.append(float(np.log(np.maximum(rms, 1e-12)).mean()))
+    best = int(np.argmin(scores))
+    trials = [
+        Trial(c.offset_sigma, c.placement_position_sigma, c.placement_rotation_sigma, e, i == best)
+        for i, (c, e) in enumerate(zip(configs, errors, strict=True))
+    ]
+    return configs[best], tuple(trials)
+
+
+def _held(problem: CalibrationProblem, solution: Solution, offsets: Array, config: CalibrationConfig) -> Array:
+    """Fit the nuisances alone: offsets held at given values, no placement errors."""
+    u = problem.unknowns
+    centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
+    centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD, np.inf
+    placements = np.array(["/placement_" in name for name in u.names])
+    sigma[placements] = HELD
+    held = problem.subset(np.arange(problem.n_samples))
+    held.unknowns = replace(u, centre=centre, start=centre, prior_sigma=sigma, bound=bound)
+    start = np.where(sigma == HELD, centre, solution.x)
+    return solve(held, sigma=solution.sigma, estimate_noise=False, robust=config.robust, x=start).x
+
+
+def _joints(
+    problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge
+) -> tuple[JointOffset, ...]:
+    sigma = np.sqrt(np.diag(solution.covariance))
+    return tuple(
+        JointOffset(name, float(solution.x[j]), float(sigma[j]), knowledge.kinds[j], bool(solution.at_bound[j]))
+        for j, name in enumerate(problem.unknowns.names[: problem.unknowns.n_offsets])
+    )
+
+
+def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tuple[float, float]]:
+    sigma = np.sqrt(np.diag(solution.covariance))
+    n = problem.unknowns.n_offsets
+    rows = zip(problem.unknowns.names[n:], solution.x[n:], sigma[n:], strict=True)
+    return {name: (float(value), float(s)) for name, value, s in rows}
+
+
+def _rms(problem: CalibrationProblem, residual: Array) -> Array:
+    count = range(len(problem.channels))
+    return np.array([np.sqrt((residual[:, problem.channel_of_row == c] ** 2).mean()) for c in count])
+
+
+def _channels(
+    problem: CalibrationProblem,
+    test: CalibrationProblem | None,
+    solution: Solution,
+    others: tuple[Array, Array],
+    left_out: Array | None,
+) -> tuple[ChannelError, ...]:
+    states = (others[0], solution.x, others[1])
+    fitted = [_rms(problem, fit_local(problem, x, solution.sigma)[0]) for x in states]
+    tested = [_rms(test, fit_local(test, x, solution.sigma)[0]) for x in states] if test else []
+    loo = None if left_out is None else _rms(problem, left_out)
+    return tuple(
+        ChannelError(
+            channel.name,
+            channel.unit,
+            before=float(fitted[0][c]),
+            after=float(fitted[1][c]),
+            written=float(fitted[2][c]),
+            leave_one_out=None if loo is None else float(loo[c]),
+            held_out_before=float(tested[0][c]) if tested else None,
+            held_out=float(tested[1][c]) if tested else None,
+            held_out_written=float(tested[2][c]) if tested else None,
+        )
+        for c, channel in enumerate(problem.channels)
+    )
+
+
+def _heights(problem: CalibrationProblem, sigma: Array, x: Array) -> Array:
+    """What the figure shows [m]: heights of corners, height on the plane, components of the marker error."""
+    residual, local = fit_local(problem, x, sigma)
+    if isinstance(problem, FlatFeetProblem):
+        return problem.heights(x, local)
+    metres = [c for c, channel in enumerate(problem.channels) if channel.unit == "m"]
+    return residual[:, np.isin(problem.channel_of_row, metres)]
+
+
+def _warnings(
+    joints: Sequence[JointOffset], solution: Solution, knowledge: OffsetKnowledge, samples: int
+) -> tuple[str, ...]:
+    said = []
+    bounded = [joint.joint for joint in joints if joint.at_bound]
+    if bounded:
+        said.append(f"offsets at their bound, which are not written: {', '.join(bounded)}")
+    if knowledge.rank == 0:
+        said.append("the samples determine no offset: all alike, or no joint between what was measured")
+    if not solution.converged:
+        said.append("the iteration did not converge")
+    outliers = int((solution.weights < 0.5).sum())
+    if outliers:
+        said.append(f"{outliers} of {samples} samples do not fit the others and were weighed down")
+    return tuple(said)

@@ -1,0 +1,212 @@
+"""Joint offsets from flat feet, from a frame on a plane, or from a motion-capture marker.
+
+flat-feet BAG|CSV  both soles flat on the floor, links with an IMU measured (Yamane, section II)
+plane CSV          a frame held flush on one unknown plane, one posture a row
+marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
+
+Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json and
+heights.png into the output folder. Only offsets that the samples identify are written. See docs/calibration.md.
+"""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.parameters import build_config
+from inertial_estimation.replay.calibration_bag import read_bag_postures
+from inertial_estimation.replay.calibration_csv import PostureTable, read_postures
+from inertial_estimation.replay.calibration_files import report_document, write_offsets, write_report
+from inertial_estimation.replay.calibration_setup import (
+    CalibrationSetup,
+    calibration_setup,
+    flat_feet_task,
+    marker_task,
+    plane_task,
+)
+from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.recording import BagRecording
+
+__all__ = ["add_arguments", "run"]
+
+NO_IMU = "none"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    feet = kinds.add_parser("flat-feet", help="both soles flat on the floor")
+    _common(feet, "rosbag2 folder or file, or CSV")
+    feet.add_argument(
+        "--imu-link",
+        action="append",
+        metavar="LINK[:TOPIC]",
+        help="link whose orientation is measured (repeatable; imu_frame:/imu/data); 'none': the soles alone",
+    )
+    feet.add_argument("--joint-topic", default="/joint_states", metavar="TOPIC")
+    feet.add_argument("--interval", type=float, default=1.8, metavar="S", help="between postures of a bag (1.8)")
+    feet.add_argument(
+        "--held-out-interval",
+        type=float,
+        default=0.2,
+        metavar="S",
+        help="between all postures of a bag; those that are not fitted judge the result (0.2; 0: none)",
+    )
+    feet.add_argument("--distance", type=float, metavar="M", help="d of Yamane's cost; weighs rows by noise if absent")
+    feet.add_argument("--use-yaw", action="store_true", help="the IMUs share one yaw reference")
+    plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
+    _common(plane, "CSV, one posture a row")
+    plane.add_argument("--axis", default="", metavar="AXIS", help="flush axis of the frame: x, -x, ... (found)")
+    marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
+    _common(marker, "CSV, one posture a row")
+    marker.add_argument("--marker", type=int, default=1, metavar="N", help="columns xN, yN, zN (1)")
+    for command in (plane, marker):
+        command.add_argument("--frame", required=True, help="link that is held, or that carries the marker")
+        command.add_argument(
+            "--reference", metavar="FRAME", help="frame that does not move (the first contact; the base link)"
+        )
+        command.add_argument(
+            "--fixed-priors", action="store_true", help="do not choose priors by leave-one-out, take --param's"
+        )
+
+
+def _common(parser: argparse.ArgumentParser, source: str) -> None:
+    parser.add_argument("source", type=Path, help=source)
+    parser.add_argument("--config", required=True, help="ROS parameter file, or a robot's name (talos)")
+    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--joints", nargs="+", default=[], metavar="JOINT", help="calibrate only these (patterns)")
+    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of CalibrationConfig")
+    parser.add_argument("--no-figures", action="store_true", help="write no figures")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, calibrate, write, say."""
+    overrides = parse_overrides([f"calibrate.{text}" for text in args.param])
+    config = build_config(CalibrationConfig, {name: value for _, name, value in overrides}, where="--param")
+    setup = calibration_setup(load_config_file(find_config(args.config)), urdf=args.urdf)
+    tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
+    task, table = tasks[args.kind](args, setup, config)
+    report = calibrate(task, _show if sys.stderr.isatty() else lambda _what: None)
+    for reason, count in table.dropped.items():
+        print(f"{count} postures left out: {reason}", file=sys.stderr)
+    for warning in report.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    written = [
+        write_offsets(args.output / "joint_offsets.yaml", report),
+        write_report(args.output / "calibration.json", report),
+    ]
+    if not args.no_figures:
+        written += _draw(args.output, report)
+    print("\n".join(_summary(report)))
+    print(f"written: {', '.join(map(str, written))}")
+    return 0
+
+
+def _flat_feet(
+    args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
+) -> tuple[CalibrationTask, PostureTable]:
+    imus = _imu_topics(args.imu_link, setup)
+    frames = [*(contact.frame for contact in setup.contacts), *imus]
+    moving = setup.chain(setup.robot.base_link, frames).moving
+    if args.source.suffix.lower() == ".csv":
+        columns = [f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")]
+        table = read_postures(args.source, setup.robot, moving, measured=columns)
+    else:
+        if args.interval <= 0.0 or args.held_out_interval < 0.0:
+            raise ConfigurationError(
+                f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
+                "expected more than 0, and at least 0"
+            )
+        with BagRecording(args.source) as recording:
+            table = read_bag_postures(
+                recording,
+                setup.robot,
+                joint_topic=args.joint_topic,
+                imu_topics=imus,
+                interval_s=args.interval,
+                held_out_interval_s=args.held_out_interval or None,
+                joints=moving,
+            )
+    task = flat_feet_task(
+        setup,
+        table,
+        list(imus),
+        config,
+        patterns=args.joints,
+        distance=args.distance,
+        use_yaw=args.use_yaw,
+        source=str(args.source),
+    )
+    return task, table
+
+
+def _imu_topics(given: list[str] | None, setup: CalibrationSetup) -> dict[str, str]:
+    if given == [NO_IMU]:
+        return {}
+    texts = given or ([setup.config.imu_frame] if setup.config.imu_frame else [])
+    if not texts:
+        raise ConfigurationError(
+            "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], or --imu-link none"
+        )
+    topics: dict[str, str] = {}
+    for text in texts:
+        link, _, topic = text.partition(":")
+        setup.robot.frame_id(link)
+        topics[link] = topic or "/imu/data"
+    return topics
+
+
+def _plane(
+    args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
+) -> tuple[CalibrationTask, PostureTable]:
+    chain = setup.chain(args.reference or setup.ground, [args.frame], args.joints)
+    table = read_postures(args.source, setup.robot, chain.moving)
+    return plane_task(chain, table, config, axis=args.axis, choose=not args.fixed_priors), table
+
+
+def _marker(
+    args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
+) -> tuple[CalibrationTask, PostureTable]:
+    chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
+    columns = [f"{axis}{args.marker}" for axis in "xyz"]
+    table = read_postures(args.source, setup.robot, chain.moving, measured=columns)
+    positions = table.stacked(columns, str(args.source))
+    return marker_task(chain, table, positions, config, choose=not args.fixed_priors), table
+
+
+def _show(what: str) -> None:
+    print(f"\r{what:<40}", end="", file=sys.stderr, flush=True)
+
+
+def _draw(folder: Path, report: CalibrationReport) -> list[Path]:
+    try:
+        from inertial_estimation.plots.calibration_figures import write_calibration_figures
+    except ImportError as error:
+        print(f"no figures: {error} (pip install matplotlib)", file=sys.stderr)
+        return []
+    return write_calibration_figures(folder, report)
+
+
+def _summary(report: CalibrationReport) -> list[str]:
+    lines = [f"{report.samples} postures fitted, {report.held_out} held out; rank {report.rank} of {len(report.joints)}"]
+    written = {j.joint for j in report.written}
+    for j in report.joints:
+        mark = "" if j.joint in written else "  (not written)"
+        lines.append(
+            f"  {j.joint:<24}{math.degrees(j.offset):8.3f} +- {math.degrees(j.sigma):.3f} deg  "
+            f"{j.identifiability.value}{mark}"
+        )
+    if report.unknown_combinations:
+        lines.append(f"  unknown: {listing(report.unknown_combinations, limit=8)}")
+    document: dict[str, Any] = report_document(report)["errors_rms"]
+    for name, values in document.items():
+        shown = [f"{k.replace('_', ' ')} {v:.3f}" for k, v in values.items() if k != "unit" and v is not None]
+        lines.append(f"  {name} [{values['unit']} rms]: {', '.join(shown)}")
+    return lines

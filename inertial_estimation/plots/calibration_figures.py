@@ -1,0 +1,79 @@
+"""Heights before and after a calibration (Yamane, Fig. 4), and the offsets with their deviations."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.calibration.identifiability import Identifiability
+from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
+
+__all__ = ["figure_of_heights", "figure_of_offsets", "write_calibration_figures"]
+
+LABELS = {
+    "flat-feet": "sole corners, height above their mean [mm]",
+    "plane": "height above the plane [mm]",
+    "marker": "marker, measured minus predicted [mm]",
+}
+
+
+def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[Path]:
+    """Write heights.png and offsets.png.
+
+    Args:
+        folder: Existing folder.
+        report: The calibration.
+
+    Returns:
+        The files written.
+    """
+    return [
+        save(figure_of_heights(report), folder / "heights.png"),
+        save(figure_of_offsets(report), folder / "offsets.png"),
+    ]
+
+
+def figure_of_heights(report: CalibrationReport) -> Any:
+    """Draw the heights of every sample before and after, one colour a corner or axis."""
+    figure, axes = new_figure(2)
+    held_out = np.flatnonzero(report.is_held_out > 0.5)
+    k = np.arange(len(report.before))
+    for axis, heights, title in zip(axes, (report.before, report.after), ("Before", "After"), strict=True):
+        for c, column in enumerate(heights.T):
+            colour = COLOURS[c % len(COLOURS)]
+            axis.plot(k, 1e3 * column, ls="none", marker="o", ms=3.0, color=colour, alpha=0.8)
+            axis.plot(
+                held_out, 1e3 * column[held_out], ls="none", marker="o", ms=6.0, mfc="none", color=colour
+            )
+        axis.axhline(0.0, color=BLACK, lw=0.7)
+        if len(held_out):
+            axis.plot([], [], ls="none", marker="o", ms=6.0, mfc="none", color=GREY, label="held out")
+        rms = 1e3 * float(np.sqrt((heights**2).mean()))
+        tidy(axis, ylabel="[mm]", title=f"{title}: {LABELS[report.kind]}, rms {rms:.2f} mm")
+    axes[-1].set_xlabel("posture")
+    return figure
+
+
+def figure_of_offsets(report: CalibrationReport) -> Any:
+    """Draw the offsets with two standard deviations, coloured by what is identifiable."""
+    figure, axes = new_figure(1, row_height=3.2)
+    axis = axes[0]
+    colours = {
+        Identifiability.IDENTIFIABLE: COLOURS[0],
+        Identifiability.COMBINATION: COLOURS[1],
+        Identifiability.NOT: GREY,
+    }
+    for kind, colour in colours.items():
+        chosen = [i for i, j in enumerate(report.joints) if j.identifiability is kind]
+        if chosen:
+            offsets = [np.rad2deg(report.joints[i].offset) for i in chosen]
+            spread = [2.0 * np.rad2deg(report.joints[i].sigma) for i in chosen]
+            axis.errorbar(
+                chosen, offsets, spread, fmt="o", ms=4.0, color=colour, capsize=3.0, label=kind.value
+            )
+    axis.axhline(0.0, color=BLACK, lw=0.7)
+    names = [j.joint.removesuffix("_joint") for j in report.joints]
+    axis.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)
+    tidy(axis, ylabel="offset [deg]", title="Offsets, bars: two standard deviations")
+    return figure

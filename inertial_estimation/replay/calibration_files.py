@@ -1,0 +1,120 @@
+"""Results of a calibration as files: the offsets as a ROS parameter file, the report as JSON."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError
+from inertial_estimation.errors import ConfigurationError
+
+__all__ = ["report_document", "write_offsets", "write_report"]
+
+
+def write_offsets(path: Path, report: CalibrationReport) -> Path:
+    """Write the offsets that are identifiable as parameters ``joint_offsets`` of all nodes.
+
+    Args:
+        path: File to write.
+        report: The calibration.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigurationError: If it cannot be written.
+    """
+    written = report.written
+    names = ", ".join(j.joint for j in written) or '""'
+    values = ", ".join(f"{j.offset:.9f}" for j in written)
+    lines = [
+        f"# Joint offsets from a {report.kind} calibration of {report.samples} postures; only joints that the",
+        "# postures identify. Load it after the robot's own parameter file.",
+        "/**:",
+        "  ros__parameters:",
+        "    joint_offsets:",
+        f"      joints: [{names}]",
+        *([f"      values: [{values}]      # rad, added to the measured positions"] if written else []),
+        "",
+    ]
+    return _write(path, "\n".join(lines))
+
+
+def write_report(path: Path, report: CalibrationReport) -> Path:
+    """Write the whole report as JSON.
+
+    Raises:
+        ConfigurationError: If it cannot be written.
+    """
+    return _write(path, json.dumps(report_document(report), indent=2) + "\n")
+
+
+def report_document(report: CalibrationReport) -> dict[str, Any]:
+    """Return the report as JSON values: angles in degrees, lengths in millimetres, as the names say."""
+    written = {j.joint for j in report.written}
+    return {
+        "kind": report.kind,
+        "samples": report.samples,
+        "held_out": report.held_out,
+        "outliers": report.outliers,
+        "rank": report.rank,
+        "converged": report.converged,
+        "iterations": report.iterations,
+        "warnings": list(report.warnings),
+        "joints": [
+            {
+                "joint": j.joint,
+                "offset_rad": _finite(j.offset),
+                "offset_deg": _finite(math.degrees(j.offset)),
+                "sigma_deg": _finite(math.degrees(j.sigma)),
+                "identifiability": j.identifiability.value,
+                "at_bound": j.at_bound,
+                "written": j.joint in written,
+            }
+            for j in report.joints
+        ],
+        "unknown_combinations": list(report.unknown_combinations),
+        "errors_rms": {channel.name: _channel(channel) for channel in report.channels},
+        "noise": {name: _finite(value) for name, value in report.noise.items()},
+        "nuisances": {
+            name: {"value": _finite(value), "sigma": _finite(sigma)}
+            for name, (value, sigma) in report.nuisances.items()
+        },
+        "trials": [
+            {
+                "offset_sigma_rad": t.offset_sigma,
+                "placement_position_sigma_m": t.placement_position_sigma,
+                "placement_rotation_sigma_rad": t.placement_rotation_sigma,
+                "leave_one_out": {name: _finite(float(value)) for name, value in t.errors.items()},
+                "chosen": t.chosen,
+            }
+            for t in report.trials
+        ],
+        "facts": {name: _finite(value) for name, value in report.facts.items()},
+    }
+
+
+def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
+    scale, unit = (1e3, "mm") if channel.unit == "m" else (float(np.rad2deg(1.0)), "deg")
+    names = (
+        *("before", "after", "written", "leave_one_out"),
+        *("held_out_before", "held_out", "held_out_written"),
+    )
+    values = {name: getattr(channel, name) for name in names}
+    return {"unit": unit, **{n: None if v is None else _finite(scale * v) for n, v in values.items()}}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write '{path}': {error}") from error
+    return path
