@@ -19,31 +19,23 @@ from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, tidy
 from inertial_estimation.replay.identification_run import TorqueTrace
 from inertial_estimation.signals import Array
 
-__all__ = ["MOST_ROWS", "figure_of_masses", "figure_of_singular_values", "figure_of_torques", "inline_svg"]
+__all__ = ["MOST_ROWS", "figure_of_masses", "figure_of_singular_values", "figures_of_torques", "inline_svg"]
 
 MOST_ROWS = 12  # drawn of one trace: the worst ones
+ROWS_A_FIGURE = 3
 MOST_POINTS = 700  # of a line
 
 
-def figure_of_torques(trace: TorqueTrace) -> Any:
+def figures_of_torques(trace: TorqueTrace) -> list[Any]:
     """Draw rows as measured and as predicted with nominal and identified parameters, the errors below.
 
-    Of more than `MOST_ROWS` rows those with the largest remaining error are drawn.
+    Of more than `MOST_ROWS` rows those with the largest remaining error are drawn; a few in a figure, so
+    that each fits on a page.
     """
     error = trace.measured - trace.identified
-    order = np.argsort(-np.sqrt(np.mean(error**2, axis=0)))[:MOST_ROWS]
-    rows = np.sort(order)
-    figure = Figure(figsize=(WIDTH, 2.25 * len(rows) + 0.7), layout="constrained")
-    FigureCanvasAgg(figure)
-    heights = np.tile([1.7, 1.0], len(rows)).tolist()
-    axes = figure.subplots(2 * len(rows), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for k, row in enumerate(rows.tolist()):
-        _draw_row(axes[2 * k], axes[2 * k + 1], trace, row)
-        if k:
-            axes[2 * k].legend_.remove()
-            axes[2 * k + 1].legend_.remove()
-    axes[-1].set_xlabel("time in the recording [s]")
-    return figure
+    worst = np.argsort(-np.mean(error**2, axis=0))[:MOST_ROWS]
+    rows = np.sort(worst).tolist()
+    return [_figure_of_rows(trace, rows[i : i + ROWS_A_FIGURE]) for i in range(0, len(rows), ROWS_A_FIGURE)]
 
 
 def figure_of_singular_values(report: IdentificationReport) -> Any:
@@ -122,6 +114,20 @@ def inline_svg(figure: Any, name: str) -> str:
         for before, after in (('id="', '"'), ("url(#", ")"), ('href="#', '"')):
             tail = tail.replace(f"{before}{identifier}{after}", f"{before}{name}-{identifier}{after}")
     return f'{head} role="img">{tail.rstrip()}'
+
+
+def _figure_of_rows(trace: TorqueTrace, rows: list[int]) -> Any:
+    figure = Figure(figsize=(WIDTH, 2.25 * len(rows) + 0.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    heights = [1.7, 1.0] * len(rows)
+    axes = figure.subplots(2 * len(rows), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for k, row in enumerate(rows):
+        _draw_row(axes[2 * k], axes[2 * k + 1], trace, row)
+        if k:
+            axes[2 * k].legend_.remove()
+            axes[2 * k + 1].legend_.remove()
+    axes[-1].set_xlabel("time in the recording [s]")
+    return figure
 
 
 def _draw_row(axis: Any, below: Any, trace: TorqueTrace, row: int) -> None:

@@ -1,7 +1,7 @@
 """Report of an identification: one page that needs nothing but itself."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -24,7 +24,7 @@ from inertial_estimation.plots.identification_figures import (
     MOST_ROWS,
     figure_of_masses,
     figure_of_singular_values,
-    figure_of_torques,
+    figures_of_torques,
     inline_svg,
 )
 from inertial_estimation.plots.page import STYLE, cards, listed, table
@@ -126,8 +126,8 @@ def _listing_section(title: str, sentences: Sequence[str], kind: str) -> str:
 
 def _methods(report: IdentificationReport) -> str:
     head = (
-        *("method", "error, fitted", "error, other data", "cost, fitted", "cost, other data"),
-        *("impossible bodies", "smallest mass [kg]", "notes"),
+        *("method", "error", "cost", "error", "cost"),
+        *("impossible", "smallest mass [kg]"),
     )
     rows = []
     for name, result in report.methods.items():
@@ -138,24 +138,33 @@ def _methods(report: IdentificationReport) -> str:
             (
                 f"{escape(name)}{written}",
                 _percent(result.relative_error),
-                _percent(result.relative_error_validation),
                 _number(result.cost),
+                _percent(result.relative_error_validation),
                 _number(result.cost_validation),
                 f"{bad} of {len(result.bodies)}",
                 _number(smallest),
-                escape("; ".join(result.notes)),
             )
         )
     some = next(iter(report.methods.values()))
     nominal = (
         "nominal",
         _percent(nominal_error(some.direct)),
-        _percent(nominal_error(some.validation)),
         _number(some.cost_nominal),
+        _percent(nominal_error(some.validation)),
         _number(some.cost_validation_nominal),
-        *("", "", ""),
+        *("", _number(min((body.nominal.mass for body in some.bodies), default=math.nan))),
     )
-    return "<h2>Methods</h2>\n" + table(head, [*rows, nominal], text=(0, 7))
+    groups = (("", 1), ("fitted data", 2), ("other data", 2), ("bodies", 2))
+    notes = [f"{name}: {note}" for name, result in report.methods.items() for note in result.notes]
+    explained = (
+        "<p>Error: norm of measured minus predicted torques over norm of measured ones. Cost: weighted "
+        "squares per row, one at the level of the noise.</p>"
+    )
+    return (
+        f"<h2>Methods</h2>\n{explained}"
+        + table(head, [*rows, nominal], groups=groups, text=(0,))
+        + listed(notes, "note")
+    )
 
 
 def _rows(result: MethodResult) -> str:
@@ -191,31 +200,32 @@ def _trace(title: str, trace: TorqueTrace | None, name: str) -> str:
         f"The part with most motion of {Path(trace.recording).name}, {trace.times_s[0]:.1f} to "
         f"{trace.times_s[-1]:.1f} s{some}."
     )
-    figure = inline_svg(figure_of_torques(trace), name)
-    return f"<h2>{title}: measured and predicted</h2>\n<p>{escape(text)}</p>\n" + _figure(figure)
+    figures = [inline_svg(one, f"{name}{i}") for i, one in enumerate(figures_of_torques(trace))]
+    return f"<h2>{title}: measured and predicted</h2>\n<p>{escape(text)}</p>\n" + "".join(
+        map(_figure, figures)
+    )
 
 
 def _bodies(result: MethodResult) -> str:
-    head = (
-        *("body", "mass [kg]", "nominal", "centre of mass [m]", "nominal"),
-        *("principal moments [kg m²]", "nominal", "possible"),
-    )
-    lines = [_body_cells(body) for body in result.bodies]
+    head = ("body", "", "mass [kg]", "centre of mass [m]", "principal moments [kg m²]", "possible")
+    lines = [line for body in result.bodies for line in _body_lines(body)]
     figure = _figure(inline_svg(figure_of_masses(result), "masses"))
     note = (
         "<p>A body is a link with all that is fixed to it, in the axes of the link; moments are about the "
         "centre of mass. Possible: some distribution of positive mass has these moments.</p>"
     )
-    return "<h2>Bodies</h2>\n" + note + table(head, lines, text=(0, 7)) + figure
+    return "<h2>Bodies</h2>\n" + note + table(head, lines, text=(0, 1, 5)) + figure
 
 
-def _body_cells(body: BodyResult) -> tuple[str, ...]:
-    after, before = body.inertia, body.nominal
-    why = "; ".join(body.violations)
-    verdict = f'<b class="bad">no</b>: {escape(why)}' if why else "yes"
-    pairs = ((_number(i.mass), _triple(i.com_F), _moments(i)) for i in (after, before))
-    (mass, com, moments), (mass_0, com_0, moments_0) = pairs
-    return (escape(body.link), mass, mass_0, com, com_0, moments, moments_0, verdict)
+def _body_lines(body: BodyResult) -> Iterator[tuple[str, ...]]:
+    given = (
+        ("identified", body.inertia, body.violations),
+        ("nominal", body.nominal, body.nominal.violations()),
+    )
+    for k, (kind, inertia, violations) in enumerate(given):
+        verdict = f'<b class="bad">no</b>: {escape("; ".join(violations))}' if violations else "yes"
+        numbers = (_number(inertia.mass), _triple(inertia.com_F), _moments(inertia))
+        yield ("" if k else escape(body.link), kind, *numbers, verdict)
 
 
 def _parameters(result: MethodResult) -> str:
@@ -260,7 +270,7 @@ def _origin(report: IdentificationReport, result: MethodResult, source: Mapping[
         lines.append(_data_cells("other", report.validation, names))
     split = source.get("split_s")
     divided = f"<p>Divided {split:g} s after the start.</p>" if split is not None else ""
-    notes = _listing_section("Notes of the method", result.notes, "note")
+    notes = _listing_section("Notes of the method", result.notes if len(report.methods) == 1 else (), "note")
     settings = source.get("settings") or {}
     rows = [(escape(name), escape(str(value))) for name, value in settings.items()]
     values = (

@@ -8,11 +8,12 @@ __all__ = ["STYLE", "cards", "listed", "table"]
 STYLE = """
 :root { color-scheme: light; }
 body { margin: 0; background: #fff; color: #222; font: 16px/1.45 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1rem; }
+main { max-width: 66rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.5rem; margin: 0.5rem 0 1rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 2rem 0 0.5rem; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.6rem; }
-.card { border: 1px solid #ccc; border-radius: 6px; padding: 0.5rem 0.7rem; }
+h2, h2 + p { break-after: avoid; }
+.cards { display: flex; flex-wrap: wrap; gap: 0.6rem; }
+.card { flex: 1 1 9rem; border: 1px solid #ccc; border-radius: 6px; padding: 0.5rem 0.7rem; }
 .card .name, .card .note { font-size: 0.8rem; color: #555; }
 .card .value { font-size: 1.2rem; font-weight: 600; overflow-wrap: anywhere; }
 .box { border-left: 4px solid #888; background: #f4f4f4; padding: 0.5rem 0.8rem; margin: 0.7rem 0; }
@@ -28,11 +29,11 @@ th.text, td.text { text-align: left; }
 th.group { text-align: center; border-left: 1px solid #ccc; }
 td.long { white-space: normal; min-width: 14rem; }
 b.bad { color: #b34700; }
-.figure { overflow-x: auto; margin: 0.5rem 0; }
+.figure { overflow-x: auto; margin: 0.5rem 0; break-inside: avoid; }
 .figure svg { width: 100%; min-width: 38rem; height: auto; display: block; }
 details { break-inside: avoid; margin: 0.4rem 0; }
 summary { cursor: pointer; font-weight: 600; }
-.columns { columns: 26rem 2; column-gap: 2rem; }
+.columns { columns: 30rem 2; column-gap: 1.5rem; }
 @media print {
   body { font-size: 10.5pt; }
   main { max-width: none; padding: 0; }
@@ -40,7 +41,6 @@ summary { cursor: pointer; font-weight: 600; }
   .figure svg { min-width: 0; }
   table { font-size: 7.5pt; }
   th, td { padding: 0.1rem 0.25rem; }
-  td { white-space: normal; }
   td.long { min-width: 0; }
   tr, .card, .box { break-inside: avoid; }
 }
@@ -63,7 +63,9 @@ def cards(facts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def listed(sentences: Sequence[str], kind: str) -> str:
-    """Return plain sentences in a box of a kind (``doubt``, ``warning``, ``note``)."""
+    """Return plain sentences in a box of a kind (``doubt``, ``warning``, ``note``); empty without any."""
+    if not sentences:
+        return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
     return f'<div class="box {escape(kind)}"><ul>{items}</ul></div>\n'
 

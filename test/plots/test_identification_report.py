@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from identification_scene import made_up_run
 
-from inertial_estimation.plots.identification_figures import MOST_ROWS, figure_of_torques, inline_svg
+from inertial_estimation.plots.identification_figures import MOST_ROWS, figures_of_torques, inline_svg
 from inertial_estimation.plots.identification_report import identification_page
 from inertial_estimation.replay.identification_doubts import doubts
 
@@ -135,7 +135,7 @@ def test_the_worst_rows_are_drawn_where_there_are_many(run):
     many = replace(
         trace, row_names=names, measured=measured, nominal=0.0 * measured, identified=0.5 * measured
     )
-    titles = [axis.get_title(loc="left") for axis in figure_of_torques(many).axes]
+    titles = [axis.get_title(loc="left") for figure in figures_of_torques(many) for axis in figure.axes]
     drawn = {title.partition(":")[0] for title in titles if title}
     assert len(drawn) == MOST_ROWS
     worst = {name for name, factor in zip(names, scale, strict=True) if factor >= 5.0}
@@ -143,6 +143,6 @@ def test_the_worst_rows_are_drawn_where_there_are_many(run):
 
 
 def test_a_figure_is_valid_xml_by_itself(run):
-    root = ElementTree.fromstring(inline_svg(figure_of_torques(run.training), "one"))
+    root = ElementTree.fromstring(inline_svg(figures_of_torques(run.training)[0], "one"))
     assert root.tag.endswith("svg")
     assert "shoulder" in "".join(root.itertext())
