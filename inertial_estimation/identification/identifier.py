@@ -243,7 +243,7 @@ class Identifier:
         if at_rest:
             found.append(
                 f"the robot stands still: one posture gives {stack.rows} equations for {stack.unknowns} "
-                f"unknowns, {space.rank} of them independent; these stay nominal: {listing(silent, limit=len(silent))}"
+                f"unknowns, {space.rank} of them independent; these stay nominal: {', '.join(silent)}"
             )
         elif constant:
             found.append(f"joints that do not move: {listing(constant)}")

@@ -176,7 +176,8 @@ class DynamicsMeasurement:
         self._imu = _imu_place(robot, imu_frame) if imu_frame and robot.floating_base else None
         self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
         ids = np.array([body.joint_id for body in bodies], dtype=np.int64)
-        self._columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
+        columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
+        self._columns = _slice_if_contiguous(columns) if bodies else columns
         self._rest_parameters = _parameters(self._rest_model)
         self._set_noise(noise)
 
@@ -218,13 +219,13 @@ class DynamicsMeasurement:
         tau_nom = np.zeros((k, n_v))
         jacobians = np.zeros((k, 6 * len(self._contact_maps), n_v))
         many = len(self._bodies) >= FULL_REGRESSOR_SHARE * (self._rest_model.njoints - 1)
-        fill = self._fill_by_full_regressor if many else self._fill_by_bodies
-        need_jacobians = bool(self._contact_maps) or not many
-        for i, (A_i, q_i, v_i, a_i) in enumerate(zip(A, q, v, a, strict=True)):
-            if need_jacobians:
-                pin.computeJointJacobians(self._nominal_model, self._nominal_data, q_i)
-                jacobians[i] = self._contact_jacobian()
-            tau_nom[i] = fill(A_i, q_i, v_i, a_i)
+        if many:
+            self._fill_by_full_regressor(A, tau_nom, q, v, a)
+        for i in range(k if self._contact_maps or not many else 0):
+            pin.computeJointJacobians(self._nominal_model, self._nominal_data, q[i])
+            jacobians[i] = self._contact_jacobian()
+            if not many:
+                tau_nom[i] = self._fill_by_bodies(A[i], q[i], v[i], a[i])
         self._fill_friction(A, states)
         self._add_known_friction(tau_nom, states)
         applied = self._applied(states, jacobians)
@@ -259,7 +260,8 @@ class DynamicsMeasurement:
         return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
 
     def _generalized_rows(self, states: DynamicsState) -> tuple[Array, Array, Array]:
-        q = np.array([self._robot.configuration(q_i) for q_i in states.q])
+        plain = self._rest_model.nq == self._robot.n_joints  # no base, no joint without limits
+        q = states.q if plain else np.array([self._robot.configuration(q_i) for q_i in states.q])
         if not self._robot.floating_base:
             return q, states.v, states.a
         assert states.f_B is not None
@@ -277,12 +279,16 @@ class DynamicsMeasurement:
             A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, body.joint_id)
         return tau_nom
 
-    def _fill_by_full_regressor(self, A: Array, q: Array, v: Array, a: Array) -> Array:
-        """Do the same out of the regressor of all bodies."""
-        Y = pin.computeJointTorqueRegressor(self._rest_model, self._data, q, v, a)
-        A[:, : len(self._columns)] = Y[:, self._columns]
-        tau_nom: Array = Y @ self._rest_parameters
-        return tau_nom
+    def _fill_by_full_regressor(self, A: Array, tau_nom: Array, q: Array, v: Array, a: Array) -> None:
+        """Do the same at many states, out of the regressor of all bodies."""
+        model, data, regressor = self._rest_model, self._data, pin.computeJointTorqueRegressor
+        wanted = self._columns
+        rest = self._rest_parameters if self._rest_parameters.any() else None
+        for i, (columns, state) in enumerate(zip(A, zip(q, v, a, strict=True), strict=True)):
+            Y = regressor(model, data, *state)
+            columns[:, : 10 * len(self._bodies)] = Y[:, wanted]
+            if rest is not None:
+                tau_nom[i] = Y @ rest
 
     def _fill_friction(self, A: Array, state: DynamicsState) -> None:
         if self._friction:
@@ -366,7 +372,7 @@ def _parameters(model: pin.Model) -> Array:
 def _slice_if_contiguous(indices: Indices) -> slice | Indices:
     """Return the same rows as a slice where it can be: views instead of copies."""
     first, last = int(indices[0]), int(indices[-1])
-    return slice(first, last + 1) if last - first + 1 == len(indices) else indices
+    return slice(first, last + 1) if np.array_equal(indices, np.arange(first, last + 1)) else indices
 
 
 def _imu_place(robot: RobotModel, imu_frame: str) -> tuple[int, pin.SE3, slice | Indices | None]:
