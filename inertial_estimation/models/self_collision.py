@@ -52,7 +52,12 @@ class SelfCollision:
 
     @classmethod
     def from_urdf(
-        cls, robot: RobotModel, urdf: str, mesh_folders: Sequence[str | Path], rng: Generator
+        cls,
+        robot: RobotModel,
+        urdf: str,
+        mesh_folders: Sequence[str | Path],
+        rng: Generator,
+        margin: float = 0.0,
     ) -> "SelfCollision":
         """Read the collision geometry.
 
@@ -61,6 +66,7 @@ class SelfCollision:
             urdf: The text it was built from.
             mesh_folders: Where ``package://`` meshes are looked for.
             rng: Source of the postures that tell which pairs always touch.
+            margin: Distance from which on links count as touching there [m].
 
         Returns:
             The checker; without geometry it checks nothing and its `note` says so.
@@ -79,10 +85,12 @@ class SelfCollision:
         _keep(geometry, [not _neighbours(robot, geometry, pair) for pair in geometry.collisionPairs])
         if not len(geometry.collisionPairs):
             return cls(robot, None, "collisions were not checked: no geometry of the URDF could collide")
-        return cls._sorted_out(robot, geometry, rng)
+        return cls._sorted_out(robot, geometry, rng, margin)
 
     @classmethod
-    def _sorted_out(cls, robot: RobotModel, meshes: pin.GeometryModel, rng: Generator) -> "SelfCollision":
+    def _sorted_out(
+        cls, robot: RobotModel, meshes: pin.GeometryModel, rng: Generator, margin: float
+    ) -> "SelfCollision":
         """Leave out the pairs that always touch, and take hulls where they are not too coarse."""
         hulls = meshes.clone()
         for shape in hulls.geometryObjects:
@@ -91,7 +99,9 @@ class SelfCollision:
                 shape.geometry = shape.geometry.convex
         limits = joint_limits(robot)
         postures = rng.uniform(limits.lower, limits.upper, size=(SAMPLES, robot.n_joints))
-        touching, hulls_touching = (_share_touching(robot, shapes, postures) for shapes in (meshes, hulls))
+        touching, hulls_touching = (
+            _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
+        )
         always = touching >= ALWAYS
         exact = ~always & (hulls_touching > TOO_COARSE) & (hulls_touching > touching)
         names = _names_of_pairs(robot, meshes)
@@ -158,9 +168,11 @@ class SelfCollision:
         return float(data.distanceResults[index].min_distance), int(index)
 
 
-def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array) -> Array:
-    """Return of each pair the share of postures in which it touches."""
+def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:
+    """Return of each pair the share of postures in which it is closer than a margin [m]."""
     data, shapes = robot.model.createData(), geometry.createData()
+    for request in shapes.collisionRequests:
+        request.security_margin = margin
     touching = np.zeros(len(geometry.collisionPairs))
     for q in postures:
         pin.computeCollisions(robot.model, data, geometry, shapes, robot.configuration(q), False)

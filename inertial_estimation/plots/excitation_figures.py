@@ -12,7 +12,8 @@ from inertial_estimation.signals import Array
 
 __all__ = ["excitation_panels", "write_excitation_figure"]
 
-DESIGNED, RANDOM = "designed", "median of random ones"
+DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
+COLOURS = 6  # after which joints are drawn dashed
 VARIANCE = "largest variance [SI]"
 
 
@@ -76,7 +77,8 @@ def _motion(
 ) -> Panel:
     times = result.trajectory.times_s
     series = tuple(
-        thinned(name, times, values[:, i], "thin") for i, name in enumerate(result.design.moving_names)
+        thinned(name, times, values[:, i], "thin" if i < COLOURS else "dashed", colour=i)
+        for i, name in enumerate(result.design.moving_names)
     )
     return Panel(title, "time [s]", label, series, levels=levels)
 
@@ -87,10 +89,8 @@ def _curves(own: list[Curve], random: list[Curve]) -> tuple[Series, ...]:
         variances = np.array([curve.variance for curve in random])
         middle = np.median(variances, axis=0)
         low, high = np.percentile(variances, [10.0, 90.0], axis=0, method="nearest")
-        label = f"{RANDOM} ({len(random)}; band: 10 to 90 %)"
-        series.append(
-            Series(label, random[0].x, _finite(middle), "dashed", _finite(low), _finite(high), colour=1)
-        )
+        edges = (_finite(low), _finite(high))
+        series.append(Series(RANDOM, random[0].x, _finite(middle), "dashed", *edges, colour=1))
     return tuple(series)
 
 

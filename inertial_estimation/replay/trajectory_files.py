@@ -130,7 +130,7 @@ def read_trajectory_bag(path: str | Path) -> JointTrajectory:
             for connection, _stamp, data in reader.messages(connections=wanted) if wanted else ():
                 return _trajectory(reader.deserialize(data, connection.msgtype))
             topics = listing(f"{c.topic} ({c.msgtype})" for c in reader.connections)
-    except AnyReaderError as error:
+    except (AnyReaderError, OSError) as error:
         raise RecordingError(f"cannot read the bag '{path}': {error}") from error
     raise RecordingError(f"'{path}' has no message of type {TRAJECTORY_TYPE}; it has {topics}")
 

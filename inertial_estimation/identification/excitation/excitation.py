@@ -23,7 +23,7 @@ from inertial_estimation.identification.excitation.motion_family import MotionFa
 from inertial_estimation.identification.excitation.pose_design import chosen_poses, random_poses
 from inertial_estimation.identification.excitation.pose_path import path_through
 from inertial_estimation.identification.excitation.trajectory_design import Tick, design_trajectory, no_tick
-from inertial_estimation.identification.excitation.trajectory_problem import TrajectoryProblem
+from inertial_estimation.identification.excitation.trajectory_problem import EXTRA, TrajectoryProblem
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.self_collision import SelfCollision
@@ -101,7 +101,9 @@ class _Workshop:
         )
         self.static = config.kind == "poses"
         self.rows = DesignRows(design, rng, static=self.static, acceleration=config.acceleration_limit)
-        self.collision = SelfCollision.from_urdf(design.robot, urdf, mesh_folders, rng)
+        self.collision = SelfCollision.from_urdf(
+            design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA
+        )
 
     def judged(self, states: States, repeat: float = 1.0) -> Motion:
         """Return what states promise, each standing for `repeat` samples."""
@@ -109,7 +111,7 @@ class _Workshop:
         if self.static:
             counts = list(range(1, count + 1))
         else:
-            fewest = -(-self.rows.base.rank // len(self.rows.row_names))
+            fewest = -(-3 * self.rows.base.rank // len(self.rows.row_names))
             counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
         return Motion(
             states,
@@ -133,7 +135,7 @@ class _Workshop:
         if self.collision.note:
             notes.append(self.collision.note)
         for first, second in self.collision.always_touching:
-            notes.append(f"'{first}' and '{second}' touch in nearly every posture: not checked")
+            notes.append(f"'{first}' and '{second}' are close in nearly every posture: not checked")
         return notes
 
 
@@ -177,6 +179,12 @@ def design_excitation(
     clearance = (
         float(shop.collision.clearances(trajectory.q).min()) if shop.collision.checks else float("inf")
     )
+    shares = _torque_share(shop, trajectory)
+    notes += [
+        f"{name} needs {100 * share:.0f} % of its torque limit with the nominal model: lower the acceleration"
+        for name, share in shares.items()
+        if share > 1.0
+    ]
     return ExcitationDesign(
         design,
         shop.rows,
@@ -185,7 +193,7 @@ def design_excitation(
         chosen,
         random,
         clearance,
-        _torque_share(shop, trajectory),
+        shares,
         (*shop.notes(), *notes),
     )
 

@@ -24,9 +24,9 @@ class ExcitationConfig:
     duration: float = parameter(
         20.0, "Length of the trajectory (of poses: a result).", unit="s", lower=0.1, upper=600.0
     )
-    terms: int = parameter(5, "Harmonics, or sinusoids, of each joint.", lower=2, upper=50)
+    terms: int = parameter(6, "Harmonics, or sinusoids, of each joint.", lower=2, upper=50)
     highest_frequency: float = parameter(
-        0.5, "Largest frequency of a joint's motion.", unit="Hz", lower=0.01, upper=20.0
+        0.6, "Largest frequency of a joint's motion.", unit="Hz", lower=0.01, upper=20.0
     )
     position_margin: float = parameter(
         0.05, "What is left free at either end of a joint's range.", unit="rad", lower=0.0, upper=10.0
@@ -40,8 +40,8 @@ class ExcitationConfig:
         0.1, "Standard deviation of the white noise of every row.", unit="Nm", lower=1e-9, upper=1e6
     )
     starts: int = parameter(20, "Random motions of which the best are refined.", lower=1, upper=100000)
-    refined: int = parameter(2, "How many of them are refined.", lower=1, upper=1000)
-    iterations: int = parameter(60, "Iterations of the optimiser for each.", lower=0, upper=100000)
+    refined: int = parameter(1, "How many of them are refined.", lower=1, upper=1000)
+    iterations: int = parameter(150, "Iterations of the optimiser for each.", lower=0, upper=100000)
     design_rate: float = parameter(
         10.0, "Rate of the samples the optimiser looks at, at least.", unit="Hz", lower=0.5, upper=1000.0
     )

@@ -26,7 +26,7 @@ __all__ = ["FULL", "MotionFamily", "MotionSamples"]
 
 POINTS_PER_PERIOD = 60  # of the shortest period, where limits are looked at
 FULL = 0.95  # share of the largest gain that random motions get
-LARGEST_FADE_S = 1.0
+LARGEST_FADE_S = 3.0  # shorter ones take more acceleration than the motion itself
 # Largest derivatives of the quintic from 0 to 1 over a time of one, of orders 0 to 4.
 QUINTIC = (1.0, 1.875, 10.0 / np.sqrt(3.0), 60.0, 360.0)
 BINOMIALS = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1), (1, 4, 6, 4, 1))

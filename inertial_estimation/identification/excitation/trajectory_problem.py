@@ -11,7 +11,7 @@ from inertial_estimation.identification.excitation.motion_family import MotionFa
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
-__all__ = ["TrajectoryProblem"]
+__all__ = ["EXTRA", "TrajectoryProblem"]
 
 STEP = 1e-5  # of differences of distances [rad]
 EXTRA = 0.01  # added to the clearance asked for, as samples are sparse [m]

@@ -1,0 +1,214 @@
+"""A design keeps what it promises: limits, distances, precision, reproducibility; and refuses bad input."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from design_scenes import arm_identification, arm_urdf
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.design_robot import design_robot
+from inertial_estimation.identification.excitation.design_rows import DesignRows
+from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.self_collision import SelfCollision
+from inertial_estimation.parameters import build_config
+
+SHORT = {"duration": 8.0, "terms": 3, "starts": 4, "iterations": 12}
+NOISE = 0.2
+
+
+def config(**values: object) -> ExcitationConfig:
+    return build_config(ExcitationConfig, {**SHORT, "torque_noise": NOISE, **values})
+
+
+@cache
+def designed(kind: str = "fourier", objective: str = "condition", compare: int = 15) -> ExcitationDesign:
+    values = {"kind": kind, "objective": objective, "poses": 6, "candidates": 60}
+    return design_excitation(
+        arm_identification(), config(**values), arm_urdf(shapes=True), seed=1, compare=compare
+    )
+
+
+@pytest.mark.parametrize("kind", ["fourier", "sines", "poses"])
+def test_the_trajectory_keeps_limits_and_distances_and_rests_at_its_ends(kind: str) -> None:
+    design = designed(kind)
+    trajectory, limits = design.trajectory, design.limits
+    assert np.all(trajectory.q >= limits.lower)
+    assert np.all(trajectory.q <= limits.upper)
+    assert np.all(np.abs(trajectory.v) <= limits.velocity + 1e-12)
+    assert np.abs(trajectory.a).max() <= config().acceleration_limit + 1e-12
+    np.testing.assert_array_equal(trajectory.v[[0, -1]], 0.0)
+    np.testing.assert_array_equal(trajectory.a[[0, -1]], 0.0)
+    h = np.diff(trajectory.times_s).mean()
+    np.testing.assert_allclose(
+        (trajectory.q[2:] - trajectory.q[:-2]) / (2 * h), trajectory.v[1:-1], atol=0.02
+    )
+    urdf = arm_urdf(shapes=True)
+    robot = RobotModel.from_urdf(urdf, floating_base=False)
+    collision = SelfCollision.from_urdf(robot, urdf, [], np.random.default_rng(0))
+    clearance = collision.clearances(trajectory.q).min()
+    assert clearance >= config().clearance
+    assert design.clearance == pytest.approx(clearance, abs=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["condition", "max-variance", "log-det"])
+def test_the_optimiser_improves_on_its_best_start_and_on_random_motions(objective: str) -> None:
+    chosen = designed("fourier", objective).chosen.precision.objectives[objective]
+    start = design_excitation(
+        arm_identification(),
+        config(objective=objective, iterations=0),
+        arm_urdf(shapes=True),
+        seed=1,
+    ).chosen.precision.objectives[objective]
+    random = [motion.precision.objectives[objective] for motion in designed("fourier", objective).random]
+    assert chosen < start - 0.05
+    assert chosen < min(random)
+
+
+@pytest.mark.parametrize("objective", ["condition", "max-variance", "log-det"])
+def test_chosen_poses_beat_the_median_of_random_ones(objective: str) -> None:
+    design = designed("poses", objective)
+    random = [motion.precision.objectives[objective] for motion in design.random]
+    assert design.chosen.precision.objectives[objective] < np.median(random)
+
+
+def test_promised_deviations_are_the_spread_of_least_squares_on_identification_rows() -> None:
+    """Rows of `DynamicsMeasurement`, one at a time, and noise on them."""
+    design = designed()
+    rows, parameters = design.rows, design.rows.parameters
+    measurement = DynamicsMeasurement(
+        design.design.robot,
+        parameters.bodies,
+        design.design.config.rows.selection(),
+        NoiseModel(),
+        (),
+        parameters.friction,
+    )
+    states = design.chosen.states
+    equations = [measurement.equation(DynamicsState(q, v, a)) for q, v, a in zip(*states, strict=True)]
+    A = np.concatenate([equation.regressor for equation in equations]) @ parameters.to_joint @ parameters.E
+    B = A[:, rows.base.columns]
+    assert np.linalg.matrix_rank(A) == rows.base.rank == design.chosen.precision.rank
+    noise = NOISE * np.random.default_rng(0).normal(size=(len(B), 3000))
+    spread = np.linalg.lstsq(B, noise, rcond=None)[0].std(axis=1)
+    repeat = design.chosen.precision.samples / len(states[0])  # every state stands for so many samples
+    promised = [deviation.sigma for deviation in design.chosen.precision.deviations]
+    np.testing.assert_allclose(spread / np.sqrt(repeat), promised, rtol=0.06)
+
+
+def test_variance_goes_down_with_the_samples_and_up_when_slower() -> None:
+    chosen = designed().chosen
+    x, variance = chosen.by_samples.x, chosen.by_samples.variance
+    assert variance[-1] / variance[-2] == pytest.approx(x[-2] / x[-1], rel=0.1)
+    assert chosen.by_speed is not None
+    assert chosen.by_speed.variance[-1] == pytest.approx(variance[-1], rel=1e-6)
+    assert chosen.by_speed.variance[0] > 10.0 * variance[-1]
+
+
+def test_the_same_seed_gives_the_same_trajectory_and_another_another() -> None:
+    def trajectory(seed: int) -> np.ndarray:
+        quick = config(starts=2, iterations=3)
+        return design_excitation(arm_identification(), quick, arm_urdf(), seed=seed).trajectory.q
+
+    np.testing.assert_array_equal(trajectory(3), trajectory(3))
+    assert not np.array_equal(trajectory(3), trajectory(4))
+
+
+def test_what_no_motion_excites_is_named_and_the_rest_is_designed_for() -> None:
+    design = designed()
+    precision = design.chosen.precision
+    assert {"link1/m", "link1/mcz", "link1/Ixx"} <= set(precision.not_excited)
+    assert np.isfinite(precision.largest)
+    static = designed("poses").chosen.precision
+    assert {"joint1/viscous", "joint1/coulomb", "link2/Ixx"} <= set(static.not_excited)
+    assert static.rank < precision.rank
+
+
+def test_joints_that_are_not_chosen_rest_in_the_middle() -> None:
+    quick = config(starts=2, iterations=0)
+    design = design_excitation(arm_identification(), quick, arm_urdf(), joints=["joint[13]"])
+    assert design.design.moving_names == ("joint1", "joint3")
+    np.testing.assert_array_equal(design.trajectory.q[:, 1], 0.0)
+    assert design.rows.row_names == ("joint1", "joint2", "joint3")
+
+
+def test_gradient_by_states_against_differences() -> None:
+    rng = np.random.default_rng(0)
+    rows = DesignRows(design_robot(arm_identification(), arm_urdf()), rng, static=False)
+    states = [rng.normal(size=(3, 3)) for _ in range(3)]
+    G = rng.normal(size=(rows.parameters.E.shape[1],) * 2)
+    G = G + G.T
+
+    def total(states: list[np.ndarray]) -> float:
+        A = rows.stacked(*states)
+        return float(np.sum(G * (A.T @ A)))
+
+    gradients = rows.gradient(*states, G)
+    for which, gradient in enumerate(gradients):
+        for index in np.ndindex(3, 3):
+            up, down = ([s.copy() for s in states] for _ in range(2))
+            up[which][index] += 1e-5
+            down[which][index] -= 1e-5
+            assert gradient[index] == pytest.approx((total(up) - total(down)) / 2e-5, rel=2e-3, abs=0.05)
+
+
+def test_a_leg_of_a_hung_robot_moves_alone() -> None:
+    leg = arm_urdf().replace('"joint', '"lf_joint')
+    free = arm_identification(floating_base=True, contact_wrenches="projected", links=("base",))
+    design = design_excitation(free, config(starts=2, iterations=0), leg, leg="lf")
+    assert design.design.moving_names == ("lf_joint1", "lf_joint2", "lf_joint3")
+    assert design.trajectory.joint_names == design.design.moving_names
+    names = set(design.rows.parameters.unknowns)
+    assert "link3/m" in names
+    assert not any(name.startswith("base/") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("identification", "values", "arguments", "reason"),
+    [
+        ({"floating_base": True}, {}, {}, "the base floats: choose what moves"),
+        ({}, {}, {"joints": ["wrist*"]}, r"no joint matches 'wrist\*'; the model has joint1"),
+        ({"floating_base": True}, {}, {"leg": "rf"}, "no leg 'rf'"),
+        ({}, {}, {"leg": "a", "joints": ["b"]}, "expected one of them"),
+        ({}, {"position_margin": 2.8}, {}, "uses up"),
+        ({}, {"duration": 1.0}, {}, "duration of 1 s"),
+        ({}, {"kind": "poses", "poses": 1, "candidates": 9}, {}, "take more poses"),
+        ({}, {"kind": "poses", "poses": 9, "candidates": 5}, {}, "9 poses out of 5 candidates"),
+    ],
+)
+def test_bad_input_is_refused(
+    identification: dict[str, object], values: dict[str, object], arguments: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        design_excitation(
+            arm_identification(**identification), config(**values), arm_urdf(shapes=True), **arguments
+        )
+
+
+@pytest.mark.parametrize("kind", ["fourier", "poses"])
+def test_a_robot_that_is_never_free_is_refused(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SelfCollision, "closer_than", lambda *_: True)
+    with pytest.raises(ConfigurationError, match=r"come closer than 0\.015 m .*'link3'|only 0 of .* poses"):
+        design_excitation(arm_identification(), config(kind=kind, candidates=20), arm_urdf(shapes=True))
+
+
+@pytest.mark.parametrize("clearance", [0.2, 0.34])
+def test_a_large_clearance_is_kept(clearance: float) -> None:
+    design = design_excitation(arm_identification(), config(clearance=clearance), arm_urdf(shapes=True))
+    assert design.clearance >= clearance
+
+
+def test_links_that_are_always_near_go_unchecked_with_a_note() -> None:
+    shapes = arm_urdf(shapes=True)
+    never = design_excitation(arm_identification(), config(clearance=1.0, iterations=0), shapes)
+    assert "'link1' and 'link3' are close in nearly every posture: not checked" in never.notes
+
+
+def test_without_geometry_the_notes_say_so() -> None:
+    design = design_excitation(arm_identification(), config(starts=1, iterations=0), arm_urdf())
+    assert any("collisions were not checked" in note for note in design.notes)
+    assert any("acceleration limit of every joint: 5 rad/s^2" in note for note in design.notes)
+    assert design.clearance == np.inf
