@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.replay.torque_prediction import prediction_error
 
 ROOT = Path(__file__).parents[2]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
@@ -26,4 +29,15 @@ def test_held_out_torque_of_a_panda(tmp_path):
     assert min(errors[name] for name in possible) <= 0.015
     assert content["rank"] == 69  # inertial base parameters and four of friction for seven joints
     assert content["validation"]["samples"] > 6000
-    assert (tmp_path / "identified.urdf").exists()
+    assert error_of_the_files(tmp_path, content["methods"]["consistent"]["friction"]) <= 0.015
+
+
+def error_of_the_files(folder, friction):
+    """Inverse dynamics of identified.urdf and the friction, by the metric of a replay: no code in common."""
+    robot = RobotModel.from_urdf(
+        (folder / "identified.urdf").read_text(), floating_base=False, locked_joints=["panda_finger_joint*"]
+    )
+    with BagRecording(BAG) as recording:
+        readings = [entry.sample for entry in recording.entries(["/joint_states"])]
+    held_out = [r for r in readings if r.stamp_ns - readings[0].stamp_ns >= 14_000_000_000]
+    return prediction_error(robot, held_out, friction, joints=robot.joint_names, smoothing_speed=0.02)
