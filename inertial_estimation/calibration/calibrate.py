@@ -25,7 +25,6 @@ OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
 HELD = 1e-9  # prior standard deviation of what is held
 
-Rows = "np.ndarray[tuple[int], np.dtype[np.int_]]"
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
 
@@ -41,6 +40,9 @@ class CalibrationTask:
         choose: Whether leave-one-out over the fitted samples chooses the priors (`OFFSET_SIGMAS`,
             `PLACEMENT_SIGMAS`) in place of `config`.
         leave_one_out: Whether the chosen fit is judged by leave-one-out too.
+        exact_description: Whether placement errors are ruled out in the choice.
+        write_combinations: Whether offsets that are known only in combination are written too: they lower
+            the residuals, by values that the priors chose among those the samples allow.
     """
 
     kind: str
@@ -49,6 +51,8 @@ class CalibrationTask:
     held_out: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
     choose: bool = False
     leave_one_out: bool = False
+    exact_description: bool = False
+    write_combinations: bool = False
 
 
 def calibrate(
@@ -79,7 +83,7 @@ def calibrate(
     knowledge = offset_knowledge(problem.unknowns, solution, config.identifiable_sigma)
     joints = _joints(problem, solution, knowledge)
     x_before = _held(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
-    keep = [j.identifiability is Identifiability.IDENTIFIABLE and not j.at_bound for j in joints]
+    keep = [_is_written(joint, task.write_combinations) for joint in joints]
     x_written = _held(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
     left_out = None
     if task.leave_one_out:
@@ -107,6 +111,7 @@ def calibrate(
         iterations=solution.iterations,
         converged=solution.converged,
         warnings=_warnings(joints, solution, knowledge, len(fitted)),
+        written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
 
 
@@ -137,6 +142,11 @@ def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bo
     return np.array(residuals)
 
 
+def _is_written(joint: JointOffset, combinations: bool) -> bool:
+    kinds = {Identifiability.IDENTIFIABLE, *([Identifiability.COMBINATION] if combinations else [])}
+    return joint.identifiability in kinds and not joint.at_bound
+
+
 def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
     if not fitted:
         raise ConfigurationError("every sample is held out, expected some to calibrate with")
@@ -152,15 +162,18 @@ def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
 
 
 def _chosen(
-    task: CalibrationTask, fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]", progress: Callable[[str], None]
+    task: CalibrationTask,
+    fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
+    progress: Callable[[str], None],
 ) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
     """Choose priors: least geometric mean over the channels of the leave-one-out residuals."""
     configs: list[CalibrationConfig] = []
     errors: list[Mapping[str, float]] = []
     scores: list[float] = []
+    placements = PLACEMENT_SIGMAS[:1] if task.exact_description else PLACEMENT_SIGMAS
     for offset_sigma in OFFSET_SIGMAS:
-        for position, rotation in PLACEMENT_SIGMAS:
-            progress(f"leave one out {len(configs) + 1} of {len(OFFSET_SIGMAS) * len(PLACEMENT_SIGMAS)}")
+        for position, rotation in placements:
+            progress(f"leave one out {len(configs) + 1} of {len(OFFSET_SIGMAS) * len(placements)}")
             config = replace(
                 task.config,
                 offset_sigma=offset_sigma,
@@ -181,7 +194,9 @@ def _chosen(
     return configs[best], tuple(trials)
 
 
-def _held(problem: CalibrationProblem, solution: Solution, offsets: Array, config: CalibrationConfig) -> Array:
+def _held(
+    problem: CalibrationProblem, solution: Solution, offsets: Array, config: CalibrationConfig
+) -> Array:
     """Fit the nuisances alone: offsets held at given values, no placement errors."""
     u = problem.unknowns
     centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
@@ -199,7 +214,9 @@ def _joints(
 ) -> tuple[JointOffset, ...]:
     sigma = np.sqrt(np.diag(solution.covariance))
     return tuple(
-        JointOffset(name, float(solution.x[j]), float(sigma[j]), knowledge.kinds[j], bool(solution.at_bound[j]))
+        JointOffset(
+            name, float(solution.x[j]), float(sigma[j]), knowledge.kinds[j], bool(solution.at_bound[j])
+        )
         for j, name in enumerate(problem.unknowns.names[: problem.unknowns.n_offsets])
     )
 
@@ -212,8 +229,11 @@ def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tup
 
 
 def _rms(problem: CalibrationProblem, residual: Array) -> Array:
-    count = range(len(problem.channels))
-    return np.array([np.sqrt((residual[:, problem.channel_of_row == c] ** 2).mean()) for c in count])
+    squares = [
+        channel.components * (residual[:, problem.channel_of_row == c] ** 2).mean()
+        for c, channel in enumerate(problem.channels)
+    ]
+    return np.sqrt(np.array(squares))
 
 
 def _channels(

@@ -12,7 +12,11 @@ class CalibrationConfig:
     """Prior knowledge and limits, common to all kinds of calibration."""
 
     offset_sigma: float = parameter(
-        0.2, "Weak knowledge that offsets are near zero: their standard deviation.", unit="rad", lower=1e-4, upper=10.0
+        0.2,
+        "Weak knowledge that offsets are near zero: their standard deviation.",
+        unit="rad",
+        lower=1e-4,
+        upper=10.0,
     )
     offset_bound: float = parameter(
         0.35, "Largest offset that is possible.", unit="rad", lower=1e-3, upper=3.1

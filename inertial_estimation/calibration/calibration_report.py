@@ -1,7 +1,7 @@
 """What a calibration gives: offsets with deviations, what is identifiable, residuals before and after."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from inertial_estimation.calibration.identifiability import Identifiability
 from inertial_estimation.signals import Array
@@ -96,7 +96,7 @@ class CalibrationReport:
         iterations: Gauss-Newton steps.
         converged: Whether they converged.
         warnings: What is suspicious, a sentence each.
-        facts: Further figures by name (closure of the feet, cost of the paper ...).
+        written_joints: Joints whose offsets are written.
     """
 
     kind: str
@@ -116,11 +116,9 @@ class CalibrationReport:
     iterations: int
     converged: bool
     warnings: tuple[str, ...]
-    facts: Mapping[str, float] = field(default_factory=dict)
+    written_joints: tuple[str, ...]
 
     @property
     def written(self) -> tuple[JointOffset, ...]:
-        """Offsets that are written: those that are identifiable by themselves and not at their bound."""
-        return tuple(
-            j for j in self.joints if j.identifiability is Identifiability.IDENTIFIABLE and not j.at_bound
-        )
+        """Offsets that are written."""
+        return tuple(j for j in self.joints if j.joint in self.written_joints)

@@ -66,14 +66,20 @@ class CalibratedChain:
             nuisances: Name, prior standard deviation and start (which is also the prior's centre) of each.
         """
         joints = self.kinematics.joints
-        names = [*joints, *(f"{joints[j]}/placement_{i}" for j, i in self._rows), *(n for n, _, _ in nuisances)]
+        names = [
+            *joints,
+            *(f"{joints[j]}/placement_{i}" for j, i in self._rows),
+            *(n for n, _, _ in nuisances),
+        ]
         sigma = [
             *[self._config.offset_sigma] * self.n_offsets,
             *(float(np.abs(self._basis[j, i]) @ self._sigmas) for j, i in self._rows),
             *(s for _, s, _ in nuisances),
         ]
         start = np.array([*[0.0] * self.n, *(value for _, _, value in nuisances)])
-        bound = np.array([*[self._config.offset_bound] * self.n_offsets, *[np.inf] * (len(names) - self.n_offsets)])
+        bound = np.array(
+            [*[self._config.offset_bound] * self.n_offsets, *[np.inf] * (len(names) - self.n_offsets)]
+        )
         return Unknowns(tuple(names), self.n_offsets, np.array(sigma), bound, start, start.copy())
 
     def poses(self, x: Array) -> ChainPoses:

@@ -236,7 +236,9 @@ def _check(chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOri
         )
     for imu in imus:
         if imu.R_WI.shape != (len(chain.q), 3, 3):
-            raise MeasurementError(f"IMU orientations have shape {imu.R_WI.shape}, expected ({len(chain.q)}, 3, 3)")
+            raise MeasurementError(
+                f"IMU orientations have shape {imu.R_WI.shape}, expected ({len(chain.q)}, 3, 3)"
+            )
 
 
 def _combinations(corners: Array) -> Array:

@@ -11,7 +11,7 @@ from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, sk
 
 __all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
 
-MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7),)
+MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7, components=3),)
 LOOSE = 10.0  # [m or rad]
 MARKER_SIGMA = 1.0  # [m]: how far from the link's origin the marker may be
 
@@ -86,4 +86,3 @@ def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
     U, _, Vt = np.linalg.svd((points_C - mean_C).T @ (points_S - mean_S))
     R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
     return R, mean_C - R @ mean_S
-

@@ -52,12 +52,14 @@ class Channel:
         unit: "m" or "rad".
         sigma: Noise level to start from.
         floor: Smallest noise level believed in.
+        components: Rows that make up one vector; its norm is what is reported.
     """
 
     name: str
     unit: str
     sigma: float
     floor: float
+    components: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -230,7 +230,9 @@ class _Iteration:
         stacked = np.column_stack([step.rows.reshape(-1, n), step.residual.reshape(-1)])
         folded = np.linalg.qr(stacked, mode="r")
         prior = np.diag(1.0 / u.prior_sigma)
-        A = np.vstack([folded[:, :n], prior, np.sqrt(damping) * np.diag(np.linalg.norm(folded[:, :n], axis=0))])
+        A = np.vstack(
+            [folded[:, :n], prior, np.sqrt(damping) * np.diag(np.linalg.norm(folded[:, :n], axis=0))]
+        )
         b = np.concatenate([folded[:, n], (self.x - u.centre) / u.prior_sigma, np.zeros(n)])
         dx: Array = np.linalg.lstsq(A, -b, rcond=None)[0]
         low, high = -u.bound - self.x, u.bound - self.x

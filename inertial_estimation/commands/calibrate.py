@@ -11,6 +11,7 @@ heights.png into the output folder. Only offsets that the samples identify are w
 import argparse
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="link whose orientation is measured (repeatable; imu_frame:/imu/data); 'none': the soles alone",
     )
     feet.add_argument("--joint-topic", default="/joint_states", metavar="TOPIC")
-    feet.add_argument("--interval", type=float, default=1.8, metavar="S", help="between postures of a bag (1.8)")
+    feet.add_argument(
+        "--interval", type=float, default=1.8, metavar="S", help="between postures of a bag (1.8)"
+    )
     feet.add_argument(
         "--held-out-interval",
         type=float,
@@ -58,11 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="between all postures of a bag; those that are not fitted judge the result (0.2; 0: none)",
     )
-    feet.add_argument("--distance", type=float, metavar="M", help="d of Yamane's cost; weighs rows by noise if absent")
+    feet.add_argument(
+        "--distance", type=float, metavar="M", help="d of Yamane's cost; weighs rows by noise if absent"
+    )
     feet.add_argument("--use-yaw", action="store_true", help="the IMUs share one yaw reference")
     plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
     _common(plane, "CSV, one posture a row")
-    plane.add_argument("--axis", default="", metavar="AXIS", help="flush axis of the frame: x, -x, ... (found)")
+    plane.add_argument(
+        "--axis", default="", metavar="AXIS", help="flush axis of the frame: x, -x, ... (found)"
+    )
     marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
     _common(marker, "CSV, one posture a row")
     marker.add_argument("--marker", type=int, default=1, metavar="N", help="columns xN, yN, zN (1)")
@@ -72,7 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--reference", metavar="FRAME", help="frame that does not move (the first contact; the base link)"
         )
         command.add_argument(
-            "--fixed-priors", action="store_true", help="do not choose priors by leave-one-out, take --param's"
+            "--fixed-priors",
+            action="store_true",
+            help="do not choose priors by leave-one-out, take --param's",
+        )
+        command.add_argument(
+            "--exact-description",
+            action="store_true",
+            help="choose priors without errors of the description's joint placements",
         )
 
 
@@ -81,8 +95,15 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument("--config", required=True, help="ROS parameter file, or a robot's name (talos)")
     parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--joints", nargs="+", default=[], metavar="JOINT", help="calibrate only these (patterns)")
-    parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of CalibrationConfig")
+    parser.add_argument(
+        "--joints", nargs="+", default=[], metavar="JOINT", help="calibrate only these (patterns)"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="of CalibrationConfig"
+    )
+    parser.add_argument(
+        "--write-combinations", action="store_true", help="also write offsets known only in combination"
+    )
     parser.add_argument("--no-figures", action="store_true", help="write no figures")
 
 
@@ -93,6 +114,11 @@ def run(args: argparse.Namespace) -> int:
     setup = calibration_setup(load_config_file(find_config(args.config)), urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
+    task = replace(
+        task,
+        write_combinations=args.write_combinations,
+        exact_description=getattr(args, "exact_description", False),
+    )
     report = calibrate(task, _show if sys.stderr.isatty() else lambda _what: None)
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
@@ -116,7 +142,9 @@ def _flat_feet(
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
     if args.source.suffix.lower() == ".csv":
-        columns = [f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")]
+        columns = [
+            f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")
+        ]
         table = read_postures(args.source, setup.robot, moving, measured=columns)
     else:
         if args.interval <= 0.0 or args.held_out_interval < 0.0:
@@ -195,8 +223,10 @@ def _draw(folder: Path, report: CalibrationReport) -> list[Path]:
 
 
 def _summary(report: CalibrationReport) -> list[str]:
-    lines = [f"{report.samples} postures fitted, {report.held_out} held out; rank {report.rank} of {len(report.joints)}"]
-    written = {j.joint for j in report.written}
+    lines = [
+        f"{report.samples} postures fitted, {report.held_out} held out; rank {report.rank} of {len(report.joints)}"
+    ]
+    written = report.written_joints
     for j in report.joints:
         mark = "" if j.joint in written else "  (not written)"
         lines.append(

@@ -70,6 +70,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         module=f"{PACKAGE}.tournois_leg",
         seeds=5,
     ),
+    Experiment(
+        name="yamane-kinematic",
+        source="Yamane, II, Fig. 2 and 4",
+        summary="offsets of 14 joints from IMU orientations and flat feet: error, cost and time by interval",
+        module=f"{PACKAGE}.yamane_kinematic",
+        seeds=3,
+    ),
+    Experiment(
+        name="syde-design",
+        source="SYDE 652",
+        summary="poses and motions of a humanoid's arm chosen by their information; noise and delay",
+        module=f"{PACKAGE}.syde_design",
+        seeds=3,
+    ),
 )
 
 

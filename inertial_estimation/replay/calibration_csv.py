@@ -75,7 +75,9 @@ def read_postures(
         raise RecordingError(f"'{path}' misses the joints {listing(missing)}; it has {listing(header)}")
     numeric = [name for i, name in enumerate(header) if name != "split" and _numeric(rows, i)]
     extra = set(numeric) - set(robot.joint_names)
-    unknown = [n for n in numeric if n in extra and n not in METADATA and n not in measured and not _is_measured(n)]
+    unknown = [
+        n for n in numeric if n in extra and n not in METADATA and n not in measured and not _is_measured(n)
+    ]
     if unknown:
         raise RecordingError(
             f"'{path}' has columns {listing(unknown)}, which are no joints; the model has "
@@ -122,7 +124,9 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
             worst = float(q[np.abs(q[:, j]).argmax(), j])
             said.append(f"{name} (up to {worst:.4g}, limits {low:.3g} to {high:.3g})")
     if said:
-        raise MeasurementError(f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}")
+        raise MeasurementError(
+            f"positions are far beyond the limits, expected radians: {listing(said, limit=5)}"
+        )
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -143,7 +147,11 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
 def _is_measured(name: str) -> bool:
     """Whether a column is of a kind a calibration measures: positions of markers, orientations."""
     last = name.rpartition("/")[2]
-    return last in {"qx", "qy", "qz", "qw", "up_x", "up_y", "up_z"} or last.rstrip("0123456789") in {"x", "y", "z"}
+    return last in {"qx", "qy", "qz", "qw", "up_x", "up_y", "up_z"} or last.rstrip("0123456789") in {
+        "x",
+        "y",
+        "z",
+    }
 
 
 def _numeric(rows: list[list[str]], column: int) -> bool:

@@ -31,8 +31,8 @@ def write_offsets(path: Path, report: CalibrationReport) -> Path:
     names = ", ".join(j.joint for j in written) or '""'
     values = ", ".join(f"{j.offset:.9f}" for j in written)
     lines = [
-        f"# Joint offsets from a {report.kind} calibration of {report.samples} postures; only joints that the",
-        "# postures identify. Load it after the robot's own parameter file.",
+        f"# Joint offsets from a {report.kind} calibration of {report.samples} postures; see calibration.json.",
+        "# Load it after the robot's own parameter file.",
         "/**:",
         "  ros__parameters:",
         "    joint_offsets:",
@@ -93,7 +93,6 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
             }
             for t in report.trials
         ],
-        "facts": {name: _finite(value) for name, value in report.facts.items()},
     }
 
 

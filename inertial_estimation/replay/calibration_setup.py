@@ -57,9 +57,7 @@ class CalibrationSetup:
             return self.contacts[0].frame
         return self.robot.base_link
 
-    def chain(
-        self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()
-    ) -> ChainKinematics:
+    def chain(self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()) -> ChainKinematics:
         """Return the kinematics of frames relative to a reference.
 
         Args:
@@ -107,7 +105,9 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
         given = {**{k: v for k, v in values.items() if k in known or k.startswith("stance.")}, **given}
     config = build_config(RobotConfig, {k: v for k, v in given.items() if k in known}, where=where)
     stance_names = {spec.name for spec in iterate_parameters(StanceConfig)}
-    stance = {k.removeprefix("stance."): v for k, v in given.items() if k.removeprefix("stance.") in stance_names}
+    stance = {
+        k.removeprefix("stance."): v for k, v in given.items() if k.removeprefix("stance.") in stance_names
+    }
     robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
     soles = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
     return CalibrationSetup(robot, config, contacts, soles)
