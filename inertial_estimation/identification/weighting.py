@@ -39,4 +39,5 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
         if weighting == "none" or pooled:
             return np.full(len(counts), max(np.sqrt(squares.sum() / max(stack.rows, 1) / (1 - used)), floor))
         sigma = np.maximum(np.sqrt(squares / counts / (1.0 - used)), floor)
+        sigma[stack.counts == 0] = sigma.max()  # rows that other data may have
     return sigma
