@@ -39,6 +39,7 @@ MARKS = {
     Identifiability.COMBINATION: "◐",
     Identifiability.NOT: "○",
 }
+UNCHANGED = 1e-6  # of the nominal value: no change
 
 
 def write_identification_report(path: Path, run: IdentificationRun, source: Mapping[str, Any]) -> Path:
@@ -232,7 +233,8 @@ def _parameters(result: MethodResult) -> str:
     legend = "; ".join(f"{mark} {kind.value}" for kind, mark in MARKS.items())
     note = (
         f"<p>{escape(legend)}. About the link frame. Sigma: standard deviation from the noise of the rows; "
-        "none where the data alone do not fix the value.</p>"
+        "none where the data alone do not fix the value. Prior: the data say nothing of it, but the prior ties it "
+        "to others that moved.</p>"
     )
     parts = []
     for owner, group in groupby(result.parameters, key=lambda p: p.name.rpartition("/")[0]):
@@ -252,8 +254,11 @@ def _parameter_cells(p: ParameterResult) -> tuple[str, ...]:
     sigma = _number(p.sigma) if math.isfinite(p.sigma) else "&ndash;"
     kind = f'<span title="{escape(p.identifiability.value)}">{MARKS[p.identifiability]}</span>'
     name = escape(p.name.rpartition("/")[2])
-    change = _number(p.value - p.nominal)
-    return (kind, name, escape(p.unit), _number(p.nominal), _number(p.value), sigma, change)
+    value, change = _number(p.value), _number(p.value - p.nominal)
+    if p.identifiability is Identifiability.NOT:
+        stays = abs(p.value - p.nominal) <= UNCHANGED * abs(p.nominal)
+        value, change = ("stays", "") if stays else (f"{value} (prior)", change)
+    return (kind, name, escape(p.unit), _number(p.nominal), value, sigma, change)
 
 
 def _singular(report: IdentificationReport) -> str:
