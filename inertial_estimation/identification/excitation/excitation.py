@@ -30,7 +30,7 @@ from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["ExcitationDesign", "Motion", "design_excitation"]
+__all__ = ["JUDGING_RATE_HZ", "ExcitationDesign", "Motion", "design_excitation"]
 
 OUTPUT_STEP_S = 0.01
 JUDGING_RATE_HZ = 20.0  # of the states rows are computed at; a motion is slow against it
@@ -235,7 +235,7 @@ def _poses(
     notes = []
     if path.left_out:
         notes.append(f"{len(path.left_out)} of {config.poses} poses were left out: no free way to them")
-    chosen = chosen[list(path.visited)]
+    chosen = chosen[sorted(path.visited)]  # the most telling first
     sampled = path.sampled(shop.limits, config.acceleration_limit, config.dwell, OUTPUT_STEP_S)
     random = []
     for _ in range(compare):

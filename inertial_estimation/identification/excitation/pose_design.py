@@ -72,7 +72,7 @@ def chosen_poses(
         tick: Told of every pose chosen and every sweep.
 
     Returns:
-        Indices of the poses, in the order they were chosen.
+        Indices of the poses, the most telling first.
 
     Raises:
         ConfigurationError: If there are fewer candidates than poses, or the poses cannot fix all base
@@ -81,14 +81,7 @@ def chosen_poses(
     if config.poses > len(A):
         raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected fewer")
     infos = np.einsum("cmi,cmj->cij", A, A)
-    M = WEAK * infos.mean(0)
-    chosen: list[int] = []
-    for _ in range(config.poses):
-        left = [c for c in range(len(A)) if c not in chosen]
-        best = _best("log-det", M, infos, left, base)[0]
-        M = M + infos[best]
-        chosen.append(best)
-        tick(1)
+    chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
     M = infos[chosen].sum(0)
     if np.linalg.matrix_rank(_scaled(M, base), tol=1e-10, hermitian=True) < base.rank:
         raise ConfigurationError(
@@ -100,7 +93,22 @@ def chosen_poses(
         tick(1)
         if not improved:
             break
-    return tuple(chosen)
+    return tuple(_greedy(infos, chosen, len(chosen), base))
+
+
+def _greedy(
+    infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick = no_tick
+) -> list[int]:
+    """Take the candidates that add most to the determinant, one after the other."""
+    M = WEAK * infos.mean(0)
+    chosen: list[int] = []
+    for _ in range(count):
+        left = [c for c in candidates if c not in chosen]
+        best = _best("log-det", M, infos, left, base)[0]
+        M = M + infos[best]
+        chosen.append(best)
+        tick(1)
+    return chosen
 
 
 def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
