@@ -233,8 +233,8 @@ def _parameters(result: MethodResult) -> str:
     legend = "; ".join(f"{mark} {kind.value}" for kind, mark in MARKS.items())
     note = (
         f"<p>{escape(legend)}. About the link frame. Sigma: standard deviation from the noise of the rows; "
-        "none where the data alone do not fix the value. Prior: the data say nothing of it, but the prior ties it "
-        "to others that moved.</p>"
+        "none where the data alone do not fix the value. Prior: the data say nothing of it, but the prior "
+        "ties it to others that moved.</p>"
     )
     parts = []
     for owner, group in groupby(result.parameters, key=lambda p: p.name.rpartition("/")[0]):

@@ -8,6 +8,7 @@ import pytest
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.recording import BagRecording
 from inertial_estimation.replay.torque_prediction import prediction_error
 
@@ -40,4 +41,5 @@ def error_of_the_files(folder, friction):
     with BagRecording(BAG) as recording:
         readings = [entry.sample for entry in recording.entries(["/joint_states"])]
     held_out = [r for r in readings if r.stamp_ns - readings[0].stamp_ns >= 14_000_000_000]
-    return prediction_error(robot, held_out, friction, joints=robot.joint_names, smoothing_speed=0.02)
+    speed = load_config_file(folder / "friction.yaml").shared["nominal_friction.smoothing_speed"]
+    return prediction_error(robot, held_out, friction, joints=robot.joint_names, smoothing_speed=speed)
