@@ -13,7 +13,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 
-__all__ = ["MOTIONS", "SetOfFits", "table_rows", "truth_rows"]
+__all__ = ["MOTIONS", "TRUTH_CASES", "SetOfFits", "table_rows", "truth_rows"]
 
 MOTIONS = ("direct", "cross-validation (1)", "cross-validation (2)")
 PAPER_NOMINAL = 2.2e7  # 2.11e7 to 2.29e7
@@ -117,21 +117,25 @@ def table_rows(seeds: Sequence[Mapping[str, SetOfFits]]) -> list[TableRow]:
     return rows
 
 
-def truth_rows(seeds: Sequence[Mapping[str, SetOfFits]]) -> list[TableRow]:
-    """Return errors of individual links (L) against the true robot, nominal and by some of the fits."""
-    sets = [seed["L"] for seed in seeds]
+def truth_rows(name: str, sets: Sequence[SetOfFits]) -> list[TableRow]:
+    """Return errors against the true robot, nominal and by some of the fits.
+
+    Args:
+        name: What the rows begin with.
+        sets: Fits of the same unknowns, for each seed.
+    """
     cases = [case for case in TRUTH_CASES if case in sets[0].fits]
     solutions = {"nominal": [np.zeros(len(one.true_x)) for one in sets]}
     for method, limit in cases:
         solutions[f"{method}, {_limit(limit)}"] = [one.fits[method, limit].x for one in sets]
     errors = {
-        name: np.array([_true_errors(one, x) for one, x in zip(sets, xs, strict=True)])
-        for name, xs in solutions.items()
+        case: np.array([_true_errors(one, x) for one, x in zip(sets, xs, strict=True)])
+        for case, xs in solutions.items()
     }
     return [
-        TableRow.over_seeds(f"L: {quantity}: {name}", unit, values[:, k])
+        TableRow.over_seeds(f"{name}: {quantity}: {case}", unit, values[:, k])
         for k, (quantity, unit) in enumerate(TRUE_ERRORS)
-        for name, values in errors.items()
+        for case, values in errors.items()
     ]
 
 

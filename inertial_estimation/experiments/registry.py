@@ -62,6 +62,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         source="Yamane, III-E, Table I and Fig. 5",
         summary="masses and centres of mass of TALOS moving its arms: least squares against bounded gradient",
         module=f"{PACKAGE}.yamane_dynamic",
+        seeds=3,
     ),
     Experiment(
         name="tournois-leg",
