@@ -192,6 +192,22 @@ def test_a_clock_that_jumps_back_begins_a_new_stretch():
     assert_follows_the_lines(blocks)
 
 
+@pytest.mark.parametrize("offset_s", [-100, 100])
+@pytest.mark.parametrize("topic", ["/joint_states", "/imu/data"])
+def test_a_wild_stamp_spoils_nothing_but_its_moment(topic, offset_s):
+    stamps = uniform(5_000_000, 1000)
+    wild = []
+    for k, entry in enumerate(recording(stamps, stamps, stamps).messages):
+        hit = k // 3 == 500 and entry.topic == topic
+        shift = offset_s * 1_000_000_000 if hit else 0
+        sample = replace(entry.sample, stamp_ns=entry.sample.stamp_ns + shift)
+        wild.append(replace(entry, sample=sample))
+    made = stream(MemoryRecording(tuple(wild), TYPES), ALL)
+    blocks = [block for block in made.blocks() if block.size > 1]  # the wild one may stand by itself
+    assert_follows_the_lines(blocks)
+    assert sum(block.size for block in blocks) >= 990
+
+
 def test_stamps_in_bursts_are_made_regular():
     rng = np.random.default_rng(2)
     true = START + 10_000_000 * np.arange(3000)
