@@ -77,7 +77,7 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
     signals = {name: values for name in SIGNALS if (values := getattr(block, name)) is not None}
     good = np.ones(block.size, dtype=bool)
     for values in signals.values():
-        good &= np.isfinite(values.reshape(block.size, -1)).all(axis=1)
+        good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if good.all():
         yield block
         return

@@ -114,7 +114,7 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
             raise ConfigurationError(f"no moving link matches '{pattern}'; the model has {listing(moving)}")
         exact = any(link == pattern for link in hits)
         for link in hits:
-            if exact and moving[link] in owner:
+            if exact and owner.get(moving[link], link) != link:
                 raise ConfigurationError(
                     f"links '{owner[moving[link]]}' and '{link}' belong to one rigid body; name one of them"
                 )

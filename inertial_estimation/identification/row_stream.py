@@ -129,6 +129,9 @@ class RowStream:
         Raises:
             MeasurementError: If the block lacks a signal, or has another shape than the model.
         """
+        if not block.size:
+            self._interrupted |= not block.continues
+            return
         signals = self._stacked(block)
         timing = self._timing
         if (
@@ -138,7 +141,7 @@ class RowStream:
             or abs(block.step_s - timing.signals.step_s) > 1e-9
         ):
             timing = self._restart(block)
-        elif len(signals):
+        else:
             jump = np.round((signals[0] - self._signals[-1])[: self._model.n_joints] / (2 * np.pi))
             signals[:, : self._model.n_joints] -= 2 * np.pi * jump
         self._signals = np.concatenate((self._signals, signals)) if len(self._signals) else signals

@@ -9,7 +9,7 @@ from inertial_estimation.signals import Array
 __all__ = ["row_deviations"]
 
 ITERATIONS = 4
-SMALLEST_SHARE = 1e-8  # of the measured rms: a floor for data without noise
+SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor for data without noise
 
 
 def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled: bool) -> Array:
@@ -28,8 +28,9 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
         Shape (m,).
     """
     counts = np.maximum(stack.counts, 1)
-    measured = np.sqrt(stack.measured_squares() / counts)
-    floor = SMALLEST_SHARE * max(float(measured.max()), np.finfo(float).tiny ** 0.25)
+    nominal = stack.residual_squares(np.zeros(stack.unknowns))
+    size = float(np.sqrt((stack.measured_squares() + nominal) / counts).max())
+    floor = SMALLEST_SHARE * (size or 1.0)
     sigma = np.ones(len(counts))
     for _ in range(ITERATIONS if weighting == "residual" and not pooled else 1):
         equation = stack.reduced(sigma)

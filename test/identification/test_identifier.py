@@ -55,6 +55,43 @@ def test_torques_in_wrong_units_are_suspected(make_scene, factor):
     assert "check units" in " ".join(identifier.report(["ridge"]).warnings)
 
 
+def test_torques_that_are_all_zero_are_suspected_and_stay_finite(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=1.0)
+    identifier.push(replace(block, tau=np.zeros_like(block.tau)))
+    report = identifier.report(["ridge", "least-squares"])
+    assert "check units" in " ".join(report.warnings)
+    for result in report.methods.values():
+        assert np.isfinite([p.value for p in result.parameters]).all()
+
+
+def test_known_friction_is_part_of_the_nominal_torque(make_scene, random_deviation):
+    scene = make_scene("panda")
+    identifier = scene.identifier()
+    x = np.zeros(len(identifier.parameters.unknowns))
+    x[70:] = random_deviation(identifier, np.random.default_rng(0))[70:]
+    block = scene.recording(identifier, x, 1, seconds=0.5)
+    names = identifier.robot.joint_names
+    known = {"nominal_friction__joints": names, "nominal_friction__smoothing_speed": 0.5}
+    for term, values in zip(("coulomb", "viscous", "offset", "armature"), x[70:].reshape(4, 7), strict=True):
+        known[f"nominal_friction__{term}"] = tuple(values)
+    given = scene.identifier(**known, friction__joints=[])
+    assert np.abs(given.rows(block).value).max() < 1e-5
+    start = scene.identifier(**known)
+    assert start.parameters.nominal[70:] == pytest.approx(x[70:])
+    assert np.abs(start.rows(block).value).max() < 1e-5
+
+
+def test_empty_blocks_change_nothing(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=0.5)
+    empty = replace(block, continues=True, q=block.q[:0], v=block.v[:0], tau=block.tau[:0])
+    other = make_scene("panda").identifier()
+    for one in (empty, block, empty):
+        identifier.push(one)
+    other.push(block)
+    first, second = (i.report(["ridge"]).methods["ridge"].x for i in (identifier, other))
+    assert np.array_equal(first, second)
+
+
 def test_good_data_give_no_warning(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(block)
