@@ -33,6 +33,10 @@ class DataSet:
         Raises:
             ~inertial_estimation.errors.MeasurementError: If a signal is missing or of another shape.
         """
+        if not block.size:
+            if not block.continues:
+                self._stream.interrupt()
+            return
         left, end_ns = block.size, block.start_ns
         for part in finite_runs(block):
             left -= part.size

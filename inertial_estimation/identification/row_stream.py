@@ -129,9 +129,6 @@ class RowStream:
         Raises:
             MeasurementError: If the block lacks a signal, or has another shape than the model.
         """
-        if not block.size:
-            self._interrupted |= not block.continues
-            return
         signals = self._stacked(block)
         timing = self._timing
         if (
