@@ -269,7 +269,8 @@ def _heights(problem: CalibrationProblem, sigma: Array, x: Array) -> Array:
     if isinstance(problem, FlatFeetProblem):
         return problem.heights(x, local)
     metres = [c for c, channel in enumerate(problem.channels) if channel.unit == "m"]
-    return residual[:, np.isin(problem.channel_of_row, metres)]
+    heights: Array = residual[:, np.isin(problem.channel_of_row, metres)]
+    return heights
 
 
 def _warnings(

@@ -51,9 +51,9 @@ class FlatFeetProblem(CalibrationProblem):
     R_WB R_BI R_WI^T e_z, and the yaw of R_WB R_BI R_WI^T where it counts. Local unknowns: rotation of the
     base about the world's x and y (and z where a yaw counts), height of the base.
 
-    With `distance` d the weights are Yamane's: L_k = sum |p_i - p^_i|^2 = 4 d^2 (1 - cos e) of each IMU, which
-    is 2 d^2 e^2 to second order in its error e; C_k = 1/N sum (h - mean h)^2. All rows then have one unit and
-    one noise level. Without, heights and orientations are weighted by their own noise levels.
+    With `distance` d the weights are Yamane's: L_k = sum |p_i - p^_i|^2 = 4 d^2 (1 - cos e) of each IMU,
+    which is 2 d^2 e^2 to second order in its error e; C_k = 1/N sum (h - mean h)^2. All rows then have one
+    unit and one noise level. Without, heights and orientations are weighted by their own noise levels.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class FlatFeetProblem(CalibrationProblem):
         soles stands upright.
         """
         poses = self.chain.poses(np.zeros(self.chain.n))
-        local = np.zeros((self.n_samples, 4, 3))
+        local: Array = np.zeros((self.n_samples, 4, 3))
         for k in range(self.n_samples):
             R = self._start_orientation(poses, k)
             local[k, :3] = R
@@ -117,7 +117,7 @@ class FlatFeetProblem(CalibrationProblem):
 
     def moved(self, local: Array, step: Array) -> Array:
         """Return base orientations turned in the world and heights moved."""
-        moved = local.copy()
+        moved: Array = local.copy()
         angles = np.zeros((len(step), 3))
         angles[:, : self.n_local - 1] = step[:, :-1]
         for k, phi in enumerate(angles):
@@ -216,10 +216,8 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
     poses = problem.chain.poses(x)
     for i, imu in enumerate(problem.imus):
         E = local[:, :3] @ poses.R_SF[:, len(problem.soles) + i] @ np.swapaxes(imu.R_WI, 1, 2)
-        if imu.use_yaw:
-            squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2))
-        else:  # the yaw fits exactly: the least turn that takes E e_z upright
-            squares = 4.0 * (1.0 - E[:, 2, 2])
+        tilted = 4.0 * (1.0 - E[:, 2, 2])  # of the least turn that takes E e_z upright: the yaw fits exactly
+        squares = 2.0 * (3.0 - np.trace(E, axis1=1, axis2=2)) if imu.use_yaw else tilted
         total += distance**2 * float(squares.mean())
     return 0.5 * total
 
@@ -227,12 +225,13 @@ def yamane_cost(problem: FlatFeetProblem, x: Array, local: Array, distance: floa
 def _check(chain: CalibratedChain, soles: Sequence[Array], imus: Sequence[ImuOrientations]) -> None:
     if len(soles) < 2:
         raise ConfigurationError(
-            f"flat feet need at least two contacts on the floor, got {len(soles)}: with one sole alone only the "
-            "sum of all offsets between it and the IMU shows"
+            f"flat feet need at least two contacts on the floor, got {len(soles)}: with one sole alone only "
+            "the sum of all offsets between it and the IMU shows"
         )
     if len(chain.kinematics.frames) != len(soles) + len(imus):
         raise ConfigurationError(
-            f"the chain has {len(chain.kinematics.frames)} frames, expected {len(soles)} soles and {len(imus)} IMUs"
+            f"the chain has {len(chain.kinematics.frames)} frames, expected {len(soles)} soles and "
+            f"{len(imus)} IMUs"
         )
     for imu in imus:
         if imu.R_WI.shape != (len(chain.q), 3, 3):

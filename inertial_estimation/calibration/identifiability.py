@@ -48,9 +48,9 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
 
     With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
     (which keep their priors), an offset is identifiable if with all others unknown its standard deviation is
-    within the limit, which needs that it has no share in the null space; not identifiable if it is beyond the
-    limit even with all others and the nuisances known; in combination (with offsets or nuisances) otherwise. Directions with singular values below
-    1 / limit count as null space.
+    within the limit, which needs that it has no share in the null space; not identifiable if it is beyond
+    the limit even with all others and the nuisances known; in combination (with offsets or nuisances)
+    otherwise. Directions with singular values below 1 / limit count as null space.
 
     Args:
         unknowns: Unknowns of the problem.
@@ -60,7 +60,8 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
     n = unknowns.n_offsets
     stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
     order = [*range(n, unknowns.count), *range(n)]
-    corner = np.linalg.qr(stacked[:, order], mode="r")[unknowns.count - n :, unknowns.count - n :]
+    folded: Array = np.asarray(np.linalg.qr(stacked[:, order], mode="r"))
+    corner = folded[unknowns.count - n :, unknowns.count - n :]
     scaled = corner * limit
     _, values, Vt = np.linalg.svd(scaled)
     values = np.concatenate([values, np.zeros(n - len(values))])

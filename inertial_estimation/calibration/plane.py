@@ -121,4 +121,5 @@ def _constant_axis(R_SF: Array) -> Array:
     mean = R_SF.mean(axis=0)
     k = int(np.linalg.norm(mean, axis=0).argmax())
     sign = -1.0 if mean[2, k] < -0.5 else 1.0
-    return sign * np.eye(3)[k]
+    axis: Array = sign * np.eye(3)[k]
+    return axis

@@ -177,7 +177,7 @@ class _Iteration:
         problem, unknowns = self.problem, self.problem.unknowns
         linear = problem.linearise(self.x, self.local)
         step = self._prepare(linear, sigma)
-        factor = np.linalg.qr(step.rows.reshape(-1, unknowns.count), mode="r")
+        factor = _triangle(step.rows.reshape(-1, unknowns.count))
         return Solution(
             x=self.x,
             local=self.local,
@@ -228,7 +228,7 @@ class _Iteration:
         u = self.problem.unknowns
         n = u.count
         stacked = np.column_stack([step.rows.reshape(-1, n), step.residual.reshape(-1)])
-        folded = np.linalg.qr(stacked, mode="r")
+        folded = _triangle(stacked)
         prior = np.diag(1.0 / u.prior_sigma)
         A = np.vstack(
             [folded[:, :n], prior, np.sqrt(damping) * np.diag(np.linalg.norm(folded[:, :n], axis=0))]
@@ -247,16 +247,16 @@ def _local_step(step: _Step, dx: Array) -> Array:
     if not step.triangle.shape[-1]:
         return np.zeros((len(step.rows), 0))
     along = np.swapaxes(step.basis, 1, 2) @ (step.full_residual + step.full_rows @ dx)[:, :, None]
-    return -np.linalg.solve(step.triangle, along)[:, :, 0]
+    return -np.asarray(np.linalg.solve(step.triangle, along), dtype=np.float64)[:, :, 0]
 
 
 def _noise(problem: CalibrationProblem, step: _Step) -> Array:
     """Return for each channel the true noise level in units of the assumed one."""
     n = problem.unknowns.count
-    factor = np.linalg.qr(step.rows.reshape(-1, n), mode="r")
+    factor = _triangle(step.rows.reshape(-1, n))
     covariance = _covariance(factor, problem.unknowns.prior_sigma)
     leverage = np.einsum("kmi,ij,kmj->km", step.rows, covariance, step.rows) + (step.basis**2).sum(axis=2)
-    found = np.empty(len(problem.channels))
+    found: Array = np.empty(len(problem.channels))
     for c in range(len(found)):
         mine = problem.channel_of_row == c
         free = float((step.weights[:, None] * (1.0 - leverage[:, mine])).sum())
@@ -269,8 +269,13 @@ def _noise(problem: CalibrationProblem, step: _Step) -> Array:
 def _covariance(factor: Array, prior_sigma: Array) -> Array:
     """Inverse of factor' factor + diag(1 / prior^2), computed in units of the prior."""
     scaled = np.vstack([factor * prior_sigma, np.eye(len(prior_sigma))])
-    inverse = np.linalg.inv(np.linalg.qr(scaled, mode="r"))
-    return (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
+    inverse = np.linalg.inv(_triangle(scaled))
+    covariance: Array = (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
+    return covariance
+
+
+def _triangle(A: Array) -> Array:
+    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
 
 
 def _square(factor: Array) -> Array:

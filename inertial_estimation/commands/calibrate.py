@@ -5,7 +5,7 @@ plane CSV          a frame held flush on one unknown plane, one posture a row
 marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
 
 Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json and
-heights.png into the output folder. Only offsets that the samples identify are written. See docs/calibration.md.
+figures into the output folder. Only offsets that the samples identify are written. See docs/calibration.md.
 """
 
 import argparse
@@ -181,7 +181,8 @@ def _imu_topics(given: list[str] | None, setup: CalibrationSetup) -> dict[str, s
     texts = given or ([setup.config.imu_frame] if setup.config.imu_frame else [])
     if not texts:
         raise ConfigurationError(
-            "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], or --imu-link none"
+            "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], "
+            "or --imu-link none"
         )
     topics: dict[str, str] = {}
     for text in texts:
@@ -224,7 +225,8 @@ def _draw(folder: Path, report: CalibrationReport) -> list[Path]:
 
 def _summary(report: CalibrationReport) -> list[str]:
     lines = [
-        f"{report.samples} postures fitted, {report.held_out} held out; rank {report.rank} of {len(report.joints)}"
+        f"{report.samples} postures fitted, {report.held_out} held out; "
+        f"rank {report.rank} of {len(report.joints)}"
     ]
     written = report.written_joints
     for j in report.joints:

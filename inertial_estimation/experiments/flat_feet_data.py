@@ -1,4 +1,4 @@
-"""Simulated data of a robot moved by hand with both feet flat: truth by inverse kinematics, then sensor noise."""
+"""Simulated motion of a robot moved by hand with both feet flat, by inverse kinematics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def flat_feet_data(
         stance = ClosedStance(robot, frames, _posture(robot, rng))
         reach = np.array([0.08, 0.1, 0.1, 0.2, 0.25, 0.3])  # position [m], rotation vector [rad]
         base, torso = _waves(rng, reach), _waves(rng, np.array([0.4, 0.3]))
-        found = _sequence(stance, base, torso, np.arange(count) * step_s)
+        found = _sequence(stance, base, torso, np.arange(count, dtype=np.float64) * step_s)
         if found is None:  # out of reach somewhere: another one
             k += 1
             if k > 20 * SEQUENCES:
@@ -64,7 +64,7 @@ def flat_feet_data(
             continue
         q += found[0]
         R += found[1]
-    return FlatFeetData(np.array(q), np.array(R), np.arange(len(q)) * step_s)
+    return FlatFeetData(np.array(q), np.array(R), np.arange(len(q), dtype=np.float64) * step_s)
 
 
 def _sequence(

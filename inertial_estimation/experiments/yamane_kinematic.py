@@ -147,8 +147,8 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         facts=(
             "Simulated: feet exactly flat, description exact; the paper's robot had neither.",
             "14 joints: 12 of the legs, 2 of the torso, which the torso's IMU makes identifiable.",
-            "Rows are weighted by their noise as estimated; the cost reported has the paper's form, its d is not "
-            "given there.",
+            "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
+            "is not given there.",
         ),
         panels=_panels(intervals, errors, costs, times, heights),
     )

@@ -31,7 +31,7 @@ def write_offsets(path: Path, report: CalibrationReport) -> Path:
     names = ", ".join(j.joint for j in written) or '""'
     values = ", ".join(f"{j.offset:.9f}" for j in written)
     lines = [
-        f"# Joint offsets from a {report.kind} calibration of {report.samples} postures; see calibration.json.",
+        f"# Joint offsets: {report.kind} calibration of {report.samples} postures, see calibration.json.",
         "# Load it after the robot's own parameter file.",
         "/**:",
         "  ros__parameters:",

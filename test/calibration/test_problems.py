@@ -1,0 +1,218 @@
+"""Each kind of calibration: derivatives, noise-free truth, identifiability, honest deviations, outliers."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("example_robot_data")
+
+from calibration_scenes import SOLE, Scene, feet_motion, feet_scene, marker_scene, plane_scene, talos
+from scipy.stats import chi2
+
+from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate, leave_one_out
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.chain import CalibratedChain
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
+from inertial_estimation.calibration.identifiability import Identifiability, offset_knowledge
+from inertial_estimation.calibration.marker import MarkerProblem
+from inertial_estimation.calibration.plane import PlaneProblem
+from inertial_estimation.calibration.problem import CalibrationProblem
+from inertial_estimation.calibration.solver import fit_local, solve
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.models.chain_kinematics import ChainKinematics
+
+WITH_PLACEMENTS = CalibrationConfig(placement_position_sigma=0.003, placement_rotation_sigma=0.01)
+
+
+def problems() -> list[CalibrationProblem]:
+    rng = np.random.default_rng(3)
+    q = rng.uniform(-0.5, 0.5, (3, talos().n_joints))
+    arm = ChainKinematics(talos(), reference="left_sole_link", frames=["arm_left_7_link"])
+    chain = CalibratedChain(arm, q, WITH_PLACEMENTS)
+    body = ChainKinematics(
+        talos(),
+        reference="base_link",
+        frames=["left_sole_link", "right_sole_link", "imu_link", "torso_2_link"],
+    )
+    feet = CalibratedChain(body, q, WITH_PLACEMENTS)
+    turned = feet_motion().R_WB[:3]
+    imus = [ImuOrientations(turned), ImuOrientations(turned, use_yaw=True)]
+    return [
+        PlaneProblem(chain),
+        MarkerProblem(chain, rng.standard_normal((3, 3))),
+        FlatFeetProblem(feet, [SOLE, SOLE], imus),
+        FlatFeetProblem(feet, [SOLE, np.zeros((1, 3))], imus, distance=0.1),
+    ]
+
+
+@pytest.mark.parametrize("which", range(4), ids=["plane", "marker", "feet", "feet, one a point"])
+def test_derivatives_against_central_differences(which: int) -> None:
+    problem, rng, h = problems()[which], np.random.default_rng(4), 1e-6
+    x = problem.unknowns.start + 0.05 * rng.standard_normal(problem.unknowns.count)
+    local = problem.start_local()
+    n_local = problem.linearise(x, local).by_local.shape[2]
+    local = problem.moved(local, 0.05 * rng.standard_normal((problem.n_samples, n_local)))
+    linear = problem.linearise(x, local)
+    for j in rng.choice(len(x), 25):
+        e = h * np.eye(len(x))[j]
+        slope = problem.linearise(x + e, local).residual - problem.linearise(x - e, local).residual
+        assert linear.by_unknowns[:, :, j] == pytest.approx(slope / (2 * h), abs=1e-7)
+    for j in range(n_local):
+        step = np.tile(h * np.eye(n_local)[j], (problem.n_samples, 1))
+        ahead = problem.linearise(x, problem.moved(local, step)).residual
+        behind = problem.linearise(x, problem.moved(local, -step)).residual
+        assert linear.by_local[:, :, j] == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
+
+
+def identifiable(scene: Scene) -> tuple["np.ndarray", "np.ndarray", list[Identifiability]]:
+    solution = solve(scene.problem)
+    assert solution.converged
+    knowledge = offset_knowledge(scene.problem.unknowns, solution, 0.01)
+    known = np.array([kind is Identifiability.IDENTIFIABLE for kind in knowledge.kinds])
+    error = solution.x[: len(scene.offsets)] - scene.offsets
+    return error, known, list(knowledge.kinds)
+
+
+@pytest.mark.parametrize("use_yaw", [True, False])
+def test_flat_feet_give_back_the_offsets_exactly(use_yaw: bool) -> None:
+    error, known, _ = identifiable(feet_scene(np.random.default_rng(0), use_yaw=use_yaw))
+    assert known[:12].all()
+    assert np.abs(error[known]).max() < 1e-6
+
+
+def test_flat_feet_with_the_weights_of_the_paper() -> None:
+    scene = feet_scene(np.random.default_rng(0), distance=0.1)
+    solution = solve(scene.problem)
+    assert solution.x == pytest.approx(scene.offsets, abs=1e-6)
+    assert yamane_cost(scene.problem, solution.x, solution.local, 0.1) < 1e-12
+    zero = np.zeros_like(solution.x)
+    _, local = fit_local(scene.problem, zero, solution.sigma)
+    cost = yamane_cost(scene.problem, zero, local, 0.1)
+    residual = scene.problem.linearise(
+        zero, local
+    ).residual  # (1), up to the order in which L_k is second order
+    assert 0.5 * (residual**2).sum(axis=1).mean() / 8 == pytest.approx(cost, rel=0.02)
+
+
+def test_plane_gives_back_the_offsets_it_can() -> None:
+    error, known, kinds = identifiable(plane_scene(np.random.default_rng(1)))
+    assert known.sum() >= 4
+    assert np.abs(error[known]).max() < 1e-6
+    assert kinds[0] is Identifiability.COMBINATION  # turns about the base's vertical: with the plane's tilt
+    assert not known[6]  # turns the hand about the normal
+
+
+def test_marker_gives_back_the_offsets_it_can() -> None:
+    error, known, _ = identifiable(marker_scene(np.random.default_rng(1)))
+    assert not known[0]  # turns all with the unknown frame of the cameras
+    assert not known[6]  # turns the unknown place of the marker
+    assert known[1:6].all()
+    assert np.abs(error[known]).max() < 1e-6
+
+
+def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
+    """An IMU in the pelvis alone says nothing of the torso, though it is asked for."""
+    rng = np.random.default_rng(2)
+    scene = feet_scene(rng, imus=("base_link",), use_yaw=False)
+    feet = scene.problem
+    assert isinstance(feet, FlatFeetProblem)
+    kinematics = ChainKinematics(
+        talos(),
+        reference="base_link",
+        frames=["left_sole_link", "right_sole_link", "base_link"],
+        joints=(*feet.chain.kinematics.joints, "torso_1_joint", "torso_2_joint"),
+    )
+    chain = CalibratedChain(kinematics, feet.chain.q, CalibrationConfig())
+    solution = solve(FlatFeetProblem(chain, feet.soles, feet.imus))
+    kinds = offset_knowledge(chain.unknowns([]), solution, 0.01).kinds
+    assert kinds[12:] == (Identifiability.NOT, Identifiability.NOT)
+    assert set(kinds[:12]) == {Identifiability.IDENTIFIABLE}
+    assert solution.x[12:] == pytest.approx(np.zeros(2), abs=1e-12)
+
+
+def test_postures_all_alike_identify_no_joint_alone() -> None:
+    scene = feet_scene(np.random.default_rng(2), imus=("base_link",), imu_noise=1e-3, use_yaw=False)
+    alike = scene.problem.subset(np.zeros(40, dtype=int))
+    report = calibrate(
+        CalibrationTask("flat-feet", lambda _c: alike, CalibrationConfig(), np.zeros(40, bool))
+    )
+    assert all(j.identifiability is not Identifiability.IDENTIFIABLE for j in report.joints)
+    assert report.written == ()
+
+
+def test_deviations_are_what_the_errors_are() -> None:
+    """Normalised squared errors of seeded trials within two-sided bounds of their chi-square."""
+    trials, total, count = 25, 0.0, 0
+    for seed in range(trials):
+        scene = marker_scene(np.random.default_rng(seed), noise=1e-3, count=30)
+        solution = solve(scene.problem)
+        chosen = slice(1, 6)
+        error = (solution.x[: len(scene.offsets)] - scene.offsets)[chosen]
+        total += float(error @ np.linalg.solve(solution.covariance[chosen, chosen], error))
+        count += 5
+    low, high = chi2.ppf([0.001, 0.999], count)
+    assert low < total < high
+
+
+def test_noise_levels_are_found() -> None:
+    scene = feet_scene(np.random.default_rng(6), imu_noise=5e-3, joint_noise=5e-4)
+    solution = solve(scene.problem)
+    noise = {c.name: s for c, s in zip(scene.problem.channels, solution.sigma, strict=True)}
+    assert noise["imu tilt"] == pytest.approx(5e-3, rel=0.15)
+    assert noise["imu yaw"] == pytest.approx(5e-3, rel=0.25)
+    assert np.rad2deg(np.sqrt(((solution.x - scene.offsets) ** 2).mean())) < 0.3
+
+
+def test_outliers_are_weighed_down() -> None:
+    scene = marker_scene(np.random.default_rng(7), noise=1e-3)
+    problem = scene.problem
+    assert isinstance(problem, MarkerProblem)
+    spoilt = problem.positions_C.copy()
+    spoilt[[3, 11]] += 0.08
+    bad = MarkerProblem(problem.chain, spoilt)
+    errors = {}
+    for robust in (True, False):
+        solution = solve(bad, robust=robust)
+        errors[robust] = np.abs((solution.x[:7] - scene.offsets)[1:6]).max()
+    assert errors[True] < 0.5 * errors[False]
+    assert set(np.argsort(solve(bad).weights)[:2]) == {3, 11}
+
+
+def test_bounds_are_kept_and_said() -> None:
+    scene = plane_scene(np.random.default_rng(1), size=0.08)
+    problem = scene.problem
+    assert isinstance(problem, PlaneProblem)
+    config = CalibrationConfig(offset_bound=0.02)
+    chain = CalibratedChain(problem.chain.kinematics, problem.chain.q, config)
+    task = CalibrationTask("plane", lambda _c: PlaneProblem(chain), config, np.zeros(40, bool))
+    report = calibrate(task)
+    assert max(abs(j.offset) for j in report.joints) <= 0.02 + 1e-9
+    bounded = {j.joint for j in report.joints if j.at_bound}
+    assert bounded
+    assert any("at their bound" in warning for warning in report.warnings)
+    assert not bounded & set(report.written_joints)
+
+
+def test_leave_one_out_is_a_calibration_without_the_row() -> None:
+    """Changing a row does not change its own prediction but for the noise levels, which are held."""
+    scene = marker_scene(np.random.default_rng(8), noise=1e-3, count=14)
+    problem = scene.problem
+    assert isinstance(problem, MarkerProblem)
+    solution = solve(problem)
+    before = leave_one_out(problem, solution)
+    moved = problem.positions_C.copy()
+    moved[5] += np.array([0.01, 0.0, -0.02])
+    changed = MarkerProblem(problem.chain, moved)
+    changed._A, changed.unknowns = problem._A, problem.unknowns
+    after = leave_one_out(changed, solution)
+    assert after[5] - before[5] == pytest.approx([0.01, 0.0, -0.02], abs=1e-5)
+
+
+def test_too_few_samples_and_one_foot() -> None:
+    scene = plane_scene(np.random.default_rng(1))
+    few = scene.problem.subset(np.arange(3))
+    with pytest.raises(MeasurementError, match="3 samples give 9 equations"):
+        calibrate(CalibrationTask("plane", lambda _c: few, CalibrationConfig(), np.zeros(3, bool)))
+    with pytest.raises(ConfigurationError, match="every sample is held out"):
+        calibrate(CalibrationTask("plane", lambda _c: few, CalibrationConfig(), np.ones(3, bool)))
+    with pytest.raises(ConfigurationError, match="at least two contacts"):
+        feet_scene(np.random.default_rng(0), frames=("left_sole_link",))

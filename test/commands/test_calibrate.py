@@ -1,0 +1,187 @@
+"""`calibrate` from the command line to the files, good input and bad."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("example_robot_data")
+
+from calibration_scenes import feet_scene, marker_scene, panda
+
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem
+from inertial_estimation.calibration.marker import MarkerProblem
+from inertial_estimation.commands.main import main
+from inertial_estimation.spatial.rotations import quaternion_from_rotation
+
+CONFIG = """
+/**:
+  ros__parameters:
+    urdf: example-robot-data:panda
+    floating_base: false
+    locked_joints: [panda_finger_joint*]
+"""
+JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("config") / "arm.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+@pytest.fixture(scope="module")
+def postures() -> tuple[list[str], list[list[object]], "np.ndarray"]:
+    scene = marker_scene(np.random.default_rng(3), noise=2e-4, count=40, size=0.05)
+    assert isinstance(scene.problem, MarkerProblem)
+    rows = np.hstack([scene.problem.chain.q, scene.problem.positions_C]).tolist()
+    return [*JOINTS, "x1", "y1", "z1"], rows, scene.offsets
+
+
+def written(path: Path, header: list[str], rows: list[list[object]]) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def marker(source: Path, config: Path, output: Path, *more: str) -> list[str]:
+    common = ["--config", str(config), "--frame", "panda_link7", "--output", str(output), "--fixed-priors"]
+    return ["calibrate", "marker", str(source), *common, *more]
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 1
+    return capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_path: Path) -> None:
+    header, rows, offsets = postures
+    split = [["validation" if k % 4 == 0 else "train", *row] for k, row in enumerate(rows)]
+    source = written(tmp_path / "postures.csv", ["split", *header], split)
+    assert main(marker(source, config, tmp_path / "out")) == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"joint_offsets.yaml", "calibration.json", "heights.png", "offsets.png"}
+    report = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert (report["samples"], report["held_out"]) == (30, 10)
+    assert report["errors_rms"]["marker"]["held_out"] < 1.0
+    loaded = yaml.safe_load((tmp_path / "out" / "joint_offsets.yaml").read_text())
+    values = loaded["/**"]["ros__parameters"]["joint_offsets"]
+    found = dict(zip(values["joints"], values["values"], strict=True))
+    assert set(found) == {j["joint"] for j in report["joints"] if j["identifiability"] == "identifiable"}
+    assert {"panda_joint2", "panda_joint4"} <= set(found)
+    assert "panda_joint1" not in found
+    for name, value in found.items():
+        assert value == pytest.approx(offsets[JOINTS.index(name)], abs=3e-3)
+
+
+def test_offsets_file_is_read_by_the_nodes(postures, config: Path, tmp_path: Path) -> None:
+    from inertial_estimation.models.robot_config import RobotConfig
+    from inertial_estimation.parameters import build_config, iterate_parameters
+    from inertial_estimation.replay.config_file import load_config_file
+
+    header, rows, _ = postures
+    source = written(tmp_path / "postures.csv", header, rows)
+    assert main(marker(source, config, tmp_path / "out", "--no-figures")) == 0
+    file = load_config_file(tmp_path / "out" / "joint_offsets.yaml")
+    known = [spec.name for spec in iterate_parameters(RobotConfig)]
+    robot = build_config(RobotConfig, file.values("tilt_observer", known))
+    report = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    expected = {j["joint"]: j["offset_rad"] for j in report["joints"] if j["written"]}
+    applied = dict(zip(robot.joint_offsets.joints, robot.joint_offsets.values, strict=True))
+    assert applied == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda h, r: (["panda_joint9", *h[1:]], r), "misses the joints panda_joint1"),
+        (lambda h, r: ([*h, "elbow_joint"], [[*row, 0.1] for row in r]), "columns elbow_joint, which are no"),
+        (lambda h, r: (h[:-1], [row[:-1] for row in r]), "misses columns z1"),
+        (lambda h, r: (h, [[np.rad2deg(v) for v in row[:7]] + row[7:] for row in r]), "expected radians"),
+        (lambda h, r: (h, [["nan", *row[1:]] for row in r]), "no row of"),
+        (lambda h, r: (h, r[:3]), "3 samples give 9 equations"),
+        (lambda h, r: (h, [*r[:3], r[3][:5]]), "row 5 of"),
+        (lambda h, r: (h, []), "expected a header and postures"),
+    ],
+    ids=["missing", "unknown", "marker", "degrees", "nan", "few", "ragged", "empty"],
+)
+def test_bad_tables(postures, config: Path, tmp_path: Path, spoil, message: str, capsys) -> None:
+    header, rows = spoil(list(postures[0]), [list(row) for row in postures[1]])
+    source = written(tmp_path / "bad.csv", header, rows)
+    assert message in refused(marker(source, config, tmp_path / "out"), capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_with_nan_are_dropped_and_counted(postures, config: Path, tmp_path: Path, capsys) -> None:
+    header, rows, _ = postures
+    rows = [list(row) for row in rows]
+    rows[4][2], rows[9][8] = "nan", ""
+    source = written(tmp_path / "some.csv", header, rows)
+    assert main(marker(source, config, tmp_path / "out", "--no-figures")) == 0
+    assert "2 postures left out" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out" / "calibration.json").read_text())["samples"] == 38
+
+
+def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, capsys) -> None:
+    source = written(tmp_path / "good.csv", postures[0], postures[1])
+    common = ["--config", str(config), "--output", str(tmp_path / "out")]
+    line = refused(["calibrate", "marker", str(source), "--frame", "tail", *common], capsys)
+    assert "no frame 'tail'" in line
+    line = refused(marker(source, config, tmp_path / "out", "--joints", "knee*"), capsys)
+    assert "no joint 'knee*' moves" in line
+    line = refused(marker(source, config, tmp_path / "out", "--param", "offset_sigme=1.0"), capsys)
+    assert "did you mean 'offset_sigma'" in line
+    line = refused(["calibrate", "flat-feet", str(source), *common], capsys)
+    assert "no IMU link" in line
+    line = refused(["calibrate", "flat-feet", str(source), "--imu-link", "tail", *common], capsys)
+    assert "no frame 'tail'" in line
+    assert "cannot read" in refused(marker(tmp_path / "none.csv", config, tmp_path / "out"), capsys)
+
+
+def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", list[str]]:
+    scene = feet_scene(np.random.default_rng(4), imus=("imu_link",), use_yaw=False)
+    problem = scene.problem
+    assert isinstance(problem, FlatFeetProblem)
+    from calibration_scenes import talos
+
+    names = list(talos().joint_names)
+    rows = []
+    for q, R in zip(problem.chain.q, problem.imus[0].R_WI, strict=True):
+        rows.append([*q, *(9.81 * R[2] if vertical else quaternion_from_rotation(R))])
+    kinds = ["up_x", "up_y", "up_z"] if vertical else ["qx", "qy", "qz", "qw"]
+    header = [*names, *(f"imu_link/{kind}" for kind in kinds)]
+    return written(tmp_path / "feet.csv", header, rows), scene.offsets, list(problem.chain.kinematics.joints)
+
+
+@pytest.mark.parametrize("vertical", [True, False], ids=["accelerometer", "orientation"])
+def test_flat_feet_from_a_table(tmp_path: Path, vertical: bool) -> None:
+    source, offsets, joints = feet_table(tmp_path, vertical=vertical)
+    arguments = ["--config", "talos", "--output", str(tmp_path / "out"), "--no-figures"]
+    assert main(["calibrate", "flat-feet", str(source), *arguments]) == 0
+    report = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    found = {j["joint"]: j["offset_rad"] for j in report["joints"] if j["written"]}
+    assert sum(name.startswith("leg_") for name in found) == 12
+    for name, value in found.items():
+        assert value == pytest.approx(offsets[joints.index(name)], abs=1e-5)
+
+
+def test_flat_feet_from_a_recording(tmp_path: Path) -> None:
+    """TALOS stands and moves: its legs have no offsets, and little is known of them."""
+    pytest.importorskip("rosbags")
+    bag = tmp_path / "bag"
+    assert main(["synthesize", "talos", "--output", str(bag), "--duration", "4", "--rate", "50"]) == 0
+    arguments = ["--config", "talos", "--output", str(tmp_path / "out"), "--interval", "0.4", "--no-figures"]
+    assert main(["calibrate", "flat-feet", str(bag), *arguments]) == 0
+    report = json.loads((tmp_path / "out" / "calibration.json").read_text())
+    assert report["samples"] >= 5
+    assert report["held_out"] >= 5
+    for joint in report["joints"]:
+        assert joint["identifiability"] != "identifiable" or abs(joint["offset_deg"]) < 1.5
+
+
+def test_the_arm_of_the_scene_is_the_arm_of_the_config() -> None:
+    assert list(panda().joint_names) == JOINTS
