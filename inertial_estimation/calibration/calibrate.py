@@ -233,7 +233,8 @@ def _rms(problem: CalibrationProblem, residual: Array) -> Array:
         channel.components * (residual[:, problem.channel_of_row == c] ** 2).mean()
         for c, channel in enumerate(problem.channels)
     ]
-    return np.sqrt(np.array(squares))
+    rms: Array = np.sqrt(np.array(squares))
+    return rms
 
 
 def _channels(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.closed_stance import ClosedStance
@@ -34,7 +35,7 @@ class FlatFeetData:
 
 
 def flat_feet_data(
-    robot: RobotModel, frames: tuple[str, str], rng: np.random.Generator, *, duration_s: float, step_s: float
+    robot: RobotModel, frames: tuple[str, str], rng: Generator, *, duration_s: float, step_s: float
 ) -> FlatFeetData:
     """Move TALOS slowly over its feet: eight sequences, each with its own stance, height and torso motion.
 
@@ -94,7 +95,7 @@ def _sequence(
     return q, R
 
 
-def _posture(robot: RobotModel, rng: np.random.Generator) -> dict[str, float]:
+def _posture(robot: RobotModel, rng: Generator) -> dict[str, float]:
     """Both soles flat at one height: one foot ahead of the other, apart, turned out.
 
     Pitches of a leg sum to zero and so do rolls. Hip and ankle of the legs lean by as much to the front as to
@@ -118,7 +119,7 @@ def _posture(robot: RobotModel, rng: np.random.Generator) -> dict[str, float]:
     return posture
 
 
-def _waves(rng: np.random.Generator, reach: Array) -> Callable[[float], Array]:
+def _waves(rng: Generator, reach: Array) -> Callable[[float], Array]:
     amplitude = rng.uniform(0.2, 1.0, (WAVES, len(reach)))
     amplitude *= reach / amplitude.sum(axis=0)
     rate = 2.0 * np.pi / rng.uniform(*PERIODS_S, amplitude.shape)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator, default_rng
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.chain import CalibratedChain
@@ -77,7 +78,7 @@ def kinematic_trial(
         imu_noise_deg: Noise of each IMU about each axis.
         joint_noise_deg: Noise of each joint position.
     """
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
     data = flat_feet_data(robot, FEET, rng, duration_s=duration_s, step_s=FRAME_S)
     kinematics = ChainKinematics(robot, reference=robot.base_link, frames=[*FEET, *IMU_LINKS])
@@ -94,7 +95,7 @@ def kinematic_trial(
 
 
 def _measured(
-    kinematics: ChainKinematics, data: FlatFeetData, noise: float, rng: np.random.Generator
+    kinematics: ChainKinematics, data: FlatFeetData, noise: float, rng: Generator
 ) -> list[ImuOrientations]:
     """Orientations of the IMU links, turned by the noise; all share one world, as in the paper."""
     poses = kinematics.poses(data.q, np.zeros(len(kinematics.joints)))

@@ -51,7 +51,7 @@ def feet_motion() -> FlatFeetData:
 
 @cache
 def touching_postures(count: int = 40) -> Array:
-    """Postures of the arm with the hand's z axis against the normal of a tilted plane, by inverse kinematics."""
+    """Postures of the arm with the hand flush on a tilted plane, by inverse kinematics."""
     robot, rng = panda(), np.random.default_rng(2)
     data, found = robot.model.createData(), []
     middle = 0.5 * (robot.model.lowerPositionLimit + robot.model.upperPositionLimit)
