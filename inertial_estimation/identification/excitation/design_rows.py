@@ -6,7 +6,12 @@ from numpy.random import Generator
 from inertial_estimation.identification.excitation.design_robot import DesignRobot
 from inertial_estimation.identification.excitation.information import BaseParameters, base_parameters
 from inertial_estimation.identification.parameter_set import parameter_set
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.dynamics_measurement import (
+    DynamicsMeasurement,
+    DynamicsState,
+    MeasuredRows,
+    NoiseModel,
+)
 from inertial_estimation.signals import Array
 
 __all__ = ["DesignRows"]
@@ -22,6 +27,7 @@ class DesignRows:
         design: The robot and what of it moves.
         parameters: What the unknowns mean.
         row_names: Joints whose torque is measured.
+        torque_limits: Torque limit of each row, infinite where the URDF has none, shape (m,).
         base: What motions of this kind can tell of the unknowns.
     """
 
@@ -49,6 +55,9 @@ class DesignRows:
         )
         self.row_names = self._measurement.row_names
         self._map = self.parameters.to_joint @ self.parameters.E
+        self._nominal = self.parameters.to_joint @ self.parameters.nominal
+        rows_of = [robot.joint_index(name) for name in self.row_names]
+        self.torque_limits: Array = design.limits.effort[rows_of]
         self._moving = np.array(design.moving, dtype=int)
         limits, shape = design.limits, (STRUCTURE_STATES, len(self._moving))
         q = rng.uniform(limits.lower[self._moving], limits.upper[self._moving], shape)
@@ -76,7 +85,7 @@ class DesignRows:
         Returns:
             Shape (k, m, number of unknowns).
         """
-        return self._raw(q, v, a) @ self._map
+        return self._at(q, v, a).regressor @ self._map
 
     def stacked(self, q: Array, v: Array, a: Array) -> Array:
         """Return the same rows one below the other, shape (k m, number of unknowns)."""
@@ -85,42 +94,52 @@ class DesignRows:
 
     def torques(self, q: Array, v: Array, a: Array) -> Array:
         """Return the torques of the measured rows with nominal parameters [Nm], shape (k, m)."""
-        rows = self._measurement.rows(self._state(q, v, a))
-        nominal = self.parameters.to_joint @ self.parameters.nominal
-        torques: Array = rows.regressor @ nominal - rows.value
+        rows = self._at(q, v, a)
+        torques: Array = rows.regressor @ self._nominal - rows.value
         return torques
 
-    def gradient(self, q: Array, v: Array, a: Array, G: Array, *, static: bool = False) -> tuple[Array, ...]:
-        """Return the derivative of f(M), M = A'A of the rows, by every state.
+    def torque_shares(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the same over their limits, zero where the URDF has none, shape (k, m)."""
+        shares: Array = self.torques(q, v, a) / self.torque_limits
+        return shares
 
-        df = tr(G dM) = 2 sum_k <A_k G, dA_k>; dA_k by one-sided differences of the rows.
+    def gradient(
+        self, q: Array, v: Array, a: Array, G: Array, by_torque: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivative of f(M, torques), M = A'A of the rows, by every state.
+
+        df = tr(G dM) + <by_torque, dtau>, tr(G dM) = 2 sum_k <A_k G, dA_k>; dA_k and dtau_k by one-sided
+        differences.
 
         Args:
             q: Positions of the moving joints, shape (k, n).
             v: Velocities.
             a: Accelerations.
             G: df/dM, symmetric, shape (n, n) of all unknowns.
-            static: Leave out velocities and accelerations.
+            by_torque: df/dtau, shape (k, m); None for zero.
 
         Returns:
-            df/dq, and df/dv, df/da unless static, each of shape (k, n).
+            df/dq, df/dv, df/da, each of shape (k, n).
         """
-        k, n = q.shape
-        Y = self._raw(q, v, a)
-        weights = 2.0 * (Y @ self._map) @ G @ self._map.T
-        gradients = []
-        for which in range(1 if static else 3):
-            gradient = np.empty((k, n))
-            for j in range(n):
+        here = self._at(q, v, a)
+        weights = 2.0 * (here.regressor @ self._map) @ G @ self._map.T
+        if by_torque is not None:
+            weights += by_torque[:, :, None] * self._nominal
+        gradients = np.empty((3, *q.shape))
+        for which in range(3):
+            for j in range(q.shape[1]):
                 state = [q, v, a]
                 state[which] = state[which].copy()
                 state[which][:, j] += STEP
-                gradient[:, j] = np.einsum("kmp,kmp->k", weights, self._raw(*state) - Y) / STEP
-            gradients.append(gradient)
-        return tuple(gradients)
+                moved = self._at(*state)
+                change = np.einsum("kmp,kmp->k", weights, moved.regressor - here.regressor)
+                if by_torque is not None:
+                    change -= np.einsum("km,km->k", by_torque, moved.value - here.value)
+                gradients[which, :, j] = change / STEP
+        return gradients[0], gradients[1], gradients[2]
 
-    def _raw(self, q: Array, v: Array, a: Array) -> Array:
-        return self._measurement.rows(self._state(q, v, a)).regressor
+    def _at(self, q: Array, v: Array, a: Array) -> MeasuredRows:
+        return self._measurement.rows(self._state(q, v, a))
 
     def _state(self, q: Array, v: Array, a: Array) -> DynamicsState:
         return DynamicsState(self.full(q, self.design.home), self.full(v), self.full(a))

@@ -183,7 +183,7 @@ def design_excitation(
     notes += [
         f"{name} needs {100 * share:.0f} % of its torque limit with the nominal model: lower the acceleration"
         for name, share in shares.items()
-        if share > 1.0
+        if share > config.torque_share
     ]
     return ExcitationDesign(
         design,
@@ -227,7 +227,7 @@ def _poses(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
 ) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
     config, rows = shop.config, shop.rows
-    place = (rows, shop.limits, shop.collision, config.clearance)
+    place = (rows, shop.limits, shop.collision, config.clearance, config.torque_share)
     candidates = random_poses(config.candidates, *place, search)
     rest = np.zeros_like(candidates)
     chosen = candidates[list(chosen_poses(config, rows.base, rows.rows(candidates, rest, rest), tick))]
@@ -249,14 +249,10 @@ def _poses(
 def _torque_share(shop: _Workshop, trajectory: JointTrajectory) -> dict[str, float]:
     """Return the largest share of each torque limit with nominal parameters."""
     moving = list(shop.design.moving)
-    torques = shop.rows.torques(trajectory.q[:, moving], trajectory.v[:, moving], trajectory.a[:, moving])
-    effort = shop.design.limits.effort
-    shares = {}
-    for i, name in enumerate(shop.rows.row_names):
-        limit = float(effort[shop.design.robot.joint_index(name)])
-        if np.isfinite(limit):
-            shares[name] = float(np.abs(torques[:, i]).max()) / limit
-    return shares
+    states = (trajectory.q[:, moving], trajectory.v[:, moving], trajectory.a[:, moving])
+    largest = np.abs(shop.rows.torque_shares(*states)).max(0).tolist()
+    limited = zip(shop.rows.row_names, shop.rows.torque_limits, largest, strict=True)
+    return {name: share for name, limit, share in limited if np.isfinite(limit)}
 
 
 def _of_all_joints(shop: _Workshop, times: Array, q: Array, v: Array, a: Array) -> JointTrajectory:

@@ -36,6 +36,12 @@ class ExcitationConfig:
         5.0, "Largest acceleration of every joint; a URDF has none.", unit="rad/s^2", lower=0.01, upper=1e4
     )
     clearance: float = parameter(0.01, "Smallest distance between two links.", unit="m", lower=0.0, upper=1.0)
+    torque_share: float = parameter(
+        0.95,
+        "Share of the URDF's torque limits that the nominal model may need.",
+        lower=0.01,
+        upper=1e6,
+    )
     torque_noise: float = parameter(
         0.1, "Standard deviation of the white noise of every row.", unit="Nm", lower=1e-9, upper=1e6
     )

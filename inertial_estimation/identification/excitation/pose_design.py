@@ -27,6 +27,7 @@ def random_poses(
     limits: JointLimits,
     collision: SelfCollision,
     clearance: float,
+    torque_share: float,
     rng: Generator,
 ) -> Array:
     """Draw poses of the moving joints, uniform within the limits, free of collisions.
@@ -37,6 +38,7 @@ def random_poses(
         limits: Of the moving joints, margins taken off.
         collision: Distances between links.
         clearance: Smallest one allowed [m].
+        torque_share: Share of the torque limits that may be needed.
         rng: Source of the poses.
 
     Returns:
@@ -50,11 +52,15 @@ def random_poses(
         if len(found) == count:
             break
         q = rng.uniform(limits.lower, limits.upper)
-        if not collision.closer_than(rows.full(q[None], rows.design.home)[0], clearance):
+        pose = q[None]
+        if np.abs(rows.torque_shares(pose, 0.0 * pose, 0.0 * pose)).max() > torque_share:
+            continue
+        if not collision.closer_than(rows.full(pose, rows.design.home)[0], clearance):
             found.append(q)
     if len(found) < count:
         raise ConfigurationError(
-            f"only {len(found)} of {TRIES * count} random poses have a clearance of {clearance:g} m, "
+            f"only {len(found)} of {TRIES * count} random poses have a clearance of {clearance:g} m "
+            f"and need no more than {torque_share:g} of the torque limits, "
             f"expected {count}"
         )
     return np.array(found)

@@ -92,21 +92,21 @@ def design_trajectory(
 
 
 def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
-    """Refine one start; the penalty grows until the trajectory is free between the samples too."""
+    """Refine one start; the penalty grows until the robot can do it between the samples too."""
     start, weight, evaluations = problem.value(z), 1.0, 0
     for round_number in range(ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
         z, used = _descended(problem, z, weight, iterations, tick)
         evaluations += used
-        clearance = _clearance(problem, z)
-        if clearance >= config.clearance or not iterations:
+        clearance, torque = _checked(problem, z)
+        if (clearance >= config.clearance and torque <= config.torque_share) or not iterations:
             break
         weight *= HEAVIER
     share = 1.0
     while clearance < config.clearance and share > SMALLEST:
         share *= SHRINK
         z = problem.family.smaller(z, SHRINK)
-        clearance = _clearance(problem, z)
+        clearance, _torque = _checked(problem, z)
     return TrajectoryDesign(z, problem.value(z), start, evaluations, clearance, share)
 
 
@@ -134,8 +134,8 @@ def _descended(
     return z, evaluations
 
 
-def _clearance(problem: TrajectoryProblem, z: Array) -> float:
-    if not problem.collision.checks:
-        return float("inf")
+def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:
+    """Return the smallest clearance and the largest share of a torque limit, at many times."""
     times = np.arange(0.0, problem.family.duration, 1.0 / FINE_RATE_HZ)
-    return problem.clearance(problem.family.motion(z).at(times)[0])
+    states = problem.family.motion(z).at(times)
+    return problem.clearance(states[0]), problem.torque_share(states)

@@ -7,7 +7,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.excitation.information import objective
-from inertial_estimation.identification.excitation.motion_family import MotionFamily
+from inertial_estimation.identification.excitation.motion_family import MotionFamily, MotionSamples
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
@@ -15,6 +15,8 @@ __all__ = ["EXTRA", "TrajectoryProblem"]
 
 STEP = 1e-5  # of differences of distances [rad]
 EXTRA = 0.01  # added to the clearance asked for, as samples are sparse [m]
+EFFORT_PENALTY = 300.0  # of a torque beyond its limit, by the square of the share
+NEARLY = 0.98  # of the torque allowed, from where on it is penalised
 SHARPNESS = 8.0  # of the objective while it is optimised
 PENALTY = 5.0  # of one sample whose clearance lacks a centimetre
 DRAWS, SHRINK, SHORTEST = 20, 0.9, 0.05  # gains of random motions are reduced only if so many collide
@@ -34,6 +36,7 @@ class TrajectoryProblem:
     ) -> None:
         self.family, self.rows, self.collision = family, rows, collision
         self._objective, self._clearance = config.objective, config.clearance
+        self._torque_share = config.torque_share
 
     def information(self, z: Array) -> Array:
         """Return the rows of all unknowns at the samples a design looks at, shape (k m, n)."""
@@ -55,10 +58,12 @@ class TrajectoryProblem:
         samples = self.family.samples(z)
         A = self.rows.stacked(samples.q, samples.v, samples.a)
         value, G = objective(self._objective, A.T @ A, self.rows.base, SHARPNESS)
-        by_q, by_v, by_a = self.rows.gradient(samples.q, samples.v, samples.a, G)
-        penalty, by_posture = self._penalty(samples.q)
-        by_q = by_q + weight * by_posture
-        return value + weight * penalty, self.family.chain(z, by_q, by_v, by_a)
+        effort, by_torque = self._effort_penalty(samples)
+        weighted = weight * by_torque if effort else None
+        by_q, by_v, by_a = self.rows.gradient(samples.q, samples.v, samples.a, G, weighted)
+        nearness, by_posture = self._nearness_penalty(samples.q)
+        gradient = self.family.chain(z, by_q + weight * by_posture, by_v, by_a)
+        return value + weight * (nearness + effort), gradient
 
     def clearance(self, q: Array) -> float:
         """Return the smallest distance of links along postures of the moving joints, shape (k, n)."""
@@ -66,11 +71,15 @@ class TrajectoryProblem:
             return float("inf")
         return float(self.collision.clearances(self.rows.full(q, self.rows.design.home)).min())
 
+    def torque_share(self, states: tuple[Array, Array, Array]) -> float:
+        """Return the largest share of a torque limit at states of the moving joints."""
+        return float(np.abs(self.rows.torque_shares(*states)).max())
+
     def random(self, rng: Generator) -> Array:
-        """Draw a trajectory free of collisions, its gains as near the limits as draws allow.
+        """Draw a trajectory the robot can do, its gains as near the limits as draws allow.
 
         Raises:
-            ConfigurationError: If no draw is free, however small its motion.
+            ConfigurationError: If no draw is free of collisions within the torque limits, however small.
         """
         wanted, share = self._clearance + EXTRA / 2.0, 1.0
         while share > SHORTEST:
@@ -81,13 +90,17 @@ class TrajectoryProblem:
             share *= SHRINK
         raise ConfigurationError(
             f"{DRAWS} random motions of each size come closer than {wanted:g} m to a collision "
-            f"({self._where()}); choose other joints, or a smaller clearance"
+            f"({self._where()}), or need more than {self._torque_share:g} of a torque limit; choose other "
+            "joints, a smaller clearance, or a larger torque_share"
         )
 
     def _is_free(self, z: Array, wanted: float) -> bool:
+        samples = self.family.samples(z)
+        if self.torque_share((samples.q, samples.v, samples.a)) > self._torque_share:
+            return False
         if not self.collision.checks:
             return True
-        postures = self.rows.full(self.family.samples(z).q, self.rows.design.home)
+        postures = self.rows.full(samples.q, self.rows.design.home)
         return not any(self.collision.closer_than(posture, wanted) for posture in postures)
 
     def _where(self) -> str:
@@ -96,7 +109,13 @@ class TrajectoryProblem:
         distance = self.collision.clearance(q)
         return f"in the middle of all ranges '{first}' and '{second}' are {distance:.3f} m apart"
 
-    def _penalty(self, q: Array) -> tuple[float, Array]:
+    def _effort_penalty(self, samples: MotionSamples) -> tuple[float, Array]:
+        shares = self.rows.torque_shares(samples.q, samples.v, samples.a)
+        excess = np.maximum(np.abs(shares) - NEARLY * self._torque_share, 0.0) / self._torque_share
+        slope = 2.0 * EFFORT_PENALTY * excess * np.sign(shares) / self._torque_share
+        return EFFORT_PENALTY * float((excess**2).sum()), slope / self.rows.torque_limits
+
+    def _nearness_penalty(self, q: Array) -> tuple[float, Array]:
         gradient = np.zeros_like(q)
         if not self.collision.checks:
             return 0.0, gradient

@@ -9,16 +9,16 @@ SHAPE = """<collision><origin xyz="0 0 {middle}"/>
 <geometry><box size="0.06 0.06 {length}"/></geometry></collision>"""
 JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
 <origin xyz="0 0 {offset}"/><axis xyz="{axis}"/>{limit}</joint>"""
-LIMIT = '<limit effort="50" velocity="{speed}" lower="-{reach}" upper="{reach}"/>'
+LIMIT = '<limit effort="{effort}" velocity="{speed}" lower="-{reach}" upper="{reach}"/>'
 LENGTH = 0.3
 
 
-def arm_urdf(*, shapes: bool = False, reach: float = 2.8, speed: float = 2.0) -> str:
+def arm_urdf(*, shapes: bool = False, reach: float = 2.8, speed: float = 2.0, effort: float = 50.0) -> str:
     """Three joints about z, y, y: the last link can fold back onto the first."""
     shape = SHAPE.format(middle=LENGTH / 2, length=LENGTH - 0.08) if shapes else ""
     parts = ['<robot name="arm">', '<link name="base"/>']
     parts += [LINK.format(name=f"link{i}", middle=LENGTH / 2, shape=shape) for i in (1, 2, 3)]
-    limit = LIMIT.format(speed=speed, reach=reach)
+    limit = LIMIT.format(speed=speed, reach=reach, effort=effort)
     chain = [
         ("base", "link1", 0.0, "0 0 1"),
         ("link1", "link2", LENGTH, "0 1 0"),

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from design_scenes import arm_identification, arm_urdf
 
@@ -135,6 +136,34 @@ def test_joints_that_are_not_chosen_rest_in_the_middle() -> None:
     assert design.rows.row_names == ("joint1", "joint2", "joint3")
 
 
+@pytest.mark.parametrize("kind", ["fourier", "poses"])
+def test_torques_of_the_nominal_model_stay_within_their_limits(kind: str) -> None:
+    values = {"kind": kind, "poses": 6, "candidates": 40, "acceleration_limit": 3.0}
+    weak, strong = (
+        design_excitation(arm_identification(), config(**values), arm_urdf(effort=effort), seed=2)
+        for effort in (10.0, 1000.0)
+    )
+    torques = [np.abs(design.rows.torques(*design.chosen.states)).max() for design in (weak, strong)]
+    assert torques[0] <= config().torque_share * 10.0 < torques[1]
+    if kind == "fourier":  # of poses the way between them is only looked at
+        assert max(weak.torque_share.values()) <= config().torque_share
+    noted = any("of its torque limit" in note for note in weak.notes)
+    assert noted == (max(weak.torque_share.values()) > config().torque_share)
+
+
+def test_torques_are_those_of_inverse_dynamics() -> None:
+    design = designed()
+    model = design.design.robot.model
+    data, (q, v, a) = model.createData(), design.chosen.states
+    expected = [pin.rnea(model, data, *state) for state in zip(q, v, a, strict=True)]
+    np.testing.assert_allclose(design.rows.torques(q, v, a), expected, atol=1e-9)
+
+
+def test_more_torque_than_the_motors_have_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"need more than 0\.95 of a torque limit"):
+        design_excitation(arm_identification(), config(), arm_urdf(effort=0.01))
+
+
 def test_gradient_by_states_against_differences() -> None:
     rng = np.random.default_rng(0)
     rows = DesignRows(design_robot(arm_identification(), arm_urdf()), rng, static=False)
@@ -142,11 +171,13 @@ def test_gradient_by_states_against_differences() -> None:
     G = rng.normal(size=(rows.parameters.E.shape[1],) * 2)
     G = G + G.T
 
+    by_torque = rng.normal(size=(3, 3))
+
     def total(states: list[np.ndarray]) -> float:
         A = rows.stacked(*states)
-        return float(np.sum(G * (A.T @ A)))
+        return float(np.sum(G * (A.T @ A)) + np.sum(by_torque * rows.torques(*states)))
 
-    gradients = rows.gradient(*states, G)
+    gradients = rows.gradient(*states, G, by_torque)
     for which, gradient in enumerate(gradients):
         for index in np.ndindex(3, 3):
             up, down = ([s.copy() for s in states] for _ in range(2))
