@@ -115,6 +115,12 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     return ExperimentResult(
         seeds=tuple(seeds),
         rows=tuple(rows),
+        per_seed={
+            "direct, cost with nominal parameters": tuple(sets["L"].nominal_costs[0] for sets in kept),
+            "L: gradient, cross-validation (1), cost / nominal": tuple(
+                float(sets["L"].ratios(GRADIENT, math.inf)[1]) for sets in kept
+            ),
+        },
         settings={
             "mass_sigma": JUDGED.mass_sigma,
             "com_sigma_m": JUDGED.com_sigma_m,

@@ -45,6 +45,13 @@ def test_bounds_keep_masses_positive_and_nothing_else_does(result: ExperimentRes
         assert rows[f"{name}: bounded-gradient, no truncation, direct, cost / nominal"] < 1.0
 
 
+def test_truth_predicts_the_sensors_better_than_the_description(result: ExperimentResult) -> None:
+    rows = rows_of(result)
+    shares = [value for name, value in rows.items() if "true parameters, cost / nominal" in name]
+    assert len(shares) == 2 * 3
+    assert max(shares) < 1.0
+
+
 def test_symmetry_takes_four_unknowns_from_every_pair(result: ExperimentResult) -> None:
     rows = rows_of(result)
     bodies, pairs = 33, 14
