@@ -242,7 +242,7 @@ def _parameters(result: MethodResult) -> str:
     merged: dict[str, list[Any]] = {}
     for owner, cells in parts:  # friction comes term after term: gather by joint
         merged.setdefault(owner, []).extend(cells)
-    head = ("", "parameter", "unit", "nominal", "identified", "sigma", "change")
+    head = ("", "parameter", "unit", "nominal", "identified", "sigma")
     tables = [
         f"<details open><summary>{escape(owner)}</summary>{table(head, lines, text=(0, 1, 2))}</details>"
         for owner, lines in merged.items()
@@ -254,11 +254,12 @@ def _parameter_cells(p: ParameterResult) -> tuple[str, ...]:
     sigma = _number(p.sigma) if math.isfinite(p.sigma) else "&ndash;"
     kind = f'<span title="{escape(p.identifiability.value)}">{MARKS[p.identifiability]}</span>'
     name = escape(p.name.rpartition("/")[2])
-    value, change = _number(p.value), _number(p.value - p.nominal)
+    value = _number(p.value)
     if p.identifiability is Identifiability.NOT:
-        stays = abs(p.value - p.nominal) <= UNCHANGED * abs(p.nominal)
-        value, change = ("stays", "") if stays else (f"{value} (prior)", change)
-    return (kind, name, escape(p.unit), _number(p.nominal), value, sigma, change)
+        sigma = "prior"
+        if abs(p.value - p.nominal) <= UNCHANGED * abs(p.nominal):
+            value, sigma = "stays", "&ndash;"
+    return (kind, name, escape(p.unit), _number(p.nominal), value, sigma)
 
 
 def _singular(report: IdentificationReport) -> str:

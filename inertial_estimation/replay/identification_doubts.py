@@ -3,8 +3,11 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from inertial_estimation.errors import listing
 from inertial_estimation.identification.identification_result import (
+    BodyResult,
     Identifiability,
     IdentificationReport,
     MethodResult,
@@ -19,6 +22,7 @@ LARGE_CHANGE = 2.0  # factor of a mass, either way
 WORSE = 1.01  # error of a row over its nominal one, beyond which it is told
 UNEXPLAINED = 0.5  # of what was measured, beyond which a row's error is told
 POSITIVE = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # parameters that are never zero
+EDGE = 1e-3  # of the largest second moment: a smaller one is that of a plate or a rod
 NAMED = 8  # names in one sentence
 
 
@@ -29,6 +33,9 @@ def doubts(report: IdentificationReport) -> list[str]:
     found += _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
     found += _uncertain(result) + _changes(result)
+    flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
+    if flat:
+        found.append(f"plates or rods, at the edge of what is possible: {listing(flat, limit=NAMED)}")
     negative = [n for n, v in result.friction.items() if v < 0.0 and not n.endswith("/offset")]
     if negative:
         found.append(f"friction or rotor inertia below zero: {listing(negative, limit=NAMED)}")
@@ -103,3 +110,12 @@ def _changes(result: MethodResult) -> list[str]:
     return (
         [f"masses changed by more than a factor of two: {listing(changed, limit=NAMED)}"] if changed else []
     )
+
+
+def _flat(body: BodyResult) -> bool:
+    """Whether mass is spread along one or two directions only, as at the bounds of consistency."""
+    moments = np.linalg.eigvalsh(body.inertia.inertia_Fcm)
+    spread = 0.5 * moments.sum() - moments  # second moments along the principal axes
+    nominal = np.linalg.eigvalsh(body.nominal.inertia_Fcm)
+    before = 0.5 * nominal.sum() - nominal
+    return bool(spread.min() < EDGE * spread.max() and before.min() >= EDGE * before.max())

@@ -1,6 +1,7 @@
 """Files of an identification say what was found, can be read by those they are for, and are never stale."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.identification_doubts import doubts
 from inertial_estimation.replay.identification_files import friction_parameters, write_identification
 from inertial_estimation.replay.identification_setup import identification_config
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 ROBOT = RobotModel.from_urdf(URDF, floating_base=False)
 
@@ -103,3 +105,14 @@ def test_what_speaks_against_a_result_is_said():
     ):
         assert said in found
     assert "upper/m" not in found
+
+
+def test_bodies_at_the_edge_of_the_possible_are_told():
+    report = made_up_run(consistent=True).report
+    assert "plates or rods" not in "\n".join(doubts(report))
+    result = report.methods["least-squares"]
+    rod = InertialParameters(1.0, np.zeros(3), np.diag([1e-6, 0.02, 0.02]))
+    bodies = (replace(result.bodies[0], inertia=rod), result.bodies[1])
+    methods = {**report.methods, "least-squares": replace(result, bodies=bodies)}
+    told = [said for said in doubts(replace(report, methods=methods)) if "plates or rods" in said]
+    assert told == ["plates or rods, at the edge of what is possible: upper"]
