@@ -70,12 +70,3 @@ def test_times_must_increase_and_numbers_be_finite() -> None:
         JointTrajectory(("a",), np.array([0.0, 0.0]), x, x, x)
     with pytest.raises(MeasurementError, match="finite"):
         JointTrajectory(("a",), np.array([0.0, 1.0]), x + np.nan, x, x)
-
-
-def test_half_the_speed_takes_twice_the_time() -> None:
-    times = np.linspace(0.0, 3.0, 3001)
-    x = [f(times)[:, None] for f in (np.sin, np.cos, lambda t: -np.sin(t))]
-    slow = JointTrajectory(("a",), times, *x).slowed(0.5)
-    assert slow.duration_s == pytest.approx(6.0)
-    np.testing.assert_allclose(np.gradient(slow.q[:, 0], slow.times_s)[1:-1], slow.v[1:-1, 0], atol=1e-6)
-    np.testing.assert_allclose(np.gradient(slow.v[:, 0], slow.times_s)[1:-1], slow.a[1:-1, 0], atol=1e-6)

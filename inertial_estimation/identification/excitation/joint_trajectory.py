@@ -43,8 +43,3 @@ class JointTrajectory:
     def duration_s(self) -> float:
         """Time from the first to the last point [s]."""
         return float(self.times_s[-1] - self.times_s[0])
-
-    def slowed(self, share: float) -> "JointTrajectory":
-        """Return the same path at a share of the speed: t / share, v share, a share^2."""
-        times = self.times_s / share
-        return JointTrajectory(self.joint_names, times, self.q, share * self.v, share**2 * self.a)
