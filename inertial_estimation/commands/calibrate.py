@@ -96,7 +96,11 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     parser.add_argument(
-        "--joints", nargs="+", default=[], metavar="JOINT", help="calibrate only these (patterns)"
+        "--joints",
+        nargs="+",
+        default=[],
+        metavar="JOINT",
+        help="calibrate only these, by name or pattern (plane: those beyond the leg; else all)",
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="of CalibrationConfig"
@@ -195,7 +199,9 @@ def _imu_topics(given: list[str] | None, setup: CalibrationSetup) -> dict[str, s
 def _plane(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    chain = setup.chain(args.reference or setup.ground, [args.frame], args.joints)
+    reference = args.reference or setup.ground
+    joints = args.joints or setup.beyond_base(reference, args.frame)
+    chain = setup.chain(reference, [args.frame], joints)
     table = read_postures(args.source, setup.robot, chain.moving)
     return plane_task(chain, table, config, axis=args.axis, choose=not args.fixed_priors), table
 

@@ -57,6 +57,19 @@ class CalibrationSetup:
             return self.contacts[0].frame
         return self.robot.base_link
 
+    def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
+        """Return the joints between the base and a frame that do not move the reference.
+
+        Where the reference is a sole these leave out the leg: its offsets are for `flat_feet_task`, which
+        keeps the other foot on the ground.
+        """
+        between = ChainKinematics(self.robot, reference=reference, frames=[frame]).moving
+        base = self.robot.base_link
+        if reference == base:
+            return between
+        moved = set(ChainKinematics(self.robot, reference=base, frames=[frame]).moving)
+        return tuple(name for name in between if name in moved)
+
     def chain(self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()) -> ChainKinematics:
         """Return the kinematics of frames relative to a reference.
 

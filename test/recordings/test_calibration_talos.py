@@ -39,7 +39,7 @@ def test_offsets_alone_predict_held_out_touches_within_the_published_errors(tmp_
 
 
 def test_placement_errors_predict_better(tmp_path: Path) -> None:
-    priors = ("offset_sigma=0.05", "placement_position_sigma=0.001", "placement_rotation_sigma=0.004")
+    priors = ("offset_sigma=0.02", "placement_position_sigma=0.003", "placement_rotation_sigma=0.01")
     arguments = [argument for prior in priors for argument in ("--param", prior)]
     report = calibrated(
         tmp_path, "plane", str(TABLE), "--frame", "gripper_left_base_link", "--fixed-priors", *arguments
