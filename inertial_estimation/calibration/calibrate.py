@@ -60,6 +60,9 @@ def calibrate(
 ) -> CalibrationReport:
     """Calibrate.
 
+    Offsets and their identifiability are those of a fit without placement errors, as nothing else is
+    applied; residuals "after", left out and held out are those of the fit with them, where they are allowed.
+
     Args:
         task: What is to be calibrated.
         progress: Told what is being done.
@@ -80,8 +83,9 @@ def calibrate(
     everything = task.make(config)
     problem = everything.subset(fitted)
     solution = solve(problem, robust=config.robust)
-    knowledge = offset_knowledge(problem.unknowns, solution, config.identifiable_sigma)
-    joints = _joints(problem, solution, knowledge)
+    alone, of_alone = _offsets_alone(task, config, trials, problem, solution, fitted)
+    knowledge = offset_knowledge(alone.unknowns, of_alone, config.identifiable_sigma)
+    joints = _joints(alone, of_alone, knowledge)
     x_before = _held(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
     keep = [_is_written(joint, task.write_combinations) for joint in joints]
     x_written = _held(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
@@ -142,6 +146,36 @@ def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bo
     return np.array(residuals)
 
 
+def _offsets_alone(
+    task: CalibrationTask,
+    config: CalibrationConfig,
+    trials: Sequence[Trial],
+    problem: CalibrationProblem,
+    solution: Solution,
+    fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
+) -> tuple[CalibrationProblem, Solution]:
+    """Fit the offsets without placement errors: the best of what is applied, for offsets are all that is."""
+    if problem.unknowns.count == _without_placements(problem):
+        return problem, solution
+    exact = [t for t in trials if t.placement_position_sigma == t.placement_rotation_sigma == 0.0]
+    best = min(exact, key=lambda t: _score(np.array(list(t.errors.values()))), default=None)
+    offset_sigma = best.offset_sigma if best else config.offset_sigma
+    prior = replace(
+        config, offset_sigma=offset_sigma, placement_position_sigma=0.0, placement_rotation_sigma=0.0
+    )
+    alone = task.make(prior).subset(fitted)
+    return alone, solve(alone, robust=config.robust)
+
+
+def _without_placements(problem: CalibrationProblem) -> int:
+    return sum("/placement_" not in name for name in problem.unknowns.names)
+
+
+def _score(rms: Array) -> float:
+    """Mean logarithm over the channels."""
+    return float(np.log(np.maximum(rms, 1e-12)).mean())
+
+
 def _is_written(joint: JointOffset, combinations: bool) -> bool:
     kinds = {Identifiability.IDENTIFIABLE, *([Identifiability.COMBINATION] if combinations else [])}
     return joint.identifiability in kinds and not joint.at_bound
@@ -185,7 +219,7 @@ def _chosen(
             rms = _rms(problem, leave_one_out(problem, solution, robust=config.robust))
             configs.append(config)
             errors.append({c.name: e for c, e in zip(problem.channels, rms, strict=True)})
-            scores.append(float(np.log(np.maximum(rms, 1e-12)).mean()))
+            scores.append(_score(rms))
     best = int(np.argmin(scores))
     trials = [
         Trial(c.offset_sigma, c.placement_position_sigma, c.placement_rotation_sigma, e, i == best)
