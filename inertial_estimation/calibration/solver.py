@@ -99,10 +99,8 @@ def solve(
     """
     iteration = _Iteration(problem, robust=robust, x=x)
     levels = np.array([channel.sigma for channel in problem.channels]) if sigma is None else np.array(sigma)
-    for _ in range(NOISE_ROUNDS if estimate_noise else 1):
+    for _ in range(NOISE_ROUNDS if estimate_noise else 0):
         iteration.run(levels)
-        if not estimate_noise:
-            break
         found = _noise(problem, iteration.step(levels))
         before, levels = levels, np.maximum(levels * found, [channel.floor for channel in problem.channels])
         change = float(np.abs(np.log(levels / before)).max())
@@ -124,6 +122,9 @@ def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Arra
         Residuals (K, m) and local unknowns.
     """
     iteration = _Iteration(problem, robust=False, x=x)
+    linear = problem.linearise(iteration.x, iteration.local)
+    if not linear.by_local.shape[2]:
+        return linear.residual, iteration.local
     iteration.run(sigma, hold=True)
     return problem.linearise(iteration.x, iteration.local).residual, iteration.local
 

@@ -142,10 +142,11 @@ def run(args: argparse.Namespace) -> int:
 def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
-    imus = _imu_topics(args.imu_link, setup)
+    is_bag = args.source.suffix.lower() != ".csv"
+    imus = _imu_topics(args.imu_link, setup, is_bag=is_bag)
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
-    if args.source.suffix.lower() == ".csv":
+    if not is_bag:
         columns = [
             f"{link}/{name}" for link in imus for name in ("qx", "qy", "qz", "qw", "up_x", "up_y", "up_z")
         ]
@@ -179,7 +180,7 @@ def _flat_feet(
     return task, table
 
 
-def _imu_topics(given: list[str] | None, setup: CalibrationSetup) -> dict[str, str]:
+def _imu_topics(given: list[str] | None, setup: CalibrationSetup, *, is_bag: bool) -> dict[str, str]:
     if given == [NO_IMU]:
         return {}
     texts = given or ([setup.config.imu_frame] if setup.config.imu_frame else [])
@@ -193,6 +194,10 @@ def _imu_topics(given: list[str] | None, setup: CalibrationSetup) -> dict[str, s
         link, _, topic = text.partition(":")
         setup.robot.frame_id(link)
         topics[link] = topic or "/imu/data"
+    if is_bag and len(set(topics.values())) < len(topics):
+        raise ConfigurationError(
+            f"several IMU links share a topic ({listing(topics.values())}); give each its own, LINK:TOPIC"
+        )
     return topics
 
 
