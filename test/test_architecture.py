@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md, one line each, checked on the imports of every module."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,19 @@ def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> N
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and node.attr == "random":
             assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in modules()}
+    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        found = {full for full, at_top in imports_of(path) if at_top}
+        targets = found | {full.rpartition(".")[0] for full in found}
+        parents = {target.rpartition(".")[0] for target in targets}  # importing a module runs its package
+        graph[name] = {t for t in targets | parents if t in names and not name.startswith(f"{t}.")} - {name}
+    order = TopologicalSorter(graph)
+    order.prepare()  # raises CycleError, which names the circle
 
 
 def test_no_module_has_an_empty_name() -> None:

@@ -9,7 +9,7 @@ from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
-from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.signals import Array

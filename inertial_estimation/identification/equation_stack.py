@@ -7,7 +7,7 @@ are known without the rows, and memory does not grow with their number.
 
 import numpy as np
 
-from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.signals import Array
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
 
 __all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]

@@ -14,7 +14,7 @@ from inertial_estimation.experiments.arm_tracking import UpperBodyMotion
 from inertial_estimation.experiments.experiment import ExperimentResult
 from inertial_estimation.experiments.fit_grid import truncated
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.methods.method import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.models.dynamics_measurement import DynamicsState
 

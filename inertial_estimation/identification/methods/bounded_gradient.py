@@ -4,13 +4,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from inertial_estimation.identification.identification_config import MethodConfig
-from inertial_estimation.identification.methods.method import (
-    IdentificationMethod,
-    MethodSolution,
-    ReducedEquation,
-)
+from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import typical_deviations
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
 
 __all__ = ["BoundedGradient"]

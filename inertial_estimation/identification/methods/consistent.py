@@ -15,13 +15,10 @@ from scipy import sparse
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.bounded_gradient import POSITIVE
-from inertial_estimation.identification.methods.method import (
-    IdentificationMethod,
-    MethodSolution,
-    ReducedEquation,
-)
+from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import prior_factor
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 

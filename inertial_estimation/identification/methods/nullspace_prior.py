@@ -4,13 +4,10 @@ import numpy as np
 
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import MethodConfig
-from inertial_estimation.identification.methods.method import (
-    IdentificationMethod,
-    MethodSolution,
-    ReducedEquation,
-)
+from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import prior_factor, typical_deviations
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 
 __all__ = ["NullspacePrior"]
 
