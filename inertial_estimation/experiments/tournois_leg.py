@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import default_rng
 
-from inertial_estimation.experiments.base_parameters import base_parameters
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.leg_swing import disturbed_leg, record_swing, swing
 from inertial_estimation.experiments.panels import Panel, thinned
 from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     Identifiability,
@@ -192,8 +192,8 @@ def _base_errors(identifier: Identifier, regressor: Array, x: Array, true: Array
     names = identifier.parameters.names
     order = [names.index(f"{link}/{which}") for which in LEADING for link in LINKS]
     base = base_parameters(regressor.reshape(-1, len(names)), order)
-    errors = base.C @ (identifier.parameters.standard(x) - true)
-    return {names[leader]: float(error) for leader, error in zip(base.leaders, errors, strict=True)}
+    errors = base.coupling @ (identifier.parameters.standard(x) - true)
+    return {names[leader]: float(error) for leader, error in zip(base.columns, errors, strict=True)}
 
 
 def _largest(trials: list[_Trial]) -> Array:
@@ -282,7 +282,7 @@ def _com_rows(trials: list[_Trial]) -> list[TableRow]:
             paper = PAPER_COM_MM[link][k]
             rows += [
                 TableRow.over_seeds(f"{name}, nearest in SI units", "mm", errors[PLAIN][:, k], paper=paper),
-                TableRow.over_seeds(f"{name}, nearest by the prior", "mm", errors[METHOD][:, k]),
+                TableRow.over_seeds(f"{name}, nearest by nullspace-prior", "mm", errors[METHOD][:, k]),
             ]
     return rows
 

@@ -10,10 +10,10 @@ pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")  # the loops of the experiments need it on import
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.base_parameters import base_parameters
 from inertial_estimation.experiments.experiment import ExperimentResult
 from inertial_estimation.experiments.leg_swing import disturbed_leg, record_swing, swing
 from inertial_estimation.experiments.registry import find_experiment
+from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.urdf_source import read_urdf
@@ -91,10 +91,10 @@ def test_base_parameters_are_what_torques_depend_on(leg: RobotModel) -> None:
     base = base_parameters(A, order)
     rng = np.random.default_rng(2)
     unseen = rng.standard_normal(30)
-    unseen -= np.linalg.pinv(base.C) @ (base.C @ unseen)  # changes no base parameter
+    unseen -= np.linalg.pinv(base.coupling) @ (base.coupling @ unseen)  # changes no base parameter
     assert np.linalg.norm(unseen) > 1.0
     np.testing.assert_allclose(A @ unseen, 0.0, atol=1e-8)
-    np.testing.assert_allclose(base.C[:, base.leaders], np.eye(len(base.leaders)), atol=1e-9)
+    np.testing.assert_allclose(base.coupling[:, base.columns], np.eye(len(base.columns)), atol=1e-9)
 
 
 def test_weight_of_the_shank_acts_on_the_thigh_at_the_knee(leg: RobotModel) -> None:
@@ -102,8 +102,8 @@ def test_weight_of_the_shank_acts_on_the_thigh_at_the_knee(leg: RobotModel) -> N
         position(link, name) for name in ("mcx", "mcy", *PARAMETER_NAMES[4:], "mcz", "m") for link in LINKS
     ]
     base = base_parameters(random_regressor(leg), order)
-    thigh = base.C[base.leaders.index(position("rh_upperleg", "mcx"))]
-    hip = base.C[base.leaders.index(position("rh_hipassembly", "mcx"))]
+    thigh = base.coupling[base.columns.tolist().index(position("rh_upperleg", "mcx"))]
+    hip = base.coupling[base.columns.tolist().index(position("rh_hipassembly", "mcx"))]
     assert thigh[position("rh_lowerleg", "m")] == pytest.approx(THIGH, abs=1e-6)
     for link in LINKS[1:]:
         assert hip[position(link, "m")] == pytest.approx(HIP_DROP, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Mirror images found from kinematics, against the inertias of symmetric robots and a mirrored cloud of points."""
+"""Mirror images from kinematics, against inertias of symmetric robots and a mirrored cloud of points."""
 
 import numpy as np
 import pinocchio as pin
@@ -59,7 +59,11 @@ def test_signs_of_joints(talos):
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [("arm_left_1_link", "leg_right_1_link"), ("arm_left_3_link", "arm_right_4_link"), ("base_link", "base_link")],
+    [
+        ("arm_left_1_link", "leg_right_1_link"),
+        ("arm_left_3_link", "arm_right_4_link"),
+        ("base_link", "base_link"),
+    ],
 )
 def test_other_links_are_no_mirror_images(talos, left, right):
     with pytest.raises(ConfigurationError, match=f"'{left}' and '{right}' are no mirror images"):

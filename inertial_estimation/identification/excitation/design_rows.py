@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.random import Generator
 
+from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
 from inertial_estimation.identification.excitation.design_robot import DesignRobot
-from inertial_estimation.identification.excitation.information import BaseParameters, base_parameters
 from inertial_estimation.identification.parameter_set import parameter_set
 from inertial_estimation.models.dynamics_measurement import (
     DynamicsMeasurement,

@@ -1,111 +1,27 @@
-"""What rows say of the unknowns: base parameters, information matrix, objectives with their gradients.
+"""What rows say of the unknowns: information matrix, objectives with their gradients.
 
 Rows A x + noise of variance s^2 give Sigma = s^2 (A'A)^-1 (SYDE 652). Only some combinations of the standard
-parameters act on the rows of any motion; the base parameters are a set of columns that carries them all.
+parameters act on the rows of any motion: the base parameters.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
 
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.models.measurement_rows import Indices
+from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.signals import Array
 
 __all__ = [
     "OBJECTIVES",
-    "BaseParameters",
-    "base_parameters",
     "covariance",
     "objective",
     "plain_condition",
     "scaled_condition",
 ]
 
-RANK_TOLERANCE = 1e-5  # of columns of unit length, as in identifiability: URDFs round the axes of joints
-COUPLING = 1e-6  # smallest share of one column in another that is named
 RIDGE = 1e-13  # keeps the logarithm of a singular information finite
 SINGULAR = 1e-7  # smallest ratio of singular values of A that is not round-off in A'A
 OBJECTIVES = ("condition", "max-variance", "log-det")
-
-
-@dataclass(frozen=True, eq=False)
-class BaseParameters:
-    """Columns that carry all others: A = A[:, columns] [1, K] up to order.
-
-    Attributes:
-        columns: Indices of the columns, increasing, shape (r,).
-        coupling: Share of each unknown in each base parameter, shape (r, n): base = coupling @ x.
-        identifiability: What motions of this kind can say of each unknown.
-    """
-
-    columns: Indices
-    coupling: Array
-    identifiability: tuple[Identifiability, ...]
-
-    @property
-    def acting(self) -> Indices:
-        """Indices of the unknowns that act on any row; columns of the others are round-off."""
-        acts = [k for k, what in enumerate(self.identifiability) if what is not Identifiability.NOT]
-        return np.array(acts, dtype=np.int64)
-
-    @property
-    def rank(self) -> int:
-        """Number of base parameters."""
-        return len(self.columns)
-
-    def grouped(self, index: int) -> tuple[int, ...]:
-        """Return the unknowns that act only through a base parameter, besides its own."""
-        share = self.coupling[index].copy()
-        share[int(self.columns[index])] = 0.0
-        return tuple(np.flatnonzero(np.abs(share) > COUPLING * max(1.0, float(np.abs(share).max()))).tolist())
-
-
-def base_parameters(A: Array) -> BaseParameters:
-    """Find the base parameters of a kind of motion by a pivoted QR of rows at many states.
-
-    Args:
-        A: Rows of random states of that kind, many more than columns, shape (N, n).
-
-    Returns:
-        The columns and what depends on them.
-
-    Raises:
-        ConfigurationError: If no column acts on any row.
-    """
-    length = np.linalg.norm(A, axis=0)
-    acts = length > RANK_TOLERANCE * max(float(length.max(initial=0.0)), 1e-300)
-    if not acts.any():
-        raise ConfigurationError("no unknown acts on any measured row: choose other rows or parameters")
-    used = np.flatnonzero(acts)
-    R, pivots = qr(A[:, used] / length[used], mode="r", pivoting=True)[0:2]
-    diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > RANK_TOLERANCE * diagonal[0]).sum())
-    K = solve_triangular(R[:rank, :rank], R[:rank, rank:])
-    K = K * length[used[pivots[rank:]]] / length[used[pivots[:rank]]][:, None]
-    coupling = np.zeros((rank, A.shape[1]))
-    coupling[np.arange(rank), used[pivots[:rank]]] = 1.0
-    coupling[:, used[pivots[rank:]]] = np.where(np.abs(K) > COUPLING * np.abs(K).max(initial=1.0), K, 0.0)
-    order = np.argsort(used[pivots[:rank]])
-    columns = used[pivots[:rank]][order]
-    coupling = coupling[order]
-    return BaseParameters(columns, coupling, _identifiability(coupling, columns, acts))
-
-
-def _identifiability(
-    coupling: Array, columns: Indices, acts: NDArray[np.bool_]
-) -> tuple[Identifiability, ...]:
-    alone = {int(c) for i, c in enumerate(columns) if np.count_nonzero(coupling[i]) == 1}
-    return tuple(
-        Identifiability.NOT
-        if not acts[k]
-        else (Identifiability.IDENTIFIABLE if k in alone else Identifiability.COMBINATION)
-        for k in range(len(acts))
-    )
 
 
 def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math.inf) -> tuple[float, Array]:

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.information import BaseParameters, objective
+from inertial_estimation.identification.excitation.information import objective
 from inertial_estimation.identification.excitation.trajectory_design import Tick, no_tick
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.self_collision import SelfCollision

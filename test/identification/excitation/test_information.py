@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
 from inertial_estimation.identification.excitation.information import (
-    BaseParameters,
-    base_parameters,
     covariance,
     objective,
     plain_condition,
