@@ -55,7 +55,7 @@ def main() -> None:
             held_out,
             result.friction,
             joints=robot.joint_names,
-            smoothing_speed=config.friction.smoothing_speed,
+            coulomb=config.coulomb_law,
             config=config.robot,
         )
         errors = f"{100 * result.relative_error:8.2f} {100 * result.relative_error_validation:10.2f}"

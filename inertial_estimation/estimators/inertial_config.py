@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.estimators.gate import GateConfig
+from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.dynamics_measurement import NoiseModel
-from inertial_estimation.models.friction import FrictionTerms
+from inertial_estimation.models.friction import FrictionTerms, coulomb_law
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
@@ -138,7 +139,6 @@ class InertialPipelineConfig:
         return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""
 
     @property
-    def coulomb_speed(self) -> float:
-        """Speed over which Coulomb friction changes sign [rad/s]; that of known friction goes first."""
-        known = self.robot.nominal_friction
-        return known.smoothing_speed if known.joints else self.friction.smoothing_speed
+    def coulomb_law(self) -> CoulombLaw:
+        """How Coulomb friction changes sign."""
+        return coulomb_law(self.friction, self.robot.nominal_friction)

@@ -8,9 +8,9 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.coulomb import CoulombDirection, smooth_sign
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
 from inertial_estimation.models.dynamics_measurement import DynamicsState
-from inertial_estimation.models.friction import smooth_sign
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
@@ -47,9 +47,13 @@ class InertialInputs:
         self._robot = robot
         self._need_effort = bool(config.rows.torque_rows)
         self._map = JointMap(robot, config.robot, need_effort=self._need_effort)
-        self._smoothing_speed = config.coulomb_speed
+        self._law = config.coulomb_law
         estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
         self._with_sign = estimated or bool(config.robot.nominal_friction.coulomb)
+        self._presliding = self._with_sign and self._law.presliding > 0.0
+        self._direction = CoulombDirection(self._law)
+        self._direction_ns: int | None = None
+        self._max_gap_ns = round(config.robot.inputs.max_gap * 1e9)
         floating, source = robot.floating_base, config.rows.base_acceleration
         self._with_imu = floating and source == "accelerometer"
         self._with_base_state = floating and not self._with_imu
@@ -72,6 +76,8 @@ class InertialInputs:
         except MeasurementError as error:
             self.aligner.count_drop(JOINTS, str(error))
             return
+        if self._presliding:
+            row = np.concatenate((row, self._direction_after(row, reading.stamp_ns)))
         self.aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_imu(self, sample: ImuSample) -> None:
@@ -114,18 +120,38 @@ class InertialInputs:
         n = self._robot.n_joints
         mean = weights.mean @ rows
         v = rows[:, n : 2 * n]
-        sign = weights.mean @ smooth_sign(v, self._smoothing_speed) if self._with_sign else None
+        sign = weights.mean @ self._signs(rows) if self._with_sign else None
         joints = (mean[:n], mean[n : 2 * n], weights.slope @ v)
         base = self._base_motion(sample.time_ns, weights.centroid, joints)
         wrenches = self._wrenches(sample.time_ns, weights.centroid)
         if base is None or wrenches is None:
             return None
-        tau = mean[2 * n :] if self._need_effort else None
+        tau = mean[2 * n : 3 * n] if self._need_effort else None
         return DynamicsState(*joints, tau, *base, wrenches, sign)
+
+    def _signs(self, rows: Array) -> Array:
+        """Return the signs of Coulomb friction of joint rows, shape (k, n_joints)."""
+        n = self._robot.n_joints
+        return (
+            rows[:, -n:] if self._presliding else smooth_sign(rows[:, n : 2 * n], self._law.smoothing_speed)
+        )
+
+    def _direction_after(self, row: Array, stamp_ns: int) -> Array:
+        """Follow Coulomb friction to a new joint state; a gap or a step back begins anew."""
+        n, last = self._robot.n_joints, self._direction_ns
+        step_ns = None if last is None else stamp_ns - last
+        if step_ns is None or not 0 <= step_ns <= self._max_gap_ns:
+            self._direction.reset()
+            step_ns = 0
+        v = row[n : 2 * n]
+        if np.isfinite(v).all():
+            self._direction_ns = stamp_ns
+            return self._direction.after(v, 1e-9 * step_ns)
+        return np.full(n, np.nan)
 
     def _make_aligner(self, config: InertialPipelineConfig) -> SignalAligner:
         inputs = config.robot.inputs
-        width = (3 if self._need_effort else 2) * self._robot.n_joints
+        width = (2 + self._need_effort + self._presliding) * self._robot.n_joints
         others = [StreamSpec(wrench_stream(c), 6, inputs.wrench_delay) for c in self._contacts]
         if self._with_imu:
             others.append(StreamSpec(IMU, 6, inputs.imu_delay))

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.models.friction import FrictionTerms
+from inertial_estimation.models.coulomb import CoulombLaw
+from inertial_estimation.models.friction import FrictionTerms, coulomb_law
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
@@ -95,3 +96,8 @@ class IdentificationConfig:
         choices=("residual", "none"),
     )
     methods: MethodConfig = section(MethodConfig)
+
+    @property
+    def coulomb_law(self) -> CoulombLaw:
+        """How Coulomb friction changes sign."""
+        return coulomb_law(self.friction, self.robot.nominal_friction)

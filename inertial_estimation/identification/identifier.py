@@ -22,7 +22,7 @@ from inertial_estimation.identification.priors import typical_deviations
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_stream import RowModel, RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.identification.weighting import row_deviations
+from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, NoiseModel
 from inertial_estimation.models.friction import friction_model
@@ -144,7 +144,11 @@ class Identifier:
         if chosen not in methods:
             raise ConfigurationError(f"the method '{chosen}' to write is none of {listing(methods)}")
         stack, at_rest = self._equations()
-        sigma = row_deviations(stack, self._typical, self._config.weighting, self._pooled)
+        weighting = self._config.weighting
+        if at_rest:
+            sigma = mean_row_deviations(self._training.stack, weighting, self._pooled)
+        else:
+            sigma = row_deviations(stack, self._typical, weighting, self._pooled)
         equation = stack.reduced(sigma * np.sqrt(stack.correlation))
         tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
         space = IdentifiableSpace.of(equation, self._typical, tolerance)
@@ -215,6 +219,7 @@ class Identifier:
             to_unknowns=given.to_joint @ given.E,
             nominal=given.to_joint @ given.nominal,
             row_joints=np.array(row_joints, dtype=np.int64),
+            coulomb=self._config.coulomb_law,
         )
 
     def _equations(self) -> tuple[EquationStack, bool]:

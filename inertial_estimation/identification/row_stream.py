@@ -16,6 +16,7 @@ from inertial_estimation.identification.identification_config import SmoothingCo
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
@@ -42,6 +43,7 @@ class RowModel:
         to_unknowns: Regressor about the joint frames times this is the one in the unknowns, shape (p, n).
         nominal: Nominal parameters about the joint frames, shape (p,).
         row_joints: For each row the joint that must not stand still, -1 for none, shape (m,).
+        coulomb: How Coulomb friction changes sign.
     """
 
     smoothing: SmoothingConfig
@@ -53,6 +55,7 @@ class RowModel:
     to_unknowns: Array
     nominal: Array
     row_joints: Indices
+    coulomb: CoulombLaw
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ class RowStream:
 
     def __init__(self, model: RowModel) -> None:
         self._model = model
+        self._direction = CoulombDirection(model.coulomb)
         self._timing: RowTiming | None = None
         self._timings: dict[float, RowTiming] = {}
         self._interrupted = False
@@ -159,6 +163,7 @@ class RowStream:
             self._timings[block.step_s] = RowTiming.of_step(self._model.smoothing, block.step_s)
         self._timing = timing = self._timings[block.step_s]
         self._interrupted = False
+        self._direction.reset()
         self._origin_ns = block.start_ns
         self._signals = np.empty((0, 0))
         self._first_sample = 0
@@ -233,7 +238,8 @@ class RowStream:
             place += 6
         if model.contacts:
             wrenches = smooth[:, place:].reshape(-1, model.contacts, 6)
-        return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches)
+        sign = self._direction.along(v, stride * smoother.step_s)
+        return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches, sign)
 
     def _next_rows(self, timing: RowTiming, states: DynamicsState, samples: Indices) -> Iterator[RowBlock]:
         made = self._model.measurement.rows(states)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
@@ -24,8 +25,8 @@ __all__ = [
     "FrictionTerms",
     "KnownFriction",
     "NominalFriction",
+    "coulomb_law",
     "friction_model",
-    "smooth_sign",
 ]
 
 FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
@@ -42,19 +43,13 @@ class FrictionTerms:
     smoothing_speed: float = parameter(
         0.02, "Speed over which the Coulomb term changes sign.", unit="rad/s", lower=1e-6, upper=10.0
     )
-
-
-def smooth_sign(v: Array, smoothing_speed: float) -> Array:
-    """Return tanh(v / v_s).
-
-    Args:
-        v: Joint velocities [rad/s], any shape.
-        smoothing_speed: v_s [rad/s].
-
-    Returns:
-        Values in (-1, 1), of v's shape.
-    """
-    return np.tanh(v / smoothing_speed)
+    presliding: float = parameter(
+        0.0,
+        "Travel over which the Coulomb term changes sign after a reversal (Dahl); 0: by the speed alone.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
+    )
 
 
 @dataclass(frozen=True)
@@ -75,6 +70,9 @@ class NominalFriction:
         unit="rad/s",
         lower=1e-6,
         upper=10.0,
+    )
+    presliding: float = parameter(
+        0.0, "Likewise the travel; not felt by the simulator.", unit="rad", lower=0.0, upper=1.0
     )
 
     def by_joint(self, robot: RobotModel) -> dict[str, Array]:
@@ -192,6 +190,12 @@ class KnownFriction:
         return torques + values["armature"] * a
 
 
+def coulomb_law(terms: FrictionTerms, nominal: NominalFriction) -> CoulombLaw:
+    """Return how Coulomb friction changes sign: as known, or if none is known, as set for the estimate."""
+    source = nominal if nominal.joints else terms
+    return CoulombLaw(source.smoothing_speed, source.presliding)
+
+
 def friction_model(
     terms: FrictionTerms, robot: RobotModel, nominal: NominalFriction | None = None
 ) -> tuple[FrictionModel | None, KnownFriction | None]:
@@ -220,7 +224,7 @@ def friction_model(
     joints = tuple(sorted(chosen))
     nominal = nominal or NominalFriction()
     known = nominal.by_joint(robot)
-    speed = nominal.smoothing_speed if nominal.joints else terms.smoothing_speed
+    speed = coulomb_law(terms, nominal).smoothing_speed
     estimated = None
     if joints:
         names = tuple(robot.joint_names[j] for j in joints)

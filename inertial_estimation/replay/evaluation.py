@@ -128,7 +128,7 @@ def _torque_error(
             later,
             {**_known_friction(config.robot, robot), **run.inertial[-1].friction},
             joints=joints,
-            smoothing_speed=config.coulomb_speed,
+            coulomb=config.coulomb_law,
             config=config.robot,
         )
     except MeasurementError:

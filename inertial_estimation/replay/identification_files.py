@@ -108,8 +108,9 @@ def friction_parameters(
         return None
     columns = [robot.joint_index(joint) for joint in joints]
     values = {term: by_term[term][columns].tolist() for term in FRICTION_TERMS if term in terms}
-    speed = known.smoothing_speed if known.joints else config.friction.smoothing_speed
-    return {"joints": joints, **values, "smoothing_speed": speed}
+    law = config.coulomb_law
+    values |= {"smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
+    return {"joints": joints, **values}
 
 
 def report_values(report: IdentificationReport) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
@@ -27,7 +28,7 @@ def prediction_error(
     friction: Mapping[str, float],
     *,
     joints: Sequence[str],
-    smoothing_speed: float,
+    coulomb: CoulombLaw,
     config: RobotConfig | None = None,
 ) -> float:
     """Return the norm of measured minus predicted torques over the norm of measured ones.
@@ -37,7 +38,7 @@ def prediction_error(
         readings: Joint states with velocity and effort, ascending stamps.
         friction: Friction by ``joint/term`` (coulomb, viscous, offset, armature), as estimated.
         joints: Joints whose torque counts.
-        smoothing_speed: Speed over which the Coulomb term changes sign [rad/s].
+        coulomb: How Coulomb friction changes sign.
         config: Parameters of the robot, for offsets of positions and gains of drives.
 
     Returns:
@@ -66,8 +67,9 @@ def prediction_error(
             for qk, vk, ak in zip(q, v, a, strict=True)
         ]
     )
-    raw = rigid + friction_torques(robot.joint_names, friction, v, a, smoothing_speed)
     step_ns = int(np.median(np.diff(stamps)))
+    sign = CoulombDirection(coulomb).along(v, 1e-9 * step_ns)
+    raw = rigid + friction_torques(robot.joint_names, friction, v, a, sign)
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
     edge = round(EDGE_S * 1e9 / step_ns)
@@ -83,16 +85,16 @@ def friction_torques(
     friction: Mapping[str, float],
     v: Array,
     a: Array,
-    smoothing_speed: float,
+    sign: Array,
 ) -> Array:
-    """Return coulomb tanh(v / v_s) + viscous v + offset + armature a of every joint.
+    """Return coulomb sign + viscous v + offset + armature a of every joint.
 
     Args:
         joint_names: Names of the joints, n of them.
         friction: Values by ``joint/term``; what is not there is zero.
         v: Velocities [rad/s], shape (k, n).
         a: Accelerations [rad/s^2], shape (k, n).
-        smoothing_speed: v_s [rad/s].
+        sign: Sign of Coulomb friction, shape (k, n).
 
     Returns:
         Torques [Nm], shape (k, n).
@@ -101,5 +103,5 @@ def friction_torques(
     def value(term: str) -> Array:
         return np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
 
-    torques: Array = value("coulomb") * np.tanh(v / smoothing_speed)
+    torques: Array = value("coulomb") * sign
     return torques + value("viscous") * v + value("offset") + value("armature") * a

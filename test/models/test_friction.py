@@ -9,7 +9,6 @@ from inertial_estimation.models.friction import (
     FrictionTerms,
     NominalFriction,
     friction_model,
-    smooth_sign,
 )
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.urdf_source import read_urdf
@@ -31,14 +30,6 @@ def test_each_term_acts_on_its_own_joint_and_opposes_motion():
     assert np.allclose(torque["c/offset"], [0.0, 0.0, 1.0])
     assert np.allclose(torque["a/armature"], [5.0, 0.0, 0.0])
     assert len(torque) == model.size == 8
-
-
-def test_smooth_sign_is_odd_bounded_and_saturates():
-    v = np.linspace(-1, 1, 201)
-    sign = smooth_sign(v, 0.02)
-    assert np.allclose(sign, -sign[::-1])
-    assert np.all(np.diff(sign) >= 0)
-    assert sign[-1] == pytest.approx(1.0)
 
 
 def test_averaged_sign_replaces_that_of_the_mean_velocity():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.config_file import load_config_file
 from inertial_estimation.replay.recording import BagRecording
@@ -41,5 +42,6 @@ def error_of_the_files(folder, friction):
     with BagRecording(BAG) as recording:
         readings = [entry.sample for entry in recording.entries(["/joint_states"])]
     held_out = [r for r in readings if r.stamp_ns - readings[0].stamp_ns >= 14_000_000_000]
-    speed = load_config_file(folder / "friction.yaml").shared["nominal_friction.smoothing_speed"]
-    return prediction_error(robot, held_out, friction, joints=robot.joint_names, smoothing_speed=speed)
+    known = load_config_file(folder / "friction.yaml").shared
+    law = CoulombLaw(known["nominal_friction.smoothing_speed"], known["nominal_friction.presliding"])
+    return prediction_error(robot, held_out, friction, joints=robot.joint_names, coulomb=law)

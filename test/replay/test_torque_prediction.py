@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.recording import MemoryRecording
 from inertial_estimation.replay.sensor_noise import NOISE_FREE, measure
@@ -34,7 +35,7 @@ def readings(recording: MemoryRecording) -> list[JointReading]:
 
 
 def error(robot: RobotModel, samples: list[JointReading], friction: dict[str, float]) -> float:
-    return prediction_error(robot, samples, friction, joints=robot.joint_names, smoothing_speed=0.02)
+    return prediction_error(robot, samples, friction, joints=robot.joint_names, coulomb=CoulombLaw(0.02))
 
 
 def test_true_model_predicts_the_torques(recording: MemoryRecording, robot: RobotModel) -> None:
@@ -73,7 +74,7 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
 
 def test_coulomb_friction_opposes_motion_and_saturates() -> None:
     v = np.array([[-1.0], [0.0], [0.001], [1.0]])
-    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, np.zeros_like(v), 0.02)[:, 0]
+    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, np.zeros_like(v), np.tanh(v / 0.02))[:, 0]
     np.testing.assert_allclose(torque[[0, 1, 3]], [-3.0, 0.0, 3.0], atol=1e-9)
     assert 0.0 < torque[2] < 0.3
 
