@@ -7,6 +7,7 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.sensor_noise import NOISE_FREE, REALISTIC, measure
@@ -293,16 +294,19 @@ def test_names_that_do_not_exist_are_refused_at_construction():
         talos_pipeline().push_wrench("tail", WrenchSample(0, np.zeros(6)))
 
 
-def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(panda_with_a_weight):
-    _start_ns, plain = panda_with_a_weight
+@pytest.mark.parametrize("presliding", [0.0, 0.02])
+def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(panda_with_a_weight, presliding):
+    start_ns, plain = panda_with_a_weight
     known, offset, gain = {"coulomb": 1.5, "viscous": 0.7}, 0.2, 50.0
-    sent = []
+    sent, direction, last_ns = [], CoulombDirection(CoulombLaw(0.05, presliding)), start_ns
     for topic, sample in plain:
         if isinstance(sample, JointReading) and sample.effort is not None:
-            friction = known["coulomb"] * np.tanh(sample.velocity / 0.05) + known["viscous"] * sample.velocity
+            sign = direction.after(sample.velocity, 1e-9 * (sample.stamp_ns - last_ns))
+            friction = known["coulomb"] * sign + known["viscous"] * sample.velocity
             sample = replace(
                 sample, position=sample.position - offset, effort=(sample.effort + friction) / gain
             )
+            last_ns = sample.stamp_ns
         sent.append((topic, sample))
     joints = tuple(f"panda_joint{i}" for i in range(1, 8))
     corrected = panda_pipeline(
@@ -315,6 +319,7 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(panda_wi
             "nominal_friction.coulomb": 7 * (known["coulomb"],),
             "nominal_friction.viscous": 7 * (known["viscous"],),
             "nominal_friction.smoothing_speed": 0.05,
+            "nominal_friction.presliding": presliding,
         }
     )
     masses = [
