@@ -30,13 +30,14 @@ from inertial_estimation.replay.calibration_setup import (
     marker_task,
     plane_task,
 )
-from inertial_estimation.replay.config_file import load_config_file, parse_overrides
-from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.config_file import parse_overrides
+from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.recording import BagRecording
 
 __all__ = ["add_arguments", "run"]
 
 NO_IMU = "none"
+FIGURES = ("heights.png", "offsets.png")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument("source", type=Path, help=source)
-    parser.add_argument("--config", required=True, help="ROS parameter file, or a robot's name (talos)")
+    parser.add_argument(
+        "--config",
+        action="append",
+        required=True,
+        help="ROS parameter file, or a robot's name (talos); again for files read after it (known offsets)",
+    )
     parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     parser.add_argument(
@@ -115,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, calibrate, write, say."""
     overrides = parse_overrides([f"calibrate.{text}" for text in args.param])
     config = build_config(CalibrationConfig, {name: value for _, name, value in overrides}, where="--param")
-    setup = calibration_setup(load_config_file(find_config(args.config)), urdf=args.urdf)
+    setup = calibration_setup(load_configs(args.config), urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
     task = replace(
@@ -129,12 +135,16 @@ def run(args: argparse.Namespace) -> int:
     for warning in report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     written = [
-        write_offsets(args.output / "joint_offsets.yaml", report),
-        write_report(args.output / "calibration.json", report),
+        write_offsets(args.output / "joint_offsets.yaml", report, setup.known_offsets),
+        write_report(args.output / "calibration.json", report, setup.known_offsets),
     ]
+    for figure in FIGURES:
+        (args.output / figure).unlink(missing_ok=True)  # of an earlier run
     if not args.no_figures:
         written += _draw(args.output, report)
     print("\n".join(_summary(report)))
+    if setup.known_offsets:
+        print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
     print(f"written: {', '.join(map(str, written))}")
     return 0
 
@@ -167,6 +177,7 @@ def _flat_feet(
                 held_out_interval_s=args.held_out_interval or None,
                 joints=moving,
             )
+    table = setup.corrected(table)
     task = flat_feet_task(
         setup,
         table,
@@ -207,7 +218,7 @@ def _plane(
     reference = args.reference or setup.ground
     joints = args.joints or setup.beyond_base(reference, args.frame)
     chain = setup.chain(reference, [args.frame], joints)
-    table = read_postures(args.source, setup.robot, chain.moving)
+    table = setup.corrected(read_postures(args.source, setup.robot, chain.moving))
     return plane_task(chain, table, config, axis=args.axis, choose=not args.fixed_priors), table
 
 
@@ -216,7 +227,7 @@ def _marker(
 ) -> tuple[CalibrationTask, PostureTable]:
     chain = setup.chain(args.reference or setup.robot.base_link, [args.frame], args.joints)
     columns = [f"{axis}{args.marker}" for axis in "xyz"]
-    table = read_postures(args.source, setup.robot, chain.moving, measured=columns)
+    table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
     positions = table.stacked(columns, str(args.source))
     return marker_task(chain, table, positions, config, choose=not args.fixed_priors), table
 

@@ -14,12 +14,13 @@ from inertial_estimation.errors import ConfigurationError
 __all__ = ["report_document", "write_offsets", "write_report"]
 
 
-def write_offsets(path: Path, report: CalibrationReport) -> Path:
+def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
     """Write the offsets that are identifiable as parameters ``joint_offsets`` of all nodes.
 
     Args:
         path: File to write.
         report: The calibration.
+        known: Offsets it came on top of, by joint [rad]; they stay, the file replaces where they came from.
 
     Returns:
         The path.
@@ -27,9 +28,11 @@ def write_offsets(path: Path, report: CalibrationReport) -> Path:
     Raises:
         ConfigurationError: If it cannot be written.
     """
-    written = report.written
-    names = ", ".join(j.joint for j in written) or '""'
-    values = ", ".join(f"{j.offset:.9f}" for j in written)
+    written = dict(known or {})
+    for j in report.written:
+        written[j.joint] = written.get(j.joint, 0.0) + j.offset
+    names = ", ".join(written) or '""'
+    values = ", ".join(f"{value:.9f}" for value in written.values())
     lines = [
         f"# Joint offsets: {report.kind} calibration of {report.samples} postures, see calibration.json.",
         "# Load it after the robot's own parameter file.",
@@ -43,13 +46,14 @@ def write_offsets(path: Path, report: CalibrationReport) -> Path:
     return _write(path, "\n".join(lines))
 
 
-def write_report(path: Path, report: CalibrationReport) -> Path:
-    """Write the whole report as JSON.
+def write_report(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
+    """Write the whole report as JSON, with the offsets it came on top of.
 
     Raises:
         ConfigurationError: If it cannot be written.
     """
-    return _write(path, json.dumps(report_document(report), indent=2) + "\n")
+    document = {**report_document(report), "known_offsets_rad": dict(known or {})}
+    return _write(path, json.dumps(document, indent=2) + "\n")
 
 
 def report_document(report: CalibrationReport) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Calibration tasks from a robot's parameter file and postures: which chain, which frames, which soles."""
 
 import fnmatch
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.models.chain_kinematics import ChainKinematics
+from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
@@ -56,6 +57,19 @@ class CalibrationSetup:
         if self.config.floating_base and self.contacts:
             return self.contacts[0].frame
         return self.robot.base_link
+
+    @property
+    def known_offsets(self) -> Mapping[str, float]:
+        """Offsets of joints that an earlier calibration found [rad]."""
+        known = self.config.joint_offsets
+        return dict(zip(known.joints, known.values, strict=True))
+
+    def corrected(self, table: PostureTable) -> PostureTable:
+        """Return postures with the known offsets added; what a calibration then finds comes on top."""
+        known = self.config.joint_offsets
+        return replace(
+            table, q=table.q + values_by_joint("joint_offsets", known.joints, known.values, self.robot, 0.0)
+        )
 
     def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
         """Return the joints between the base and a frame that do not move the reference.
@@ -122,6 +136,8 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
         k.removeprefix("stance."): v for k, v in given.items() if k.removeprefix("stance.") in stance_names
     }
     robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
+    known = config.joint_offsets
+    values_by_joint("joint_offsets", known.joints, known.values, robot, 0.0)  # says what is wrong with them
     soles = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
     return CalibrationSetup(robot, config, contacts, soles)
 

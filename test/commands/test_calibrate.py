@@ -95,6 +95,32 @@ def test_offsets_file_is_read_by_the_nodes(postures, config: Path, tmp_path: Pat
     assert applied == pytest.approx(expected, abs=1e-8)
 
 
+def test_known_offsets_are_applied_and_stay_in_the_file(postures, config: Path, tmp_path: Path) -> None:
+    """What a second calibration does not see (panda_joint1) is kept, what it sees comes on top."""
+    header, rows, offsets = postures
+    source = written(tmp_path / "postures.csv", header, rows)
+    assert main(marker(source, config, tmp_path / "plain", "--no-figures")) == 0
+    known = tmp_path / "known.yaml"
+    known.write_text(
+        "/**: {ros__parameters: {joint_offsets: {joints: [panda_joint1, panda_joint4], "
+        f"values: [0.02, {offsets[3]}]}}}}}}"
+    )
+    more = ("--config", str(known), "--no-figures")
+    assert main(marker(source, config, tmp_path / "again", *more)) == 0
+
+    def values(folder: str) -> dict[str, float]:
+        content = yaml.safe_load((tmp_path / folder / "joint_offsets.yaml").read_text())
+        found = content["/**"]["ros__parameters"]["joint_offsets"]
+        return dict(zip(found["joints"], found["values"], strict=True))
+
+    plain, again = values("plain"), values("again")
+    assert again.pop("panda_joint1") == 0.02
+    assert again == pytest.approx(plain, abs=2e-4)
+    report = json.loads((tmp_path / "again" / "calibration.json").read_text())
+    on_top = {j["joint"]: j["offset_rad"] for j in report["joints"]}
+    assert abs(on_top["panda_joint4"]) < 3e-3 < abs(offsets[3])
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
