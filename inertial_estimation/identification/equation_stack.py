@@ -106,6 +106,17 @@ class EquationStack:
         means._factors[:, 0] = means.sums
         return means
 
+    def mean_deviations(self) -> Array:
+        """Return the standard deviation of the mean value of each row name, from the scatter about it.
+
+        Correlated rows count as fewer, shape (m,).
+        """
+        counts = np.maximum(self.counts, 1)
+        squares = np.array([np.sum(self.factor(i)[:, -2] ** 2) for i in range(len(self.row_names))])
+        scatter = np.maximum(squares / counts - (self.sums[:, -2] / counts) ** 2, 0.0)
+        deviations: Array = np.sqrt(scatter / np.maximum(counts / self.correlation - 1.0, 1.0))
+        return deviations
+
     def _fold(self, row: int) -> None:
         if self._waiting[row]:
             self._factors[row] = _padded(_triangle(np.vstack((self._factors[row], *self._pending[row]))))

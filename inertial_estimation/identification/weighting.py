@@ -6,7 +6,7 @@ from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.signals import Array
 
-__all__ = ["row_deviations"]
+__all__ = ["mean_row_deviations", "row_deviations"]
 
 ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor for data without noise
@@ -28,9 +28,7 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
         Shape (m,).
     """
     counts = np.maximum(stack.counts, 1)
-    nominal = stack.residual_squares(np.zeros(stack.unknowns))
-    size = float(np.sqrt((stack.measured_squares() + nominal) / counts).max())
-    floor = SMALLEST_SHARE * (size or 1.0)
+    floor = _floor(stack)
     sigma = np.ones(len(counts))
     for _ in range(ITERATIONS if weighting == "residual" and not pooled else 1):
         equation = stack.reduced(sigma)
@@ -42,3 +40,31 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
         sigma = np.maximum(np.sqrt(squares / counts / (1.0 - used)), floor)
         sigma[stack.counts == 0] = sigma.max()  # rows that other data may have
     return sigma
+
+
+def mean_row_deviations(stack: EquationStack, weighting: str, pooled: bool) -> Array:
+    """Return the standard deviation of the mean row of each name, of a robot at rest.
+
+    One row a name leaves no residuals to tell the noise from, but the scatter of the rows about their mean.
+
+    Args:
+        stack: All rows.
+        weighting: As in `row_deviations`.
+        pooled: Likewise.
+
+    Returns:
+        Shape (m,).
+    """
+    sigma = np.maximum(stack.mean_deviations(), _floor(stack))
+    if weighting == "none" or pooled:
+        return np.full(len(sigma), np.sqrt(np.mean(sigma[stack.counts > 0] ** 2)))
+    sigma[stack.counts == 0] = sigma.max()
+    return sigma
+
+
+def _floor(stack: EquationStack) -> float:
+    """Smallest deviation that is believed: data without noise have none."""
+    counts = np.maximum(stack.counts, 1)
+    nominal = stack.residual_squares(np.zeros(stack.unknowns))
+    size = float(np.sqrt((stack.measured_squares() + nominal) / counts).max())
+    return SMALLEST_SHARE * (size or 1.0)

@@ -1,5 +1,7 @@
 """Ranks known from the literature, verdicts known by construction, standard deviations that are true."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -119,6 +121,28 @@ def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random
     low, high = chi2.ppf([0.005, 0.995], count / 10) / (count / 10)
     assert low < squares / count < high
     assert 0.6 < squares / count < 1.6
+
+
+def test_standard_deviations_of_a_robot_at_rest_are_not_smaller_than_the_errors(make_scene):
+    """One posture tells the mass of a hand; how well, only the scatter of the readings can tell."""
+    scene = make_scene(
+        "panda", smoothing__window=0.05, smoothing__order=3, links=["panda_link7"], friction__joints=[]
+    )
+    x = np.zeros(10)
+    x[0] = 0.3
+    clean = scene.recording(scene.identifier(), x, 1, seconds=1.0, moving=[])
+    rng, z, sigmas = np.random.default_rng(0), [], []
+    for _ in range(12):
+        identifier = scene.identifier()
+        tau = clean.tau + 0.05 * rng.normal(size=clean.tau.shape)
+        q = clean.q + 2e-5 * rng.normal(size=clean.q.shape)
+        identifier.push(replace(clean, q=q, tau=tau))
+        mass = identifier.report(["nullspace-prior"]).methods["nullspace-prior"].parameters[0]
+        assert mass.identifiability is Identifiability.IDENTIFIABLE
+        z.append((mass.value - mass.nominal - 0.3) / mass.sigma)
+        sigmas.append(mass.sigma)
+    assert 0.2 < np.sqrt(np.mean(np.square(z))) < 1.5
+    assert max(sigmas) < 0.05
 
 
 def test_row_weights_find_the_noise_of_each_row(make_scene):

@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
-from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InconsistentInertiaError,
+    InertialEstimationError,
+)
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.methods import METHODS
+from inertial_estimation.identification.methods import METHODS, consistent
+from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
 NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected
 BOUNDED = ("coulomb", "viscous", "armature")
@@ -82,8 +89,6 @@ def test_nothing_moves_what_the_data_do_not_see(noisy):
 
 
 def test_nullspace_prior_stays_nearer_to_nominal_than_least_squares(noisy):
-    from inertial_estimation.identification.priors import prior_factor
-
     _scene, identifier, report, _block = noisy
     T = prior_factor(identifier.parameters, identifier._config.methods)
     far, near = (np.linalg.norm(T @ report.methods[name].x) for name in ("least-squares", "nullspace-prior"))
@@ -111,6 +116,58 @@ def test_consistent_agrees_with_ridge_where_no_constraint_is_active(make_scene, 
     ridge, consistent = (report.methods[name] for name in ("ridge", "consistent"))
     assert ridge.consistent
     assert consistent.cost == pytest.approx(ridge.cost, rel=1e-3, abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def impossible(make_scene, random_deviation):
+    """Noiseless data of a robot whose hand no mass distribution has."""
+    scene = make_scene("panda", links=["panda_link7"], friction__joints=[])
+    identifier = scene.identifier()
+    identifier.push(
+        scene.recording(
+            identifier, 3.0 * random_deviation(identifier, np.random.default_rng(3)), 1, seconds=1
+        )
+    )
+    return identifier
+
+
+def test_no_possible_body_fits_better_than_consistent(impossible, noisy):
+    """Against descent over factors L of J = L L', which are possible whatever they are."""
+    scene, _identifier, _report, block = noisy
+    with_noise = scene.identifier(links=["panda_link7"], friction__joints=[])
+    with_noise.push(block)
+    for identifier in (impossible, with_noise):
+        given, cost = identifier.parameters, _penalised_cost(identifier)
+        result = identifier.report(["ridge", "consistent"]).methods
+        assert result["consistent"].consistent
+        assert not result["ridge"].consistent
+        L = np.linalg.cholesky(pseudo_inertia(given.nominal))
+        lower = np.tril_indices(4)
+
+        def deviation(y, L=L, given=given, lower=lower):
+            factor = np.zeros((4, 4))
+            factor[lower] = y
+            return parameters_from_pseudo_inertia(L @ factor @ factor.T @ L.T) - given.nominal
+
+        found = least_squares(lambda y, c=cost, d=deviation: c(d(y)), np.eye(4)[lower], x_scale="jac")
+        best = 2.0 * found.cost
+        reached = float(np.sum(cost(result["consistent"].x) ** 2))
+        assert reached == pytest.approx(best, rel=0.02)
+
+
+def _penalised_cost(identifier):
+    """Residuals of what ridge and consistent minimise."""
+    stack, given, config = identifier._training.stack, identifier.parameters, identifier._config
+    sigma = identifier.report(["ridge"]).row_sigma
+    equation = stack.reduced(sigma * np.sqrt(stack.correlation))
+    T = prior_factor(given, config.methods)
+    return lambda x: np.concatenate((equation.R @ x - equation.z, T @ x))
+
+
+def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):
+    monkeypatch.setattr(consistent, "UNITS", (1.0,))
+    with pytest.raises(InertialEstimationError, match="stopped with PrimalInfeasible, expected Solved"):
+        impossible.report(["consistent"])
 
 
 def test_truncation_leaves_small_singular_values_out(noisy):

@@ -56,7 +56,7 @@ class BoundedGradient(IdentificationMethod):
         )
         x = np.maximum(found.x * unit, lower)
         reached = [name for name, v, low in zip(parameters.unknowns, x, lower, strict=True) if v <= low]
-        notes = [f"{found.nit} iterations"]
+        notes = [f"{found.nit} iterations" + ("" if found.success else f", not at the end: {found.message}")]
         if reached:
             notes.append(f"bounds reached by {', '.join(reached)}")
         return MethodSolution(x, tuple(notes))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
+from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, listing
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.bounded_gradient import POSITIVE
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
@@ -28,6 +28,7 @@ MARGIN = 1e-4  # smallest eigenvalue of J about the centre of mass, in units of 
 UPPER = tuple(
     (i, j) for j in range(4) for i in range(j + 1)
 )  # columns of the upper triangle, Clarabel's order
+UNITS = (1.0, 1e2, 1e4, 1e6)  # of what constraints cost: precise data against an impossible optimum need more
 RETREAT = 0.02  # share of the way back to nominal, tried until round-off no longer matters
 
 
@@ -86,23 +87,41 @@ def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, l
 
 def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> tuple[Array, str, int]:
     """Minimise ||y - target||^2 subject to b - A y in the cones."""
+    almost: list[Any] = []
+    seen: list[str] = []
+    for unit in UNITS:
+        solution = _attempt(unit * A, b - A @ target, cones)
+        seen.append(str(solution.status))
+        if seen[-1] == "AlmostSolved":
+            almost.append((float(solution.r_prim), unit, solution))
+        if seen[-1] == "Solved":
+            break
+    else:
+        if not almost:
+            raise InertialEstimationError(
+                f"the solver of 'consistent' stopped with {listing(seen)}, expected Solved: there may be "
+                "numbers of very different size among the data; look at units, or take the method 'ridge'"
+            )
+        _r, unit, solution = min(almost, key=lambda one: one[0])
+    return target + unit * np.array(solution.x), str(solution.status), int(solution.iterations)
+
+
+def _attempt(A: Array, b: Array, cones: list[tuple[str, int]]) -> Any:
+    """Minimise ||u||^2, u = (y - target) / unit: so it is as accurate as what the constraints cost."""
     clarabel = _clarabel()
     kinds = {"nonnegative": clarabel.NonnegativeConeT, "triangle": clarabel.PSDTriangleConeT}
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    solver = clarabel.DefaultSolver(  # in y - target, for the accuracy of what the constraints cost
-        sparse.identity(len(target), format="csc"),
-        np.zeros(len(target)),
+    n = A.shape[1]
+    solver = clarabel.DefaultSolver(
+        sparse.identity(n, format="csc"),
+        np.zeros(n),
         sparse.csc_matrix(A),
-        b - A @ target,
+        b,
         [kinds[kind](size) for kind, size in cones],
         settings,
     )
-    solution = solver.solve()
-    status = str(solution.status)
-    if status not in ("Solved", "AlmostSolved"):
-        raise InertialEstimationError(f"the solver of 'consistent' stopped: {status}; expected Solved")
-    return target + np.array(solution.x), status, int(solution.iterations)
+    return solver.solve()
 
 
 def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
