@@ -17,6 +17,7 @@ __all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
 CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
 ABSURD = 10.0  # ratio of measured to predicted rms that no error of a description explains
+OPPOSED = -0.7  # cosine between measured and predicted torques over all samples, likewise
 SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 
@@ -92,22 +93,29 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
 
 
 def unit_warnings(stack: EquationStack) -> list[str]:
-    """Return a warning where measured torques are of another size than the nominal model's.
+    """Return warnings where measured torques are of another size or sign than the nominal model's.
 
     Args:
         stack: The rows.
     """
-    odd = []
+    odd, opposed = [], []
     for i, name in enumerate(stack.row_names):
         factor = stack.factor(i)
-        measured = float(np.linalg.norm(factor[:, -1]))
-        predicted = float(np.linalg.norm(factor[:, -1] - factor[:, -2]))
+        model = factor[:, -1] - factor[:, -2]
+        measured, predicted = float(np.linalg.norm(factor[:, -1])), float(np.linalg.norm(model))
+        if factor[:, -1] @ model < OPPOSED * measured * predicted:
+            opposed.append(name)
         if measured > ABSURD * predicted or predicted > ABSURD * measured:
             share = measured / predicted if predicted else float("inf")
             odd.append(f"{name} ({share:.3g} times)")
-    if len(odd) < 0.5 * len(stack.row_names) or not odd:
-        return []
-    return [
-        f"the measured rms is far from that of the nominal model in {listing(odd)}: check units (Nm, rad, "
-        "m/s^2) and signs, or the description"
-    ]
+    warnings = []
+    if odd and len(odd) >= 0.5 * len(stack.row_names):
+        warnings.append(
+            f"the measured rms is far from that of the nominal model in {listing(odd)}: check units (Nm, "
+            "rad, m/s^2) and signs, or the description"
+        )
+    if opposed:
+        warnings.append(
+            f"measured and nominal torques have opposite signs in {listing(opposed)}: check signs"
+        )
+    return warnings

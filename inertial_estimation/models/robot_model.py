@@ -1,8 +1,10 @@
 """The one door to Pinocchio: a URDF becomes joints, frames and bodies that can be asked for by name."""
 
 import fnmatch
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -74,8 +76,10 @@ class RobotModel:
             The model.
 
         Raises:
-            ModelError: If the text is not a URDF, or a locked joint does not exist.
+            ModelError: If the text is not a URDF, an inertia holds what is no number, or a locked joint does
+                not exist.
         """
+        _check_inertias(urdf)
         try:
             root = pin.JointModelFreeFlyer() if floating_base else None
             model = pin.buildModelFromXML(urdf, root) if root else pin.buildModelFromXML(urdf)
@@ -192,6 +196,29 @@ class RobotModel:
         odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
         if odd:
             raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
+
+
+def _check_inertias(urdf: str) -> None:
+    """Refuse what the parser would leave out with no more than a message on stderr."""
+    try:
+        root = ElementTree.fromstring(urdf)
+    except (ElementTree.ParseError, ValueError):
+        return  # Pinocchio says so
+    for link in root.iter("link"):
+        for element in link.findall("inertial/*"):
+            for name, text in element.items():
+                if not all(map(_is_number, text.split())):
+                    raise ModelError(
+                        f"link '{link.get('name', '')}' of the robot description has the inertial "
+                        f"{element.tag} {name}='{text}', expected finite numbers"
+                    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _root_link(model: pin.Model, floating_base: bool) -> str:

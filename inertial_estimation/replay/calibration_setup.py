@@ -136,8 +136,8 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
         k.removeprefix("stance."): v for k, v in given.items() if k.removeprefix("stance.") in stance_names
     }
     robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
-    known = config.joint_offsets
-    values_by_joint("joint_offsets", known.joints, known.values, robot, 0.0)  # says what is wrong with them
+    offsets = config.joint_offsets
+    values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # says what is wrong
     soles = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
     return CalibrationSetup(robot, config, contacts, soles)
 

@@ -69,7 +69,7 @@ def check_split(recording: Recording, split_s: float) -> None:
 
 
 def check_different_data(training: Recording, validation: Recording, joints: str) -> None:
-    """Check that two recordings are not one, be it copied, cut short or in another file format.
+    """Check that two recordings are not one, be it copied, cut at either end or in another file format.
 
     Args:
         training: The recording that is fitted.
@@ -77,23 +77,29 @@ def check_different_data(training: Recording, validation: Recording, joints: str
         joints: Topic of the joint states; they are compared without their stamps.
 
     Raises:
-        RecordingError: If they begin alike, and so on to the end of one of them.
+        RecordingError: If they are alike to the end of one of them, from their beginnings, or from the time
+            on at which both run.
     """
-    same = Path(training.name).resolve() == Path(validation.name).resolve()
-    if not same:
-        pairs = zip_longest(training.entries([joints]), validation.entries([joints]))
-        same = True
-        for count, (one, other) in enumerate(pairs):
-            if one is None or other is None:  # one is the beginning of the other
-                same = count >= SAME_AFTER
-                break
-            if not _alike(one.sample, other.sample):
-                return
-    if same:
+    later_ns = max(training.start_ns, validation.start_ns)
+    if (
+        Path(training.name).resolve() == Path(validation.name).resolve()
+        or _same_data(training, validation, joints)
+        or _same_data(training, validation, joints, later_ns)
+    ):
         raise RecordingError(
             f"'{validation.name}' holds the same data as '{training.name}': a validation by what was fitted "
             "says nothing; take another recording, or --split"
         )
+
+
+def _same_data(one: Recording, other: Recording, joints: str, start_ns: int | None = None) -> bool:
+    pairs = zip_longest(one.entries([joints], start_ns), other.entries([joints], start_ns))
+    for count, (a, b) in enumerate(pairs):
+        if a is None or b is None:  # one ends first
+            return count >= SAME_AFTER
+        if not _alike(a.sample, b.sample):
+            return False
+    return True
 
 
 def _alike(one: object, other: object) -> bool:

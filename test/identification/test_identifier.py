@@ -55,6 +55,15 @@ def test_torques_in_wrong_units_are_suspected(make_scene, factor):
     assert "check units" in " ".join(identifier.report(["ridge"]).warnings)
 
 
+def test_torques_of_one_joint_with_the_wrong_sign_are_suspected(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=1.0)
+    tau = block.tau.copy()
+    tau[:, 1] *= -1.0
+    identifier.push(replace(block, tau=tau))
+    told = " ".join(identifier.report(["ridge"]).warnings)
+    assert "opposite signs in panda_joint2:" in told
+
+
 def test_torques_that_are_all_zero_are_suspected_and_stay_finite(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=1.0)
     identifier.push(replace(block, tau=np.zeros_like(block.tau)))

@@ -88,6 +88,12 @@ def test_what_is_no_urdf_is_refused(text):
         RobotModel.from_urdf(text)
 
 
+@pytest.mark.parametrize(("good", "bad"), [('ixx="0.1"', "ixx='nan'"), ('value="5"', "value='heavy'")])
+def test_an_inertia_that_is_no_number_is_refused_with_its_link(good, bad):
+    with pytest.raises(ModelError, match=rf"link 'base' .*{bad}"):
+        RobotModel.from_urdf(URDF.replace(good, bad.replace("'", '"'), 1))
+
+
 def test_frames_on_two_bodies_have_no_fixed_transform():
     with pytest.raises(ModelError, match="not fixed"):
         RobotModel.from_urdf(URDF).fixed_transform("upper", "lower")

@@ -93,12 +93,13 @@ def test_a_split_lies_within_the_recording():
             check_split(recording, split_s)
 
 
-def test_a_copy_or_its_beginning_is_no_validation():
+def test_a_copy_its_beginning_and_its_end_are_no_validation():
     recording = moving_arm(duration_s=3.0)
     stamped = with_samples(recording, lambda r: replace(r, stamp_ns=r.stamp_ns + 10**9))
     copy = replace(stamped, name="copy")
     start = MemoryRecording(recording.messages[:120], recording.topics, "start")
-    for other in (copy, start):
+    end = MemoryRecording(recording.messages[120:], recording.topics, "end")
+    for other in (copy, start, end):
         for pair in ((recording, other), (other, recording)):
             with pytest.raises(RecordingError, match="the same data"):
                 check_different_data(*pair, "/joint_states")
