@@ -86,7 +86,7 @@ def chosen_poses(
             parameters.
     """
     if config.poses > len(A):
-        raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected fewer")
+        raise ConfigurationError(f"{config.poses} poses out of {len(A)} candidates, expected no more")
     infos = np.einsum("cmi,cmj->cij", A, A)
     chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
     M = infos[chosen].sum(0)
@@ -121,7 +121,7 @@ def _greedy(
 def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
     """Exchange every chosen pose for a better candidate, if there is one; say whether any was."""
     improved = False
-    for place in range(len(chosen)):
+    for place in range(len(chosen) if len(chosen) < len(infos) else 0):
         M = infos[chosen].sum(0)
         value = objective(name, M, base)[0]
         left = [c for c in range(len(infos)) if c not in chosen]

@@ -35,16 +35,12 @@ class TrajectoryDesign:
     Attributes:
         z: The trajectory, for its family.
         value: Its objective.
-        start_value: Objective of the best random start.
-        evaluations: How often the objective was evaluated with its gradient.
         clearance: Smallest distance of links along it [m]; infinite where none is checked.
         reduced: Share its gains were reduced to, to be free of collisions; 1 where that was not needed.
     """
 
     z: Array
     value: float
-    start_value: float
-    evaluations: int
     clearance: float
     reduced: float
 
@@ -80,24 +76,15 @@ def design_trajectory(
             f"{max(design.clearance for design in designs):.3f} m; "
             "try other joints, more starts, or less clearance"
         )
-    best = min(free, key=lambda design: design.value)
-    return TrajectoryDesign(
-        best.z,
-        best.value,
-        float(values[order[0]]),
-        sum(design.evaluations for design in designs),
-        best.clearance,
-        best.reduced,
-    )
+    return min(free, key=lambda design: design.value)
 
 
 def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
     """Refine one start; the penalty grows until the robot can do it between the samples too."""
-    start, weight, evaluations = problem.value(z), 1.0, 0
+    weight = 1.0
     for round_number in range(ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
-        z, used = _descended(problem, z, weight, iterations, tick)
-        evaluations += used
+        z = _descended(problem, z, weight, iterations, tick)
         clearance, torque = _checked(problem, z)
         if (clearance >= config.clearance and torque <= config.torque_share) or not iterations:
             break
@@ -107,14 +94,12 @@ def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tic
         share *= SHRINK
         z = problem.family.smaller(z, SHRINK)
         clearance, _torque = _checked(problem, z)
-    return TrajectoryDesign(z, problem.value(z), start, evaluations, clearance, share)
+    return TrajectoryDesign(z, problem.value(z), clearance, share)
 
 
-def _descended(
-    problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick
-) -> tuple[Array, int]:
-    """Run L-BFGS, anew from where a kink of the limits stops it; return how often it evaluated, too."""
-    left, evaluations, value = iterations, 0, np.inf
+def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:
+    """Run L-BFGS, anew from where a kink of the limits stops it."""
+    left, value = iterations, np.inf
     while left > 0:
         found = minimize(
             problem.value_and_gradient,
@@ -126,12 +111,11 @@ def _descended(
             callback=lambda _z: tick(1),
         )
         left -= max(int(found.nit), 1)
-        evaluations += int(found.nfev)
         stuck = found.nit == 0 or value - float(found.fun) < STUCK
         z, value = found.x, float(found.fun)
         if stuck:
             break
-    return z, evaluations
+    return z
 
 
 def _checked(problem: TrajectoryProblem, z: Array) -> tuple[float, float]:

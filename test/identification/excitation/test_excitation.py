@@ -76,6 +76,12 @@ def test_chosen_poses_beat_the_median_of_random_ones(objective: str) -> None:
     assert design.chosen.precision.objectives[objective] < np.median(random)
 
 
+def test_all_candidates_may_be_poses() -> None:
+    values = {"kind": "poses", "poses": 8, "candidates": 8}
+    design = design_excitation(arm_identification(), config(**values), arm_urdf())
+    assert len(design.chosen.states[0]) == 8
+
+
 def test_promised_deviations_are_the_spread_of_least_squares_on_identification_rows() -> None:
     """Rows of `DynamicsMeasurement`, one at a time, and noise on them."""
     design = designed()
