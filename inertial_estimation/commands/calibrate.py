@@ -11,6 +11,7 @@ figures into the output folder. Only offsets that the samples identify are writt
 import argparse
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.commands.arguments import add_output, add_remap, add_robot
+from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.calibration_bag import read_bag_postures
@@ -30,13 +33,14 @@ from inertial_estimation.replay.calibration_setup import (
     marker_task,
     plane_task,
 )
-from inertial_estimation.replay.config_file import parse_overrides
+from inertial_estimation.replay.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.recording import BagRecording
 
 __all__ = ["add_arguments", "run"]
 
 NO_IMU = "none"
+OWN = "calibration"  # what --param without a section means
 FIGURES = ("heights.png", "offsets.png")
 
 
@@ -51,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LINK[:TOPIC]",
         help="link whose orientation is measured (repeatable; imu_frame:/imu/data); 'none': the soles alone",
     )
-    feet.add_argument("--joint-topic", default="/joint_states", metavar="TOPIC")
+    add_remap(feet)
     feet.add_argument(
         "--interval", type=float, default=1.8, metavar="S", help="between postures of a bag (1.8)"
     )
@@ -93,14 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument("source", type=Path, help=source)
-    parser.add_argument(
-        "--config",
-        action="append",
-        required=True,
-        help="ROS parameter file, or a robot's name (talos); again for files read after it (known offsets)",
-    )
-    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    add_robot(parser, "talos", "known offsets")
+    add_output(parser)
     parser.add_argument(
         "--joints",
         nargs="+",
@@ -109,7 +107,11 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
         help="calibrate only these, by name or pattern (plane: those beyond the leg; else all)",
     )
     parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="of CalibrationConfig"
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of CalibrationConfig; '/**.NAME=VALUE': over the value of the parameter files; repeat for more",
     )
     parser.add_argument(
         "--write-combinations", action="store_true", help="also write offsets known only in combination"
@@ -119,9 +121,13 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, calibrate, write, say."""
-    overrides = parse_overrides([f"calibrate.{text}" for text in args.param])
-    config = build_config(CalibrationConfig, {name: value for _, name, value in overrides}, where="--param")
-    setup = calibration_setup(load_configs(args.config), urdf=args.urdf)
+    overrides = parse_overrides(
+        text if text.startswith(ALL_NODES) else f"{OWN}.{text}" for text in args.param
+    )
+    own = {name: value for section, name, value in overrides if section == OWN}
+    config = build_config(CalibrationConfig, own, where="--param")
+    file = load_configs(args.config).overridden(entry for entry in overrides if entry[0] == ALL_NODES)
+    setup = calibration_setup(file, urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
     task = replace(
@@ -153,7 +159,8 @@ def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
     is_bag = args.source.suffix.lower() != ".csv"
-    imus = _imu_topics(args.imu_link, setup, is_bag=is_bag)
+    remap = parse_remappings(args.remap)
+    imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
     if not is_bag:
@@ -171,7 +178,7 @@ def _flat_feet(
             table = read_bag_postures(
                 recording,
                 setup.robot,
-                joint_topic=args.joint_topic,
+                joint_topic=remap.get("/joint_states", "/joint_states"),
                 imu_topics=imus,
                 interval_s=args.interval,
                 held_out_interval_s=args.held_out_interval or None,
@@ -191,7 +198,9 @@ def _flat_feet(
     return task, table
 
 
-def _imu_topics(given: list[str] | None, setup: CalibrationSetup, *, is_bag: bool) -> dict[str, str]:
+def _imu_topics(
+    given: list[str] | None, setup: CalibrationSetup, remap: Mapping[str, str], *, is_bag: bool
+) -> dict[str, str]:
     if given == [NO_IMU]:
         return {}
     texts = given or ([setup.config.imu_frame] if setup.config.imu_frame else [])
@@ -204,7 +213,8 @@ def _imu_topics(given: list[str] | None, setup: CalibrationSetup, *, is_bag: boo
     for text in texts:
         link, _, topic = text.partition(":")
         setup.robot.frame_id(link)
-        topics[link] = topic or "/imu/data"
+        topic = "/" + (topic or "imu/data").lstrip("/")
+        topics[link] = remap.get(topic, topic)
     if is_bag and len(set(topics.values())) < len(topics):
         raise ConfigurationError(
             f"several IMU links share a topic ({listing(topics.values())}); give each its own, LINK:TOPIC"

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from inertial_estimation.commands.arguments import add_output, add_param, add_robot
+from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
@@ -29,14 +30,8 @@ BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "--config",
-        action="append",
-        required=True,
-        help="ROS parameter file, or a robot's name (panda, hyq); again for files read after it",
-    )
-    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    add_robot(parser, "panda, hyq")
+    add_output(parser)
     parser.add_argument("--leg", default="", metavar="PREFIX", help="leg that moves, the trunk held (lf)")
     parser.add_argument(
         "--joints", nargs="+", default=[], metavar="JOINT", help="joints that move (patterns), the rest held"
@@ -46,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare-random", type=int, default=0, metavar="N", help="compare with N random motions"
     )
-    parser.add_argument("--param", action="append", default=[], metavar="identification.NAME=VALUE")
+    add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figure")
     for spec in iterate_parameters(ExcitationConfig):
         parser.add_argument(
@@ -103,6 +98,7 @@ def _write(args: argparse.Namespace, result: ExcitationDesign, config: Excitatio
     folder: Path = args.output
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / FIGURE).unlink(missing_ok=True)  # of an earlier run
         write_trajectory_csv(folder / CSV, result.trajectory)
         write_trajectory_bag(folder / BAG, result.trajectory, overwrite=True)
         write_design(folder / JSON, result, config, args.seed)
@@ -154,16 +150,13 @@ def _summarise(folder: Path, result: ExcitationDesign) -> None:
 
 @contextmanager
 def _progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr when someone is looking."""
-    bar: Any = None
-    try:
-        from tqdm import tqdm
+    """Show a bar that counts steps."""
+    done = 0
+    with progress_bar("excite", steps) as show:
 
-        bar = tqdm(total=steps, desc="excite", file=sys.stderr, disable=not sys.stderr.isatty())
-    except ImportError:
-        pass
-    try:
-        yield (lambda _steps: None) if bar is None else bar.update
-    finally:
-        if bar is not None:
-            bar.close()
+        def add(more: int) -> None:
+            nonlocal done
+            done += more
+            show(done)
+
+        yield add

@@ -12,6 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.identification.identification_config import IdentificationConfig
@@ -46,14 +48,8 @@ DEFAULT_METHOD = "consistent"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
-    parser.add_argument(
-        "--config",
-        action="append",
-        required=True,
-        help="ROS parameter file, or a robot's name (icub, panda); again for files read after it",
-    )
-    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    add_robot(parser, "icub, panda", "offsets, known friction")
+    add_output(parser)
     parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
     parser.add_argument("--compare", action="store_true", help="run all methods; that of --method is written")
     parser.add_argument(
@@ -69,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--links", nargs="+", default=[], metavar="LINK", help="identify these links' bodies alone (patterns)"
     )
-    parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help="read topic B for A")
-    parser.add_argument("--param", action="append", default=[], metavar="identification.NAME=VALUE")
+    add_remap(parser)
+    add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
 
 
@@ -206,21 +202,14 @@ def _percent(value: float) -> str:
 
 
 @contextmanager
-def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None] | None]:
-    """Show a bar over all recordings on stderr when someone is looking."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield None
-        return
+def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None]]:
+    """One bar over all recordings."""
     total_s = sum(recording.end_ns - recording.start_ns for recording in recordings) * 1e-9
     done: dict[str, float] = {}
-    with tqdm(
-        total=round(total_s, 1), unit="s", desc="identify", file=sys.stderr, disable=not sys.stderr.isatty()
-    ) as bar:
+    with progress_bar("identify", total_s, "s") as show:
 
-        def show(name: str, done_s: float) -> None:
+        def add(name: str, done_s: float) -> None:
             done[name] = done_s
-            bar.update(max(min(round(sum(done.values()), 1), bar.total) - bar.n, 0.0))
+            show(sum(done.values()))
 
-        yield show
+        yield add

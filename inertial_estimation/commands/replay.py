@@ -5,10 +5,10 @@ Writes base_orientation.csv, link_inertias.csv, metrics.json and figures into th
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.replay.config_file import parse_overrides
@@ -31,14 +31,8 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
-    parser.add_argument(
-        "--config",
-        action="append",
-        required=True,
-        help="ROS parameter file, or a robot's name (icub, panda); again for files read after it",
-    )
-    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    add_robot(parser, "icub, panda", "offsets, friction")
+    add_output(parser)
     parser.add_argument("--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag")
     parser.add_argument(
         "--hold-out",
@@ -55,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="leave the first S seconds of estimates out of the tilt error",
     )
-    parser.add_argument("--remap", action="append", default=[], metavar="A:=B", help="read topic B for A")
-    parser.add_argument("--param", action="append", default=[], metavar="NODE.NAME=VALUE")
+    add_remap(parser)
+    add_param(parser, "NODE.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figures")
 
 
@@ -78,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
         if args.settle and not 0.0 <= args.settle < length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
-        with _progress_bar(length_s) as progress:
+        with progress_bar("replay", length_s, "s") as progress:
             result = replay(
                 recording,
                 topics,
@@ -155,21 +149,3 @@ def _summarise(folder: Path, evaluation: Evaluation) -> None:
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
     print(f"results               {folder}")
-
-
-@contextmanager
-def _progress_bar(total_s: float) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar on stderr when someone is looking."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        yield None
-        return
-    with tqdm(
-        total=round(total_s, 1), unit="s", desc="replay", file=sys.stderr, disable=not sys.stderr.isatty()
-    ) as bar:
-
-        def show(done_s: float) -> None:
-            bar.update(max(min(round(done_s, 1), bar.total) - bar.n, 0.0))
-
-        yield show
