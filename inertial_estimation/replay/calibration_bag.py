@@ -19,7 +19,7 @@ from inertial_estimation.signals import Array, ImuSample, JointReading, Orientat
 
 __all__ = ["read_bag_postures"]
 
-WINDOW_S = 0.1  # either side of a posture over which an IMU is averaged
+WINDOW_S = 0.1  # either side of a posture in which joints are read and an IMU is averaged
 GRAVITY, REST = 9.81, 0.5  # [m/s^2]: an accelerometer farther off than this is not at rest
 
 
@@ -83,17 +83,18 @@ def read_bag_postures(
 def _positions(
     recording: BagRecording, robot: RobotModel, topic: str, step_ns: int, joints: tuple[str, ...]
 ) -> tuple[dict[int, Array], int]:
-    """The joint state nearest after each time of the grid, by its index; and the grid's origin."""
+    """The joint state nearest to each time of the grid, by its index; and the grid's origin."""
     found: dict[int, Array] = {}
-    origin_ns = 0
-    missing: list[str] = []
+    apart_ns: dict[int, int] = {}
+    origin_ns: int | None = None
+    window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
     for entry in recording.entries([topic]):
         reading = entry.sample
         assert isinstance(reading, JointReading)
-        if not found:
-            origin_ns = reading.stamp_ns
-        k = (reading.stamp_ns - origin_ns) // step_ns
-        if k in found or k < 0:
+        origin_ns = reading.stamp_ns if origin_ns is None else origin_ns
+        k = round((reading.stamp_ns - origin_ns) / step_ns)
+        apart = abs(reading.stamp_ns - origin_ns - k * step_ns)
+        if k < 0 or apart > window_ns or apart >= apart_ns.get(k, apart + 1):
             continue
         where = {name: i for i, name in enumerate(reading.names)}
         missing = [name for name in joints if name not in where]
@@ -104,7 +105,8 @@ def _positions(
             )
         named = [where.get(name) for name in robot.joint_names]
         found[k] = np.array([0.0 if i is None else float(reading.position[i]) for i in named])
-    if not found:
+        apart_ns[k] = apart
+    if origin_ns is None:
         raise RecordingError(f"topic '{topic}' of '{recording.name}' has no usable joint state")
     return found, origin_ns
 
