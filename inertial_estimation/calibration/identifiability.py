@@ -88,5 +88,6 @@ def _in_words(null: Array, names: tuple[str, ...], kinds: list[Identifiability])
     for row in null:
         large = [j for j in mixed if abs(row[j]) >= MENTION]
         if large:
+            row = row * np.sign(row[max(large, key=lambda j: abs(row[j]))])  # a direction has no sign
             words.append(" ".join(f"{row[j]:+.2f} {names[j]}" for j in large))
     return tuple(words)
