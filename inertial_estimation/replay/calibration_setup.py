@@ -22,6 +22,7 @@ from inertial_estimation.models.stance_config import StanceConfig, contact_point
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.replay.calibration_csv import PostureTable
 from inertial_estimation.replay.config_file import ConfigFile
+from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -122,9 +123,10 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
         The setup.
 
     Raises:
-        ConfigurationError: If a parameter is out of bounds.
+        ConfigurationError: If a parameter is misspelt or out of bounds.
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
+    file.check_shared(all_parameters())
     where = f"section '/**' of {file.name}"
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
     given = {**file.shared}
