@@ -118,7 +118,7 @@ def _orientations(
     origin_ns, step_ns, count = grid
     window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
     quaternions, forces = np.zeros((count, 4)), np.zeros((count, 3))
-    n_forces = np.zeros(count)
+    n_quaternions, n_forces = np.zeros(count), np.zeros(count)
     is_imu = recording.topics[topic] == IMU_TYPE
     raw = recording.raw_messages([topic]) if is_imu else iter(())
     for entry in recording.entries([topic]):
@@ -134,10 +134,10 @@ def _orientations(
             n_forces[k] += 1.0
         if quaternion is not None:
             quaternions[k] += quaternion if quaternion @ quaternions[k] >= 0.0 else -quaternion
-    size = np.linalg.norm(quaternions, axis=1)
-    if (size > 0.0).any():
-        named = dict(zip(("qx", "qy", "qz", "qw"), quaternions.T, strict=True))
-        return {f"{link}/{name}": np.where(size > 0.0, values, np.nan) for name, values in named.items()}
+            n_quaternions[k] += 1.0
+    if n_quaternions.any():
+        mean_quaternion = quaternions / np.where(n_quaternions > 0.0, n_quaternions, np.nan)[:, None]
+        return {f"{link}/{name}": mean_quaternion[:, i] for i, name in enumerate(("qx", "qy", "qz", "qw"))}
     with np.errstate(invalid="ignore"):
         mean = forces / np.where(n_forces > 0.0, n_forces, np.nan)[:, None]
     size = np.linalg.norm(mean, axis=1)

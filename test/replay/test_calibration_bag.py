@@ -56,3 +56,9 @@ def test_a_gap_gives_no_posture_instead_of_a_later_one(panda):
     assert len(found.q) == 7
     assert found.dropped == {"incomplete or moving": 1}
     assert not np.isclose(found.q[:, 0], SPEED * 0.8, atol=SPEED * 0.3).any()
+
+
+def test_several_orientations_near_a_posture_are_one_orientation(panda):
+    found = table(panda, np.arange(0.0, 3.0, 0.01))
+    quaternions = found.stacked([f"panda_link0/{name}" for name in ("qx", "qy", "qz", "qw")], "bag")
+    np.testing.assert_allclose(quaternions, np.tile(UPRIGHT, (8, 1)), atol=1e-12)
