@@ -114,7 +114,7 @@ def calibrate(
         trials=trials,
         iterations=solution.iterations,
         converged=solution.converged,
-        warnings=_warnings(joints, solution, knowledge, len(fitted)),
+        warnings=_warnings(joints, solution, knowledge, channels, any(keep)),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
 
@@ -309,7 +309,11 @@ def _heights(problem: CalibrationProblem, sigma: Array, x: Array) -> Array:
 
 
 def _warnings(
-    joints: Sequence[JointOffset], solution: Solution, knowledge: OffsetKnowledge, samples: int
+    joints: Sequence[JointOffset],
+    solution: Solution,
+    knowledge: OffsetKnowledge,
+    channels: Sequence[ChannelError],
+    any_written: bool,
 ) -> tuple[str, ...]:
     said = []
     bounded = [joint.joint for joint in joints if joint.at_bound]
@@ -321,5 +325,16 @@ def _warnings(
         said.append("the iteration did not converge")
     outliers = int((solution.weights < 0.5).sum())
     if outliers:
-        said.append(f"{outliers} of {samples} samples do not fit the others and were weighed down")
+        said.append(
+            f"{outliers} of {len(solution.weights)} samples do not fit the others and were weighed down"
+        )
+    before, written = (
+        sum((getattr(c, name) / s) ** 2 for c, s in zip(channels, solution.sigma, strict=True))
+        for name in ("before", "written")
+    )
+    if any_written and written > before:
+        said.append(
+            "the offsets written fit these samples worse than none, without those known only in combination: "
+            "take more varied postures, or write the combinations too"
+        )
     return tuple(said)
