@@ -16,8 +16,10 @@ __all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
 
 CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
+REST_WINDOW_S = 0.1  # over which it is averaged for that, against the sensor's noise
 ABSURD = 10.0  # ratio of measured to predicted rms that no error of a description explains
 OPPOSED = -0.7  # cosine between measured and predicted torques over all samples, likewise
+SILENT = 0.01  # of the largest row's rms: rows below it are noise, of no sign
 SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 
@@ -46,8 +48,10 @@ class SignalStatistics:
             self._low = np.minimum(self._low, block.q.min(axis=0))
             self._high = np.maximum(self._high, block.q.max(axis=0))
             if block.f_I is not None:
-                self._force_low = np.minimum(self._force_low, block.f_I.min(axis=0))
-                self._force_high = np.maximum(self._force_high, block.f_I.max(axis=0))
+                windows = np.array_split(block.f_I, max(int(block.size * block.step_s / REST_WINDOW_S), 1))
+                means = np.array([window.mean(axis=0) for window in windows])
+                self._force_low = np.minimum(self._force_low, means.min(axis=0))
+                self._force_high = np.maximum(self._force_high, means.max(axis=0))
 
     @property
     def constant_joints(self) -> tuple[str, ...]:
@@ -99,11 +103,13 @@ def unit_warnings(stack: EquationStack) -> list[str]:
         stack: The rows.
     """
     odd, opposed = [], []
+    rms = np.sqrt(stack.measured_squares() / np.maximum(stack.counts, 1))
     for i, name in enumerate(stack.row_names):
         factor = stack.factor(i)
         model = factor[:, -1] - factor[:, -2]
         measured, predicted = float(np.linalg.norm(factor[:, -1])), float(np.linalg.norm(model))
-        if factor[:, -1] @ model < OPPOSED * measured * predicted:
+        telling = stack.counts[i] > 1 and rms[i] > SILENT * rms.max()
+        if telling and factor[:, -1] @ model < OPPOSED * measured * predicted:
             opposed.append(name)
         if measured > ABSURD * predicted or predicted > ABSURD * measured:
             share = measured / predicted if predicted else float("inf")

@@ -37,6 +37,20 @@ def test_data_at_rest_names_what_stays_nominal(make_scene):
             assert found.value == pytest.approx(0.0, abs=1e-9)
 
 
+def test_a_noisy_accelerometer_does_not_make_a_robot_at_rest_move(make_scene):
+    scene = make_scene(
+        "hyq_no_sensors", smoothing__window=0.12, smoothing__order=3, contact_wrenches="measured"
+    )
+    identifier, block = recorded(scene, seconds=2.0, scale=0.0, moving=[])
+    rng = np.random.default_rng(0)
+    noisy = {"q": 5e-5, "tau": 0.3, "f_I": 0.3, "w_I": 0.01, "wrenches": 1.0}
+    values = {name: getattr(block, name) for name in noisy}
+    identifier.push(replace(block, **{n: v + noisy[n] * rng.normal(size=v.shape) for n, v in values.items()}))
+    report = identifier.report(["ridge"])
+    assert "stands still" in report.warnings[0]
+    assert report.rank <= len(report.row_names)
+
+
 def test_constant_joints_are_named(make_scene):
     scene = make_scene("panda")
     identifier, block = recorded(scene, seconds=1.0, moving=[1, 3])
