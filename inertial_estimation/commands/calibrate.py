@@ -135,7 +135,11 @@ def run(args: argparse.Namespace) -> int:
         write_combinations=args.write_combinations,
         exact_description=getattr(args, "exact_description", False),
     )
-    report = calibrate(task, _show if sys.stderr.isatty() else lambda _what: None)
+    watched = sys.stderr.isatty()
+    report = calibrate(task, _show if watched else lambda _what: None)
+    if watched:
+        _show("")
+        print("\r", end="", file=sys.stderr)
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     for warning in report.warnings:
@@ -159,6 +163,9 @@ def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
     is_bag = args.source.suffix.lower() != ".csv"
+    setup.check_feet()
+    if args.distance is not None and not 0.0 < args.distance < math.inf:
+        raise ConfigurationError(f"--distance is {args.distance:g} m, expected more than 0")
     remap = parse_remappings(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
     frames = [*(contact.frame for contact in setup.contacts), *imus]

@@ -72,6 +72,17 @@ class CalibrationSetup:
             table, q=table.q + values_by_joint("joint_offsets", known.joints, known.values, self.robot, 0.0)
         )
 
+    def check_feet(self) -> None:
+        """Check that the robot has feet to stand on.
+
+        Raises:
+            ConfigurationError: If it has not two contacts.
+        """
+        if len(self.contacts) < 2:
+            raise ConfigurationError(
+                f"flat feet need at least two contacts; 'contacts' has {listing(self.config.contacts)}"
+            )
+
     def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
         """Return the joints between the base and a frame that do not move the reference.
 
@@ -227,10 +238,7 @@ def flat_feet_task(
     Raises:
         ConfigurationError: If the robot has not two contacts.
     """
-    if len(setup.contacts) < 2:
-        raise ConfigurationError(
-            f"flat feet need at least two contacts; 'contacts' has {listing(setup.config.contacts)}"
-        )
+    setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imu_links]
     kinematics = setup.chain(setup.robot.base_link, frames, patterns)
     imus = [ImuOrientations(_orientations(table, link, use_yaw, source), use_yaw) for link in imu_links]
