@@ -138,7 +138,8 @@ class Identifier:
             ConfigurationError: If a method does not exist or none is given.
             MeasurementError: If there are no rows, or fewer equations than unknowns and a method has no
                 answer to that.
-            ~inertial_estimation.errors.InertialEstimationError: If a method's solver fails or is not installed.
+            ~inertial_estimation.errors.InertialEstimationError: If a method's solver fails or is
+                not installed.
         """
         solvers = [method_named(name) for name in methods]
         chosen = chosen or (methods[0] if methods else "")
