@@ -163,11 +163,11 @@ def _flat_feet(
     args: argparse.Namespace, setup: CalibrationSetup, config: CalibrationConfig
 ) -> tuple[CalibrationTask, PostureTable]:
     is_bag = args.source.suffix.lower() != ".csv"
-    setup.check_feet()
     if args.distance is not None and not 0.0 < args.distance < math.inf:
         raise ConfigurationError(f"--distance is {args.distance:g} m, expected more than 0")
     remap = parse_remappings(args.remap)
     imus = _imu_topics(args.imu_link, setup, remap, is_bag=is_bag)
+    setup.check_feet()
     frames = [*(contact.frame for contact in setup.contacts), *imus]
     moving = setup.chain(setup.robot.base_link, frames).moving
     if not is_bag:

@@ -20,6 +20,7 @@ from inertial_estimation.replay.config_file import parse_overrides
 from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.design_file import random_summary, write_design
 from inertial_estimation.replay.identification_setup import identification_config
+from inertial_estimation.replay.recording_writer import check_bag_folder
 from inertial_estimation.replay.trajectory_files import write_trajectory_bag, write_trajectory_csv
 from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
 
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.links:
         identification = replace_value(identification, "links", args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
+    check_bag_folder(args.output / BAG, overwrite=True)
     with _progress_bar(_steps(config, args.compare_random)) as tick:
         result = design_excitation(
             identification,

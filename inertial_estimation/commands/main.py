@@ -47,7 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add_arguments(command)
-        return int(module.run(command.parse_args(given[1:])))
+        try:
+            return int(module.run(command.parse_args(given[1:])))
+        except ModuleNotFoundError as error:  # what a command imports only when it comes to it
+            raise _missing(chosen, error) from error
     except InertialEstimationError as error:
         print(f"inertial-estimation {chosen}: {error}", file=sys.stderr)
         return 1
@@ -74,13 +77,17 @@ def _load(command: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if missing == name or missing.startswith("inertial_estimation"):
-            raise MissingDependencyError(f"this installation lacks {missing}") from error
-        raise MissingDependencyError(
-            f"the command '{command}' needs the Python package '{missing}'; "
-            "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
-        ) from error
+        raise _missing(command, error) from error
+
+
+def _missing(command: str, error: ModuleNotFoundError) -> MissingDependencyError:
+    missing = error.name or ""
+    if missing.startswith("inertial_estimation"):
+        return MissingDependencyError(f"this installation lacks {missing}")
+    return MissingDependencyError(
+        f"the command '{command}' needs the Python package '{missing}'; "
+        "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
+    )
 
 
 if __name__ == "__main__":

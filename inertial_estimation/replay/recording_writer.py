@@ -18,7 +18,7 @@ from inertial_estimation.replay.recording import (
     MemoryRecording,
 )
 
-__all__ = ["STORAGES", "write_recording"]
+__all__ = ["STORAGES", "check_bag_folder", "write_recording"]
 
 STORAGES = ("mcap", "sqlite3")
 
@@ -45,12 +45,8 @@ def write_recording(
         MissingDependencyError: If `rosbags` is not installed.
     """
     Writer, plugin, typestore = _rosbags(storage)
-    target = Path(path)
+    target = check_bag_folder(path, overwrite=overwrite)
     if target.exists():
-        if not (overwrite and (target / "metadata.yaml").is_file()):
-            raise RecordingError(
-                f"'{target}' exists; name a folder that does not (or ask to overwrite a bag)"
-            )
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     builders = {topic: _builder(topic, kind) for topic, kind in recording.topics.items()}
@@ -65,6 +61,27 @@ def write_recording(
             header = _header(typestore, entry.sample.stamp_ns, frame)
             message = builders[entry.topic](typestore.types, header, entry.sample)
             writer.write(connections[entry.topic], entry.log_ns, typestore.serialize_cdr(message, kind))
+
+
+def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
+    """Check that a rosbag2 folder can be written, before the work that fills it.
+
+    Args:
+        path: Folder to make.
+        overwrite: Whether a rosbag2 folder at that place may be replaced; nothing else ever is.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RecordingError: If something else is there.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    _rosbags(STORAGES[0])
+    target = Path(path)
+    if target.exists() and not (overwrite and (target / "metadata.yaml").is_file()):
+        raise RecordingError(f"'{target}' exists; name a folder that does not (or ask to overwrite a bag)")
+    return target
 
 
 def _rosbags(storage: str) -> tuple[Any, Any, Any]:

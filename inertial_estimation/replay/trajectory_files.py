@@ -9,6 +9,7 @@ import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
 from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
+from inertial_estimation.replay.recording_writer import check_bag_folder
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -88,19 +89,11 @@ def write_trajectory_bag(
         RecordingError: If the folder exists.
         MissingDependencyError: If `rosbags` is not installed.
     """
-    try:
-        from rosbags.rosbag2 import StoragePlugin, Writer
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingDependencyError(
-            "writing a bag needs the package 'rosbags': pip install rosbags"
-        ) from error
-    target = Path(path)
+    target = check_bag_folder(path, overwrite=overwrite)
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
     if target.exists():
-        if not (overwrite and (target / "metadata.yaml").is_file()):
-            raise RecordingError(
-                f"'{target}' exists; name a folder that does not (or ask to overwrite a bag)"
-            )
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     typestore = get_typestore(Stores.ROS2_JAZZY)

@@ -168,6 +168,8 @@ def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, capsys)
     two = ["--imu-link", "panda_link1", "--imu-link", "panda_link2"]
     line = refused(["calibrate", "flat-feet", str(tmp_path / "bag"), *two, *common], capsys)
     assert "share a topic" in line
+    line = refused(["calibrate", "flat-feet", str(source), "--imu-link", "none", *common], capsys)
+    assert "at least two contacts" in line
     assert "cannot read" in refused(marker(tmp_path / "none.csv", config, tmp_path / "out"), capsys)
 
 
