@@ -13,8 +13,8 @@ from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
-from inertial_estimation.replay.config_file import ALL_NODES, ConfigFile, load_config_file
-from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.config_file import ALL_NODES, ConfigFile
+from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.pipelines import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.disturbances import Disturbance
@@ -38,12 +38,13 @@ class RobotLoop:
     """
 
     def __init__(
-        self, robot: str, overrides: Overrides | None = None, noise: SensorNoise = REALISTIC
+        self, robot: str | Sequence[str], overrides: Overrides | None = None, noise: SensorNoise = REALISTIC
     ) -> None:
         """Read the parameter file.
 
         Args:
-            robot: Path of a parameter file, or the name of one that comes with the package.
+            robot: Path of a parameter file, or the name of one that comes with the package; several are read
+                one over the other (offsets, friction).
             overrides: Values by node, then by dotted name, over the file's.
             noise: Imperfections of the sensors.
 
@@ -52,7 +53,8 @@ class RobotLoop:
             ~inertial_estimation.errors.ModelError: If there is no robot description.
         """
         sensors = {f"sensors.{name}": value for name, value in parameter_values(noise).items()}
-        file = _overridden(load_config_file(find_config(robot)), {SIMULATOR_NODE: sensors})
+        names = [robot] if isinstance(robot, str) else robot
+        file = _overridden(load_configs(names), {SIMULATOR_NODE: sensors})
         self._file = _overridden(file, overrides or {})
         urdf = str(self._file.shared.get("urdf", ""))
         self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
