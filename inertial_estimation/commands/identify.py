@@ -6,6 +6,7 @@ identification of the parameter file.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,9 +18,10 @@ from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import IdentificationReport
+from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
+from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.replay.config_file import parse_overrides
 from inertial_estimation.replay.config_lookup import load_configs
@@ -178,6 +180,7 @@ def _summarise(folder: Path, run: IdentificationRun) -> None:
             f"                      {_percent(result.relative_error_validation)} on other data "
             f"(nominal {_percent(nominal_error(result.validation))})"
         )
+    _print_base(result)
     bad = [body.link for body in result.bodies if body.violations]
     print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
     for doubt in doubts(report):
@@ -195,6 +198,22 @@ def _print_methods(report: IdentificationReport) -> None:
             f"{name:<22}{_percent(one.relative_error):>9}{_percent(one.relative_error_validation):>9}"
             f"{one.cost:>10.3g}{one.cost_validation:>10.3g}   {verdict}{mark}"
         )
+
+
+def _print_base(result: MethodResult) -> None:
+    """Say how well the base rows are predicted where joint torques make up the relative error."""
+    for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
+        base = [row for row in rows if row.row in BASE_ROWS]
+        if base and len(base) < len(rows):
+            measured, left, nominal = (
+                math.hypot(*(getattr(row, name) for row in base))
+                for name in ("rms_measured", "rms", "rms_nominal")
+            )
+            if measured > 0.0:
+                print(
+                    f"base rows             {_percent(left / measured)} on the {data} data "
+                    f"(nominal {_percent(nominal / measured)})"
+                )
 
 
 def _percent(value: float) -> str:
