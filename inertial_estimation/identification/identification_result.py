@@ -105,6 +105,7 @@ class MethodResult:
         relative_error_validation: The same on other data; NaN without any.
         notes: What a reader must know: iterations, bounds reached, why it stopped.
         x: The vector of unknowns, for `ParameterSet`.
+        unfinished: Why this is not quite what the method promises; empty where it is.
     """
 
     method: str
@@ -121,6 +122,7 @@ class MethodResult:
     relative_error_validation: float
     notes: tuple[str, ...]
     x: Array
+    unfinished: str = ""
 
     @property
     def consistent(self) -> bool:

@@ -60,6 +60,7 @@ class MethodEvaluation:
             relative_error_validation=_relative_error(self.validation, x),
             notes=solution.notes,
             x=x,
+            unfinished=solution.unfinished,
         )
 
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:

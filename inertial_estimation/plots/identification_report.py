@@ -156,7 +156,11 @@ def _methods(report: IdentificationReport) -> str:
         *("", _number(min((body.nominal.mass for body in some.bodies), default=math.nan))),
     )
     groups = (("", 1), ("fitted data", 2), ("other data", 2), ("bodies", 2))
-    notes = [f"{name}: {note}" for name, result in report.methods.items() for note in result.notes]
+    notes = [
+        f"{name}: {note}"
+        for name, result in report.methods.items()
+        for note in (*result.notes, *filter(None, [result.unfinished]))
+    ]
     explained = (
         "<p>Error: norm of measured minus predicted torques over norm of measured ones. Cost: weighted "
         "squares per row, one at the level of the noise.</p>"

@@ -30,6 +30,8 @@ def doubts(report: IdentificationReport) -> list[str]:
     """List what a reader should know before using the chosen result, a sentence each."""
     result = report.methods[report.chosen]
     found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]
+    if result.unfinished:
+        found.append(f"{result.method}: {result.unfinished}")
     found += _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
     found += _uncertain(result) + _changes(result)

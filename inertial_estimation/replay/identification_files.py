@@ -140,6 +140,7 @@ def _method(result: MethodResult) -> dict[str, Any]:
         "consistent": result.consistent,
         **{name: getattr(result, name) for name in (*numbers, *errors)},
         "notes": list(result.notes),
+        "unfinished": result.unfinished,
         "rows": _rows(result.direct),
         "rows_validation": _rows(result.validation),
         "bodies": {body.link: _body(body) for body in result.bodies},

@@ -10,9 +10,10 @@ from inertial_estimation.errors import (
     InertialEstimationError,
 )
 from inertial_estimation.identification.identification_result import Identifiability
-from inertial_estimation.identification.methods import METHODS, consistent
+from inertial_estimation.identification.methods import METHODS, bounded_gradient, consistent
 from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.replay.identification_doubts import doubts
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
 NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected
@@ -187,6 +188,17 @@ def _penalised_cost(identifier):
     equation = stack.reduced(sigma * np.sqrt(stack.correlation))
     T = prior_factor(given, config.methods)
     return lambda x: np.concatenate((equation.R @ x - equation.z, T @ x))
+
+
+def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
+    scene, _identifier, report, block = noisy
+    assert all(not result.unfinished for result in report.methods.values())
+    monkeypatch.setattr(bounded_gradient, "MOST_ITERATIONS", 20)
+    identifier = scene.identifier()
+    identifier.push(block)
+    short = identifier.report(["bounded-gradient"])
+    assert "stopped before its end" in short.methods["bounded-gradient"].unfinished
+    assert any("stopped before its end" in doubt for doubt in doubts(short))
 
 
 def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):

@@ -56,10 +56,11 @@ class BoundedGradient(IdentificationMethod):
         )
         x = np.maximum(found.x * unit, lower)
         reached = [name for name, v, low in zip(parameters.unknowns, x, lower, strict=True) if v <= low]
-        notes = [f"{found.nit} iterations" + ("" if found.success else f", not at the end: {found.message}")]
+        notes = [f"{found.nit} iterations"]
         if reached:
             notes.append(f"bounds reached by {', '.join(reached)}")
-        return MethodSolution(x, tuple(notes))
+        unfinished = "" if found.success else f"it stopped before its end: {found.message}"
+        return MethodSolution(x, tuple(notes), unfinished)
 
 
 def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:

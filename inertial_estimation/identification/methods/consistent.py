@@ -55,12 +55,11 @@ class Consistent(IdentificationMethod):
         A, b, cones = _constraints(parameters, back)
         y, status, iterations = _solve(U.T @ target, A, b, cones)
         x, retreats = _made_strict(parameters, back @ y)
-        notes = [f"{status} after {iterations} iterations"]
+        unfinished = [] if status == "Solved" else [f"the solver says {status}"]
         if retreats:
-            notes.append(
-                f"moved {100 * (1 - (1 - RETREAT) ** retreats):.2g} % back to nominal against round-off"
-            )
-        return MethodSolution(x, tuple(notes))
+            share = 100 * (1 - (1 - RETREAT) ** retreats)
+            unfinished.append(f"moved {share:.2g} % back to nominal against round-off")
+        return MethodSolution(x, (f"{status} after {iterations} iterations",), "; ".join(unfinished))
 
 
 def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, list[tuple[str, int]]]:

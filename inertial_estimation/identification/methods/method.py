@@ -18,10 +18,12 @@ class MethodSolution:
     Attributes:
         x: Deviation of the unknowns from nominal, shape (n,).
         notes: What a reader must know, a sentence each.
+        unfinished: Why this is not quite what the method promises; empty where it is.
     """
 
     x: Array
     notes: tuple[str, ...] = ()
+    unfinished: str = ""
 
 
 class IdentificationMethod(ABC):
