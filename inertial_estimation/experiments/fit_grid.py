@@ -9,16 +9,14 @@ from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import method_named
-from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ROUND_OFF, truncated_factor
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.signals import Array
 
-__all__ = ["CONSISTENT", "GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows", "truncated"]
+__all__ = ["CONSISTENT", "GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows"]
 
 CONSISTENT, GRADIENT, LEAST_SQUARES = "consistent", "bounded-gradient", "least-squares"
-
-ROUND_OFF = 1e-11  # singular values below this share of the largest are made by round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,22 +106,8 @@ class MotionRows:
                 taken for zero. Infinite: nothing is.
         """
         parameters = self.identifier.parameters
-        equation = truncated(self.equation, condition_limit)
+        equation = replace(self.equation, R=truncated_factor(self.equation.R, condition_limit))
         solution = method_named(method).solve(equation, parameters, MethodConfig())
         phi = parameters.standard(solution.x)
         masses = np.array([parameters.body(phi, i)[0] for i in range(len(parameters.bodies))])
         return Fit(method, condition_limit, solution.x, self.costs(solution.x), masses, solution.notes)
-
-
-def truncated(equation: ReducedEquation, condition_limit: float) -> ReducedEquation:
-    """Return R' = U S' V' with the small singular values taken for zero (Y 22, 23).
-
-    Args:
-        equation: R x = z.
-        condition_limit: c_max.
-    """
-    if not np.isfinite(condition_limit):
-        return equation
-    U, s, Vt = np.linalg.svd(equation.R)
-    kept = s * condition_limit > s[0]
-    return replace(equation, R=(U[:, kept] * s[kept]) @ Vt[kept])

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, MeasurementError, listing
+from inertial_estimation.errors import (
+    ConfigurationError,
+    InconsistentInertiaError,
+    InertialEstimationError,
+    MeasurementError,
+    listing,
+)
 from inertial_estimation.identification.data_checks import finite_runs, unit_warnings
 from inertial_estimation.identification.data_set import DataSet
 from inertial_estimation.identification.equation_stack import EquationStack
@@ -136,10 +142,10 @@ class Identifier:
 
         Raises:
             ConfigurationError: If a method does not exist or none is given.
-            MeasurementError: If there are no rows, or fewer equations than unknowns and a method has no
-                answer to that.
-            ~inertial_estimation.errors.InertialEstimationError: If a method's solver fails or is
-                not installed.
+            MeasurementError: If there are no rows, or fewer equations than unknowns and the chosen method has
+                no answer to that.
+            InertialEstimationError: If the chosen method's solver fails or is not installed; of the others
+                that becomes a warning.
         """
         solvers = [method_named(name) for name in methods]
         chosen = chosen or (methods[0] if methods else "")
@@ -156,13 +162,20 @@ class Identifier:
         space = IdentifiableSpace.of(equation, self._typical, tolerance)
         if at_rest:
             equation = space.restricted(equation)
-        self._check_counts(stack, solvers)
         validation = self._validation.stack if self._validation.stack.rows else None
         evaluation = MethodEvaluation(self.parameters, space, sigma, stack, validation)
         results: dict[str, MethodResult] = {}
+        unanswered = []
         for solver in solvers:
-            solution = solver.solve(equation, self.parameters, self._config.methods)
-            results[solver.name] = evaluation.result(solver.name, solution)
+            try:
+                _check_counts(stack, solver)
+                solution = solver.solve(equation, self.parameters, self._config.methods)
+            except InertialEstimationError as error:
+                if solver.name == chosen:
+                    raise
+                unanswered.append(f"method '{solver.name}' has no answer: {error}")
+            else:
+                results[solver.name] = evaluation.result(solver.name, solution)
         return IdentificationReport(
             rank=space.rank,
             unknowns=stack.unknowns,
@@ -174,7 +187,7 @@ class Identifier:
             validation=self._validation.statistics.summary(validation) if validation else None,
             methods=results,
             chosen=chosen,
-            warnings=tuple(self._warnings(stack, space, at_rest)),
+            warnings=(*self._warnings(stack, space, at_rest), *unanswered),
         )
 
     def urdf(self, result: MethodResult) -> str:
@@ -234,14 +247,6 @@ class Identifier:
         at_rest = data.statistics.at_rest
         return (data.stack.mean_rows() if at_rest else data.stack), at_rest
 
-    def _check_counts(self, stack: EquationStack, solvers: Sequence[IdentificationMethod]) -> None:
-        helpless = [solver.name for solver in solvers if not solver.has_prior]
-        if stack.rows < stack.unknowns and helpless:
-            raise MeasurementError(
-                f"{stack.rows} equations for {stack.unknowns} unknowns; {listing(helpless)} cannot tell them "
-                "apart: record more motion, identify fewer links, or take a method with a prior"
-            )
-
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
         silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
@@ -271,3 +276,11 @@ class Identifier:
                 "their mean is taken as nominal"
             )
         return found
+
+
+def _check_counts(stack: EquationStack, solver: IdentificationMethod) -> None:
+    if stack.rows < stack.unknowns and not solver.has_prior:
+        raise MeasurementError(
+            f"{stack.rows} equations for {stack.unknowns} unknowns; '{solver.name}' cannot tell them apart: "
+            "record more motion, identify fewer links, or take a method with a prior"
+        )

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from inertial_estimation.signals import Array
 
-__all__ = ["ReducedEquation"]
+__all__ = ["ROUND_OFF", "ReducedEquation", "truncated_factor"]
+
+ROUND_OFF = 1e-11  # singular values below this share of the largest are made by round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,3 +28,21 @@ class ReducedEquation:
     z: Array
     rest: float
     rows: int
+
+
+def truncated_factor(R: Array, condition_limit: float) -> Array:
+    """Return R' = U S' V' with the small singular values taken for zero (Y 22, 23).
+
+    Args:
+        R: Shape (n, n).
+        condition_limit: c_max: what is smaller than 1 / c_max of the largest singular value goes; infinite:
+            nothing does.
+
+    Returns:
+        Shape (n, n).
+    """
+    if not np.isfinite(condition_limit):
+        return R
+    U, s, Vt = np.linalg.svd(R)
+    kept: Array = (U * np.where(s * condition_limit > s[0], s, 0.0)) @ Vt
+    return kept

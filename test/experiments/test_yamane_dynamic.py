@@ -12,14 +12,11 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.experiments.arm_tracking import UpperBodyMotion
 from inertial_estimation.experiments.experiment import ExperimentResult
-from inertial_estimation.experiments.fit_grid import truncated
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.signals import Array
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +115,3 @@ def test_motions_stay_within_the_limits_and_differ(urdf: str, seed: int) -> None
     assert (q < limits.upper[picked]).all()
     assert (np.ptp(q, axis=0) > 0.2).all()
     assert np.abs(q - other.joint_sines.at(np.arange(0.0, 30.0, 0.05))[0]).max() > 0.3
-
-
-def equation(R: Array) -> ReducedEquation:
-    return ReducedEquation(R, np.ones(len(R)), 0.0, 10)
-
-
-def test_truncation_leaves_what_is_above_the_limit() -> None:
-    U, V = (np.linalg.qr(np.random.default_rng(k).standard_normal((4, 4)))[0] for k in (0, 1))
-    R = (U * [100.0, 20.0, 0.9, 0.01]) @ V.T
-    cut = truncated(equation(R), 1e2).R
-    np.testing.assert_allclose(np.linalg.svd(cut, compute_uv=False), [100.0, 20.0, 0.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(cut @ V[:, :2], R @ V[:, :2], atol=1e-12)
-    np.testing.assert_array_equal(truncated(equation(R), math.inf).R, R)

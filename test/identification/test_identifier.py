@@ -24,9 +24,11 @@ def test_data_at_rest_names_what_stays_nominal(make_scene):
     identifier, block = recorded(scene, seconds=1.0, scale=0.0, torque_noise=0.05)
     noise = 2e-5 * np.random.default_rng(0).normal(size=block.q.shape)
     identifier.push(replace(block, q=block.q + noise))
-    with pytest.raises(MeasurementError, match=r"7 equations for 98 unknowns; least-squares cannot"):
+    with pytest.raises(MeasurementError, match=r"7 equations for 98 unknowns; 'least-squares' cannot"):
         identifier.report(["least-squares"])
-    report = identifier.report(["ridge"])
+    report = identifier.report(["least-squares", "ridge"], "ridge")
+    assert list(report.methods) == ["ridge"]
+    assert any("'least-squares' has no answer: 7 equations" in warning for warning in report.warnings)
     assert report.rank <= 7
     (warning,) = [w for w in report.warnings if "stands still" in w]
     assert "these stay nominal" in warning

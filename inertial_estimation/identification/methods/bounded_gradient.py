@@ -7,7 +7,7 @@ from inertial_estimation.identification.identification_config import MethodConfi
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import typical_deviations
-from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ReducedEquation, truncated_factor
 from inertial_estimation.signals import Array
 
 __all__ = ["BoundedGradient"]
@@ -33,7 +33,7 @@ class BoundedGradient(IdentificationMethod):
         """Return where the gradient leads."""
         unit = typical_deviations(parameters, config)
         lower = lower_bounds(parameters, config)
-        R = _truncated(equation.R, config.condition_limit) if config.truncated_gradient else equation.R
+        R = truncated_factor(equation.R, config.condition_limit) if config.truncated_gradient else equation.R
         scaled = R * unit
         size = max(float(np.linalg.norm(equation.z)), np.finfo(float).tiny ** 0.25)
 
@@ -77,9 +77,3 @@ def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
         elif kind in POSITIVE:
             bounds[i] = -start[name]
     return bounds
-
-
-def _truncated(R: Array, condition_limit: float) -> Array:
-    U, s, Vt = np.linalg.svd(R)
-    kept: Array = (U * np.where(s * condition_limit > s[0], s, 0.0)) @ Vt
-    return kept

@@ -5,11 +5,9 @@ import numpy as np
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
-from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.identification.reduced_equation import ROUND_OFF, ReducedEquation
 
 __all__ = ["LeastSquares"]
-
-ROUND_OFF = 1e-11  # singular values below this share of the largest are made by round-off
 
 
 class LeastSquares(IdentificationMethod):
