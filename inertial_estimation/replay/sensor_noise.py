@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.models.coulomb import CoulombDirection
+from inertial_estimation.models.friction import FrictionTerms, coulomb_law, friction_model
+from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.replay.recording import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -23,7 +27,9 @@ __all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "meas
 GROUND_TRUTH_TOPIC = "/ground_truth/pose"
 
 
-def measure(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> MemoryRecording:
+def measure(
+    truth: Truth, noise: SensorNoise, rng: np.random.Generator, config: RobotConfig | None = None
+) -> MemoryRecording:
     """Record a truth with imperfect sensors.
 
     The topics are the nodes' own: /imu/data, /joint_states, /<contact>/wrench, and /ground_truth/pose
@@ -33,12 +39,17 @@ def measure(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> Memor
         truth: Motion and ideal readings.
         noise: Imperfections of the sensors.
         rng: Source of the noise.
+        config: Offsets of encoders, gains of drives and friction that the robot has; None: none of them.
 
     Returns:
         The recording, in the order of arrival.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If offsets, gains or friction do not fit the robot.
     """
     topics = {"/joint_states": JOINT_STATE_TYPE}
-    entries = _kept("/joint_states", _joints(truth, noise, rng), noise.dropped, rng)
+    given = config or RobotConfig()
+    entries = _kept("/joint_states", _joints(truth, noise, rng, given), noise.dropped, rng)
     if truth.imu_frame:
         topics["/imu/data"] = IMU_TYPE
         entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
@@ -77,11 +88,19 @@ def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sam
     return [ImuSample(*reading) for reading in zip(stamps, f, w, strict=True)]
 
 
-def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:
+def _joints(truth: Truth, noise: SensorNoise, rng: np.random.Generator, config: RobotConfig) -> list[Sample]:
     n = truth.robot.n_base
     q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
     v = np.array([state.v[n:] for state in truth.states])
+    a = np.array([state.a[n:] for state in truth.states])
     tau = np.array([reading.tau for reading in truth.readings])
+    _none, friction = friction_model(FrictionTerms(), truth.robot, config.nominal_friction)
+    if friction is not None:
+        law = coulomb_law(FrictionTerms(), config.nominal_friction)
+        sign = CoulombDirection(law).along(v, float(truth.times_s[1] - truth.times_s[0]))
+        tau = tau + friction.torques(v, a, sign)
+    corrections = joint_corrections(config.joint_offsets, config.drive_gains, truth.robot)
+    q, tau = q - corrections.offset, tau / corrections.gain
     q = q + _white(q, noise.position, rng)
     v = v + _white(v, noise.velocity, rng)
     tau = tau + _white(tau, noise.effort, rng)

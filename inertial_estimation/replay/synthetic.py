@@ -1,19 +1,24 @@
 """Synthetic truth: what a robot of known inertia did and what ideal sensors on it would read."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
+from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.replay.synthetic_motion import base_motion, joint_limits_motion
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "stance_truth"]
+__all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "followed_truth", "stance_truth"]
+
+AT_REST = 1e-6  # [rad/s]
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,55 @@ def arm_truth(
         return MotionState(robot.configuration(q), v, a)
 
     return _truth(robot, timing, state, imu_frame="", contacts={}, payload=payload)
+
+
+def followed_truth(
+    robot: RobotModel,
+    trajectory: JointTrajectory,
+    timing: Timing,
+    *,
+    payload: Payload | None = None,
+) -> Truth:
+    """Let a fixed-base arm follow a trajectory exactly, with a rest before and after.
+
+    Between its points cubics with the given positions and velocities; joints it does not name rest in
+    the middle of their ranges.
+
+    Args:
+        robot: Model with a fixed base.
+        trajectory: What it follows; at rest at both ends.
+        timing: Rate, rest and start; the trajectory decides how long.
+        payload: Attached at its time.
+
+    Returns:
+        The truth.
+
+    Raises:
+        ConfigurationError: If the base floats, or the trajectory does not rest at its ends.
+        ~inertial_estimation.errors.ModelError: If a joint does not exist.
+    """
+    if robot.floating_base:
+        raise ConfigurationError("a trajectory is followed by a fixed base alone (floating_base: false)")
+    if max(float(np.abs(trajectory.v[end]).max()) for end in (0, -1)) > AT_REST:
+        raise ConfigurationError("the trajectory is expected to rest at its beginning and its end")
+    limits = joint_limits(robot)
+    joints = [robot.joint_index(name) for name in trajectory.joint_names]
+    middle, still = 0.5 * (limits.lower + limits.upper), np.zeros(robot.n_joints)
+    first_s, last_s = float(trajectory.times_s[0]), float(trajectory.times_s[-1])
+    spline = CubicHermiteSpline(trajectory.times_s, trajectory.q, trajectory.v)
+    pieces = (spline, spline.derivative(1), spline.derivative(2))
+
+    def state(t: float) -> MotionState:
+        at = first_s + t - timing.rest_s
+        values = [middle.copy(), still.copy(), still.copy()]
+        for value, piece in zip(values, pieces, strict=True):
+            value[joints] = piece(min(max(at, first_s), last_s))
+        if not first_s <= at <= last_s:
+            values[1:] = [still, still]
+        return MotionState(robot.configuration(values[0]), values[1], values[2])
+
+    whole = replace(timing, duration_s=2.0 * timing.rest_s + trajectory.duration_s)
+    return _truth(robot, whole, state, imu_frame="", contacts={}, payload=payload)
 
 
 def stance_truth(

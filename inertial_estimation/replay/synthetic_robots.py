@@ -1,10 +1,12 @@
 """Robots made ready for synthetic recordings: two of example-robot-data, and any fixed-base arm."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.synthetic import (
     Payload,
@@ -12,6 +14,7 @@ from inertial_estimation.replay.synthetic import (
     Timing,
     Truth,
     arm_truth,
+    followed_truth,
     stance_truth,
 )
 from inertial_estimation.replay.urdf_source import read_urdf
@@ -102,6 +105,8 @@ def synthetic_truth(
     rng: np.random.Generator,
     *,
     urdf: str = "",
+    locked_joints: Sequence[str] = (),
+    trajectory: JointTrajectory | None = None,
     payload_mass: float = TWELVE_POUNDS,
     payload_time_s: float | None = 5.0,
     payload_link: str = "",
@@ -113,6 +118,8 @@ def synthetic_truth(
         timing: When things happen.
         rng: Source of the motion.
         urdf: Another description of the same robot; empty: its own.
+        locked_joints: Joints frozen at zero; none: the robot's own.
+        trajectory: What a fixed-base arm follows; None: a motion of its own.
         payload_mass: Mass of the weight [kg].
         payload_time_s: When it is handed over [s]; None: never.
         payload_link: Link it is attached to; empty: the robot's own choice.
@@ -126,13 +133,17 @@ def synthetic_truth(
     """
     spec = synthetic_robot(name)
     robot = RobotModel.from_urdf(
-        read_urdf(urdf or spec.urdf), floating_base=spec.floating_base, locked_joints=spec.locked_joints
+        read_urdf(urdf or spec.urdf),
+        floating_base=spec.floating_base,
+        locked_joints=locked_joints or spec.locked_joints,
     )
     link = payload_link or spec.payload_link or robot.link_names[-1]
     robot.link_body(link)
     payload = None
     if payload_time_s is not None:
         payload = Payload(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
+    if trajectory is not None:
+        return followed_truth(robot, trajectory, timing, payload=payload)
     if not spec.floating_base:
         return arm_truth(robot, timing, rng, payload=payload)
     return stance_truth(

@@ -1,0 +1,88 @@
+"""`synthesize` along a trajectory: what a designed motion records on a robot unlike its files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
+from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.replay.trajectory_files import write_trajectory_csv
+from inertial_estimation.signals import JointReading
+
+pytest.importorskip("rosbags")
+pytest.importorskip("example_robot_data")
+
+
+PARAMETERS = """
+/**:
+  ros__parameters:
+    joint_offsets: {joints: [panda_joint2], values: [0.25]}
+    nominal_friction: {joints: [panda_joint4], coulomb: [3.0], smoothing_speed: 0.001}
+"""
+
+
+@pytest.fixture
+def arm_on_a_trajectory(tmp_path: Path) -> tuple[JointTrajectory, dict[str, list[JointReading]]]:
+    """A Panda follows a swing of one joint; with nothing, and with offset and friction."""
+    t = np.linspace(0.0, 2.0, 41)
+    q, v, a = 1.0 - np.cos(np.pi * t), np.pi * np.sin(np.pi * t), np.pi**2 * np.cos(np.pi * t)
+    still, middle = np.zeros_like(t), np.full_like(t, -1.5)
+    columns = [
+        np.column_stack(pair) for pair in ((still, middle - 0.2 * q), (still, -0.2 * v), (still, -0.2 * a))
+    ]
+    trajectory = JointTrajectory(("panda_joint2", "panda_joint4"), t, *columns)
+    write_trajectory_csv(tmp_path / "swing.csv", trajectory)
+    (tmp_path / "truth.yaml").write_text(PARAMETERS)
+    found = {}
+    for name, more in (("plain", []), ("rubbing", ["--config", str(tmp_path / "truth.yaml")])):
+        options = ["--trajectory", str(tmp_path / "swing.csv"), "--noise-free", "--payload-time", "-1"]
+        bag = tmp_path / name
+        assert main(["synthesize", "panda", *options, "--rate", "20", *more, "--output", str(bag)]) == 0
+        with BagRecording(bag) as recording:
+            found[name] = [entry.sample for entry in recording.entries(["/joint_states"])]
+    return trajectory, found
+
+
+def test_synthesize_follows_a_trajectory_with_a_rest_on_either_side(
+    arm_on_a_trajectory: tuple[JointTrajectory, dict[str, list[JointReading]]],
+) -> None:
+    trajectory, found = arm_on_a_trajectory
+    names = found["plain"][0].names
+    q = np.array([reading.position for reading in found["plain"]])
+    v = np.array([reading.velocity for reading in found["plain"]])
+    joints = [names.index(name) for name in trajectory.joint_names]
+    np.testing.assert_allclose(q[20:60, joints], trajectory.q[:40], atol=1e-9)
+    np.testing.assert_allclose(v[20:60, joints], trajectory.v[:40], atol=1e-9)
+    assert not v[:20].any()
+    others = [i for i in range(len(names)) if i not in joints]
+    assert not np.ptp(q[:, others], axis=0).any()
+
+
+def test_synthesized_readings_have_the_offsets_and_the_friction_of_the_parameter_file(
+    arm_on_a_trajectory: tuple[JointTrajectory, dict[str, list[JointReading]]],
+) -> None:
+    _trajectory, found = arm_on_a_trajectory
+    names = found["plain"][0].names
+    change = [
+        np.array([getattr(r, field) for r in found["rubbing"]]) - [getattr(r, field) for r in found["plain"]]
+        for field in ("position", "effort")
+    ]
+    offset, friction = (
+        c[:, names.index(j)] for c, j in zip(change, ("panda_joint2", "panda_joint4"), strict=True)
+    )
+    np.testing.assert_allclose(offset, -0.25, atol=1e-12)
+    assert np.count_nonzero(change[0].any(axis=0)) == np.count_nonzero(change[1].any(axis=0)) == 1
+    np.testing.assert_allclose(friction[22:38], -3.0, atol=1e-6)
+    np.testing.assert_allclose(friction[42:58], 3.0, atol=1e-6)
+    assert not friction[:20].any()
+
+
+def test_only_an_arm_follows_a_trajectory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    still = np.zeros((3, 1))
+    trajectory = JointTrajectory(("arm_left_1_joint",), np.arange(3.0), still, still, still)
+    write_trajectory_csv(tmp_path / "swing.csv", trajectory)
+    options = ["--trajectory", str(tmp_path / "swing.csv"), "--output", str(tmp_path / "bag")]
+    assert main(["synthesize", "talos", *options]) == 1
+    assert "fixed base alone" in capsys.readouterr().err
