@@ -58,8 +58,8 @@ def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BasePar
 
     Args:
         A: Rows at many states, many more than columns, shape (N, n).
-        preferred: All unknowns in the order in which they may lead; None takes the longest remaining
-            column next (pivoted QR), in increasing order of the result.
+        preferred: All unknowns in the order in which they may lead; None takes them as they come. An order
+            by what is left of each column would leave it to round-off: many are alike.
 
     Returns:
         The columns and what depends on them.
@@ -73,28 +73,17 @@ def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BasePar
         raise ConfigurationError("no unknown acts on any measured row: choose other rows or parameters")
     used = np.flatnonzero(acts)
     scaled = np.asarray(qr(A[:, used] / length[used], mode="r")[0][: len(used)], dtype=np.float64)
-    if preferred is None:
-        leading = _pivoted(scaled)
-    elif sorted(preferred) == list(range(A.shape[1])):
-        position = {int(k): i for i, k in enumerate(used)}
-        leading = _first_independent(scaled, [position[k] for k in preferred if k in position])
-    else:
-        raise ConfigurationError(
-            f"the order has {len(preferred)} positions, expected each of {A.shape[1]} once"
-        )
+    order = range(A.shape[1]) if preferred is None else preferred
+    if sorted(order) != list(range(A.shape[1])):
+        raise ConfigurationError(f"the order has {len(order)} positions, expected each of {A.shape[1]} once")
+    position = {int(k): i for i, k in enumerate(used)}
+    leading = _first_independent(scaled, [position[k] for k in order if k in position])
     columns = used[leading]
     K = np.linalg.lstsq(scaled[:, leading], scaled, rcond=None)[0] * length[used] / length[columns][:, None]
     K[:, leading] = np.eye(len(leading))
     coupling = np.zeros((len(columns), A.shape[1]))
     coupling[:, used] = np.where(np.abs(K) > COUPLING * np.abs(K).max(initial=1.0), K, 0.0)
     return BaseParameters(columns, coupling, _identifiability(coupling, columns, acts))
-
-
-def _pivoted(scaled: Array) -> Indices:
-    R, pivots = qr(scaled, mode="r", pivoting=True)[0:2]
-    diagonal = np.abs(np.diag(R))
-    rank = int((diagonal > RANK_TOLERANCE * diagonal[0]).sum())
-    return np.sort(pivots[:rank]).astype(np.int64)
 
 
 def _first_independent(scaled: Array, order: Sequence[int]) -> Indices:
