@@ -24,6 +24,7 @@ __all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", 
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
 HELD = 1e-9  # prior standard deviation of what is held
+WORTH = 0.8  # share of the weighted squares below which offsets in combination are worth a word
 
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
@@ -114,7 +115,10 @@ def calibrate(
         trials=trials,
         iterations=solution.iterations,
         converged=solution.converged,
-        warnings=_warnings(joints, solution, knowledge, channels, any(keep)),
+        warnings=(
+            *_warnings(joints, solution, knowledge, channels, any(keep)),
+            *_with_combinations(problem, solution, joints, keep, config),
+        ),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
 
@@ -338,3 +342,32 @@ def _warnings(
             "take more varied postures, or write the combinations too"
         )
     return tuple(said)
+
+
+def _with_combinations(
+    problem: CalibrationProblem,
+    solution: Solution,
+    joints: Sequence[JointOffset],
+    keep: Sequence[bool],
+    config: CalibrationConfig,
+) -> tuple[str, ...]:
+    """Say what the offsets known only in combination would add on the fitted samples, where it is much."""
+    keep_all = [_is_written(joint, combinations=True) for joint in joints]
+    if keep_all == list(keep):
+        return ()
+    offsets = np.array([joint.offset for joint in joints])
+    rms = []
+    for kept in (keep, keep_all):
+        x = _held(problem, solution, np.where(kept, offsets, 0.0), config)
+        rms.append(_rms(problem, fit_local(problem, x, solution.sigma)[0]))
+    if np.sum((rms[1] / solution.sigma) ** 2) > WORTH * np.sum((rms[0] / solution.sigma) ** 2):
+        return ()
+    factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
+    told = []
+    for channel, few, all_of in zip(problem.channels, *rms, strict=True):
+        factor, unit = factors[channel.unit]
+        told.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
+    return (
+        f"{sum(keep_all) - sum(keep)} offsets known only in combination are not written; with them "
+        f"(--write-combinations) these samples have {', '.join(told)}",
+    )

@@ -192,6 +192,20 @@ def test_bounds_are_kept_and_said() -> None:
     assert not bounded & set(report.written_joints)
 
 
+def test_what_combinations_would_add_is_what_they_add() -> None:
+    problem = plane_scene(np.random.default_rng(2), joint_noise=1e-3).problem
+    strict, none = CalibrationConfig(identifiable_sigma=5e-4), np.zeros(40, bool)
+    few, every = (
+        calibrate(CalibrationTask("plane", lambda _c: problem, strict, none, write_combinations=write))
+        for write in (False, True)
+    )
+    assert set(few.written_joints) < set(every.written_joints)
+    (told,) = [warning for warning in few.warnings if "--write-combinations" in warning]
+    height = [next(c for c in report.channels if c.name == "height").written for report in (every, few)]
+    assert f"height {1e3 * height[0]:.3g} instead of {1e3 * height[1]:.3g} mm" in told
+    assert not any("--write-combinations" in warning for warning in every.warnings)
+
+
 def test_leave_one_out_is_a_calibration_without_the_row() -> None:
     """Changing a row does not change its own prediction but for the noise levels, which are held."""
     scene = marker_scene(np.random.default_rng(8), noise=1e-3, count=14)
