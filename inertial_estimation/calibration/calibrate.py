@@ -117,7 +117,7 @@ def calibrate(
         converged=solution.converged,
         warnings=(
             *_warnings(joints, solution, knowledge, channels, any(keep)),
-            *_with_combinations(problem, solution, joints, keep, config),
+            *_with_combinations(problem, solution, joints, channels, config),
         ),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
@@ -348,26 +348,26 @@ def _with_combinations(
     problem: CalibrationProblem,
     solution: Solution,
     joints: Sequence[JointOffset],
-    keep: Sequence[bool],
+    channels: Sequence[ChannelError],
     config: CalibrationConfig,
 ) -> tuple[str, ...]:
     """Say what the offsets known only in combination would add on the fitted samples, where it is much."""
-    keep_all = [_is_written(joint, combinations=True) for joint in joints]
-    if keep_all == list(keep):
+    informed = [_is_written(joint, combinations=True) for joint in joints]
+    alone = [_is_written(joint, combinations=False) for joint in joints]
+    if informed == alone:
         return ()
-    offsets = np.array([joint.offset for joint in joints])
-    rms = []
-    for kept in (keep, keep_all):
-        x = _held(problem, solution, np.where(kept, offsets, 0.0), config)
-        rms.append(_rms(problem, fit_local(problem, x, solution.sigma)[0]))
-    if np.sum((rms[1] / solution.sigma) ** 2) > WORTH * np.sum((rms[0] / solution.sigma) ** 2):
+    offsets = np.where(informed, [joint.offset for joint in joints], 0.0)
+    x = _held(problem, solution, offsets, config)
+    rms = _rms(problem, fit_local(problem, x, solution.sigma)[0])
+    written = np.array([channel.written for channel in channels])
+    if np.sum((rms / solution.sigma) ** 2) >= WORTH * np.sum((written / solution.sigma) ** 2):
         return ()
     factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
     told = []
-    for channel, few, all_of in zip(problem.channels, *rms, strict=True):
+    for channel, few, all_of in zip(channels, written, rms, strict=True):
         factor, unit = factors[channel.unit]
         told.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
     return (
-        f"{sum(keep_all) - sum(keep)} offsets known only in combination are not written; with them "
+        f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
         f"(--write-combinations) these samples have {', '.join(told)}",
     )

@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from inertial_estimation.errors import listing
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identification_result import DataSummary
-from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.models.robot_model import RobotModel
 
 __all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
@@ -20,7 +19,6 @@ REST_WINDOW_S = 0.1  # over which it is averaged for that, against the sensor's 
 ABSURD = 10.0  # ratio of measured to predicted rms that no error of a description explains
 OPPOSED = -0.7  # cosine between measured and predicted torques over all samples, likewise
 SILENT = 0.01  # of the largest row's rms: rows below it are noise, of no sign
-SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 
 class SignalStatistics:
@@ -79,21 +77,16 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
     Yields:
         The block itself if all is finite; else its finite parts, the later ones not continuing.
     """
-    signals = {name: values for name in SIGNALS if (values := getattr(block, name)) is not None}
+    signals = [values for name in SIGNALS if (values := getattr(block, name)) is not None]
     good = np.ones(block.size, dtype=bool)
-    for values in signals.values():
+    for values in signals:
         good &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if good.all():
         yield block
         return
     edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
-    for first, end in edges.reshape(-1, 2):
-        yield replace(
-            block,
-            start_ns=int(block.stamps_ns[first]),
-            continues=block.continues and first == 0,
-            **{name: values[first:end] for name, values in signals.items()},
-        )
+    for first, end in edges.reshape(-1, 2).tolist():
+        yield block.part(first, end, continues=block.continues and first == 0)
 
 
 def unit_warnings(stack: EquationStack) -> list[str]:

@@ -29,6 +29,21 @@ class ReducedEquation:
     rest: float
     rows: int
 
+    def pseudo_inverse_solution(self, condition_limit: float) -> tuple[Array, int]:
+        """Return the smallest x of least ||R x - z|| within the directions that data move enough (Y 18-21).
+
+        Args:
+            condition_limit: c_max: directions with 1 / c_max of the largest singular value, or less, stay
+                at zero.
+
+        Returns:
+            x, shape (n,), and the number of directions.
+        """
+        U, s, Vt = np.linalg.svd(self.R)
+        kept = s * condition_limit > s[0]
+        x: Array = Vt[kept].T @ ((U.T @ self.z)[kept] / s[kept])
+        return x, int(kept.sum())
+
 
 def truncated_factor(R: Array, condition_limit: float) -> Array:
     """Return R' = U S' V' with the small singular values taken for zero (Y 22, 23).

@@ -1,13 +1,15 @@
 """Uniformly sampled measurements of a robot, the unit in which a recording streams through identification."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["SignalBlock"]
+__all__ = ["SIGNALS", "SignalBlock"]
+
+SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,18 @@ class SignalBlock:
     f_I: Array | None = None
     w_I: Array | None = None
     wrenches: Array | None = None
+
+    def part(self, first: int, end: int, *, continues: bool) -> "SignalBlock":
+        """Return some consecutive samples.
+
+        Args:
+            first: Number of the first sample.
+            end: Number behind the last one; more than first.
+            continues: Whether they continue what was before them.
+        """
+        values = {name: getattr(self, name) for name in SIGNALS}
+        cut = {name: array[first:end] for name, array in values.items() if array is not None}
+        return replace(self, start_ns=int(self.stamps_ns[first]), continues=continues, **cut)
 
     @property
     def size(self) -> int:

@@ -6,7 +6,6 @@ tanh is a sign smoothed over v_s: below it a torque sensor sees presliding, whic
 Friction opposes motion, so the motor's torque, as measured, is larger by it.
 """
 
-import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -213,15 +212,7 @@ def friction_model(
         ConfigurationError: If a pattern matches no joint, or what is known does not fit.
         ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
-    chosen: set[int] = set()
-    for pattern in terms.joints:
-        hits = [j for j, name in enumerate(robot.joint_names) if fnmatch.fnmatchcase(name, pattern)]
-        if not hits:
-            raise ConfigurationError(
-                f"no joint matches '{pattern}' in friction.joints; the model has {listing(robot.joint_names)}"
-            )
-        chosen.update(hits)
-    joints = tuple(sorted(chosen))
+    joints = robot.joints_matching(terms.joints, "friction.joints")
     nominal = nominal or NominalFriction()
     known = nominal.by_joint(robot)
     speed = coulomb_law(terms, nominal).smoothing_speed

@@ -1,13 +1,12 @@
 """Which rows of the equation of motion are measured, and how unknown contact wrenches leave them."""
 
-import fnmatch
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -62,7 +61,7 @@ class RowSelection:
             ConfigurationError: If a name matches no joint, or no row is left, or contacts are to be
                 estimated without the torques of their limb.
         """
-        joints = _matching(robot, self.joints)
+        joints = robot.joints_matching(self.joints, "the torque rows")
         base = list(range(robot.n_base)) if self.base else []
         picked = np.array(base + [robot.n_base + j for j in joints], dtype=np.int64)
         names = (BASE_ROWS if base else ()) + tuple(robot.joint_names[j] for j in joints)
@@ -126,18 +125,6 @@ class ResolvedRows:
             E_i = E[:, unknowns * i : unknowns * (i + 1)]
             N[limb] -= (E_i[self.kept] @ np.linalg.pinv(E_i[limb], rcond=1e-6)).T
         return N
-
-
-def _matching(robot: RobotModel, patterns: tuple[str, ...]) -> list[int]:
-    found: list[int] = []
-    for pattern in patterns:
-        hits = [j for j, name in enumerate(robot.joint_names) if fnmatch.fnmatchcase(name, pattern)]
-        if not hits:
-            raise ConfigurationError(
-                f"no joint matches '{pattern}' in the torque rows; the model has {listing(robot.joint_names)}"
-            )
-        found += [j for j in hits if j not in found]
-    return sorted(found)
 
 
 def _with_projection(rows: ResolvedRows, contacts: int) -> ResolvedRows:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.signals import Array
 
 __all__ = ["LinkBody", "RobotModel"]
@@ -151,6 +151,29 @@ class RobotModel:
             return self.joint_names.index(name)
         except ValueError:
             raise ModelError(f"no joint '{name}'; the model has {listing(self.joint_names)}") from None
+
+    def joints_matching(self, patterns: Sequence[str], where: str) -> tuple[int, ...]:
+        """Return the joints that match any of some shell patterns, by their positions in `joint_names`.
+
+        Args:
+            patterns: Names or shell patterns.
+            where: What they were given for, for the message.
+
+        Returns:
+            Positions, increasing.
+
+        Raises:
+            ConfigurationError: If a pattern matches no joint; the message lists those that exist.
+        """
+        found: set[int] = set()
+        for pattern in patterns:
+            hits = [j for j, name in enumerate(self.joint_names) if fnmatch.fnmatchcase(name, pattern)]
+            if not hits:
+                raise ConfigurationError(
+                    f"no joint matches '{pattern}' in {where}; the model has {listing(self.joint_names)}"
+                )
+            found.update(hits)
+        return tuple(sorted(found))
 
     def frame_id(self, name: str) -> int:
         """Return Pinocchio's index of the frame of a link (or of a frame that is no link).

@@ -202,14 +202,8 @@ def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, S
         return None, block
     if at == block.size:
         return block, None
-    later = replace(_cut(block, slice(at, None)), continues=False, start_ns=int(block.stamps_ns[at]))
-    return _cut(block, slice(None, at)), later
-
-
-def _cut(block: SignalBlock, where: slice) -> SignalBlock:
-    names = ("q", "v", "tau", "f_I", "w_I", "wrenches")
-    values = {name: getattr(block, name) for name in names}
-    return replace(block, **{name: v[where] for name, v in values.items() if v is not None})
+    before = block.part(0, at, continues=block.continues)
+    return before, block.part(at, block.size, continues=False)
 
 
 class _BlockCutter:

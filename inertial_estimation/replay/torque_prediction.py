@@ -10,6 +10,7 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
+from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
@@ -99,9 +100,8 @@ def friction_torques(
     Returns:
         Torques [Nm], shape (k, n).
     """
-
-    def value(term: str) -> Array:
-        return np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
-
-    torques: Array = value("coulomb") * sign
-    return torques + value("viscous") * v + value("offset") + value("armature") * a
+    values = {
+        term: np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
+        for term in FRICTION_TERMS
+    }
+    return KnownFriction(values, CoulombLaw().smoothing_speed).torques(v, a, sign)

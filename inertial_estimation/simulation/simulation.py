@@ -55,15 +55,15 @@ class Simulation:
         self.robot: RobotModel = self._physics.robot
         self._disturbed = DisturbedRobot(self._physics, self._disturbances, config.step)
         self._true = TrueReadings(self._physics, config)
+        offsets, gains = config.robot.joint_offsets, config.robot.drive_gains
+        self._corrections = joint_corrections(offsets, gains, self.robot)
         self._step_ns = step_ns(config)
         self.reset()
 
     def reset(self) -> None:
         """Begin again: same start, same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        robot = self._config.robot
-        corrections = joint_corrections(robot.joint_offsets, robot.drive_gains, self.robot)
-        self._suite = SensorSuite(self._true, self._config, corrections)
+        self._suite = SensorSuite(self._true, self._config, self._corrections)
         self._disturbed.set_inertias(0.0)
         self._physics.place()
         self._forces_W: Array | None = None

@@ -1,7 +1,5 @@
 """Weighted least squares with the plain pseudo-inverse (Y 18)."""
 
-import numpy as np
-
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
@@ -22,7 +20,5 @@ class LeastSquares(IdentificationMethod):
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
     ) -> MethodSolution:
         """Return the minimum-norm solution."""
-        U, s, Vt = np.linalg.svd(equation.R)
-        kept = s > ROUND_OFF * s[0]
-        x = Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept])
-        return MethodSolution(x, (f"{int(kept.sum())} of {len(s)} singular values used",))
+        x, kept = equation.pseudo_inverse_solution(1.0 / ROUND_OFF)
+        return MethodSolution(x, (f"{kept} of {len(x)} singular values used",))

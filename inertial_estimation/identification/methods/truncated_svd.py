@@ -1,7 +1,5 @@
 """Least squares without the directions that the data hardly move (Y 19-21)."""
 
-import numpy as np
-
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
@@ -20,8 +18,6 @@ class TruncatedSvd(IdentificationMethod):
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
     ) -> MethodSolution:
         """Return the solution within the directions that are kept; it is nominal outside."""
-        U, s, Vt = np.linalg.svd(equation.R)
-        kept = s * config.condition_limit > s[0]
-        x = Vt[kept].T @ ((U.T @ equation.z)[kept] / s[kept])
+        x, kept = equation.pseudo_inverse_solution(config.condition_limit)
         limit = f"c_max {config.condition_limit:g}"
-        return MethodSolution(x, (f"{int(kept.sum())} of {len(s)} singular values used ({limit})",))
+        return MethodSolution(x, (f"{kept} of {len(x)} singular values used ({limit})",))
