@@ -119,8 +119,7 @@ def _robot_config(names: Sequence[str]) -> tuple[RobotConfig, Path | None]:
     file = load_configs(names)
     file.check_shared(all_parameters())
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    values = {name: value for name, value in file.shared.items() if name in known}
-    return build_config(RobotConfig, values, where=file.name), Path(file.name).parent
+    return build_config(RobotConfig, file.anywhere(known), where=file.name), Path(file.name).parent
 
 
 def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any]:

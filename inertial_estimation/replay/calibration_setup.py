@@ -140,19 +140,14 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
     file.check_shared(all_parameters())
     where = f"section '/**' of {file.name}"
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    given = {**file.shared}
-    for values in file.nodes.values():  # a file may have no shared section
-        given = {**{k: v for k, v in values.items() if k in known or k.startswith("stance.")}, **given}
-    config = build_config(RobotConfig, {k: v for k, v in given.items() if k in known}, where=where)
-    stance_names = {spec.name for spec in iterate_parameters(StanceConfig)}
-    stance = {
-        k.removeprefix("stance."): v for k, v in given.items() if k.removeprefix("stance.") in stance_names
-    }
+    config = build_config(RobotConfig, file.anywhere(known), where=where)
+    standing = {f"stance.{spec.name}" for spec in iterate_parameters(StanceConfig)}
+    stance = {name.removeprefix("stance."): value for name, value in file.anywhere(standing).items()}
     robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
     offsets = config.joint_offsets
     values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # says what is wrong
-    soles = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
-    return CalibrationSetup(robot, config, contacts, soles)
+    points = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
+    return CalibrationSetup(robot, config, contacts, points)
 
 
 def plane_task(

@@ -68,6 +68,17 @@ class ConfigFile:
         own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
         return {**shared, **own}
 
+    def anywhere(self, known: Collection[str]) -> dict[str, Any]:
+        """Return what describes the robot: shared values, else those of the first node that has them.
+
+        Args:
+            known: The names.
+        """
+        sections = (self.shared, *self.nodes.values())
+        return {
+            name: value for section in reversed(sections) for name, value in section.items() if name in known
+        }
+
     def check_shared(self, known: Collection[str]) -> None:
         """Check that some node knows each shared name.
 
