@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Disturbance, MassWaveform, Push
 
 TORSO, TORSO_KG = "torso_2_link", 17.56

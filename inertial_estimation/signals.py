@@ -12,6 +12,7 @@ from inertial_estimation.errors import MeasurementError
 __all__ = [
     "Array",
     "BaseEstimate",
+    "BaseReference",
     "BaseState",
     "Health",
     "HealthLevel",
@@ -297,6 +298,32 @@ class TorqueCommand:
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "tau", frozen_array("joint torque", self.tau, (len(self.names),)))
+
+
+@dataclass(frozen=True, slots=True)
+class BaseReference:
+    """Where the base should be.
+
+    Attributes:
+        height: Height of the base origin above the soles [m].
+        roll: Rotation about the x axis [rad].
+        pitch: Rotation about the y axis, positive leans forward [rad].
+        height_rate: Rate of the height [m/s]; zero for a fixed target.
+        roll_rate: Rate of the roll [rad/s].
+        pitch_rate: Rate of the pitch [rad/s].
+    """
+
+    height: float
+    roll: float = 0.0
+    pitch: float = 0.0
+    height_rate: float = 0.0
+    roll_rate: float = 0.0
+    pitch_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        values = [getattr(self, name) for name in self.__slots__]
+        if not np.isfinite(values).all():
+            raise MeasurementError(f"base reference {values} is not finite")
 
 
 class HealthLevel(IntEnum):

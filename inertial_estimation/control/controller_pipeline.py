@@ -8,7 +8,7 @@ import numpy as np
 from inertial_estimation.control.control_result import ControlResult
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.inertia_intake import InertiaIntake
-from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.stamped_input import StampedInput
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
@@ -17,6 +17,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
+    BaseReference,
     BaseState,
     Health,
     HealthLevel,

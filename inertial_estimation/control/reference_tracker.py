@@ -3,9 +3,8 @@
 import numpy as np
 
 from inertial_estimation.control.controller_config import ReferenceConfig
-from inertial_estimation.control.references import BaseReference
 from inertial_estimation.control.smooth_reference import SmoothReference
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, BaseReference
 
 __all__ = ["ReferenceTracker"]
 

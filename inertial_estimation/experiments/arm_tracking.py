@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from inertial_estimation.control.references import BaseReference
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion, random_sines
-from inertial_estimation.signals import Array, JointReading, seconds
+from inertial_estimation.signals import Array, BaseReference, JointReading, seconds
 
 __all__ = ["Tracking", "UpperBodyMotion", "track"]
 

@@ -6,10 +6,10 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.messages import joint_names, set_stamp, stamp_from_msg
-from inertial_estimation.signals import TorqueCommand
+from inertial_estimation.signals import BaseReference, TorqueCommand
 from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation, rotation_from_quaternion
 
 __all__ = [

@@ -6,11 +6,12 @@ import pytest
 from robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import (
+    BaseReference,
     BaseState,
     HealthLevel,
     JointReading,

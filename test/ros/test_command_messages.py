@@ -14,11 +14,11 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from inertial_estimation.control.references import BaseReference, WalkCommand
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros import command_messages as messages
 from inertial_estimation.ros.messages import stamp_from_msg
-from inertial_estimation.signals import TorqueCommand
+from inertial_estimation.signals import BaseReference, TorqueCommand
 
 stamps = st.integers(min_value=0, max_value=2**31 * 10**9 - 1)
 angles = st.floats(-1.5, 1.5)
