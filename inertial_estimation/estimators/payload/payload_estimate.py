@@ -1,0 +1,84 @@
+"""What the identification of the trunk says at one instant."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from inertial_estimation.signals import Array, BaseReference, LinkInertia
+
+__all__ = ["LoadChange", "PayloadEstimate", "Phase"]
+
+
+class Phase(Enum):
+    """What the identification is doing.
+
+    Attributes:
+        WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest.
+        SETTLING: The robot has been asked to hold still and is not yet at rest.
+        MASS: The mass is averaged.
+        COM: The centre of mass is identified by the chosen method.
+        RETURNING: Done; what was published moves to the result, the base back to its posture.
+    """
+
+    WATCHING = "watching"
+    SETTLING = "settling"
+    MASS = "mass"
+    COM = "com"
+    RETURNING = "returning"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadChange:
+    """A change of the trunk's load, found at rest.
+
+    Attributes:
+        stamp_ns: When it was found [ns].
+        kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
+        mass_before: Trunk mass in force [kg].
+        mass_measured: Trunk mass measured [kg].
+        shift_B: Measured less expected centre of mass of the trunk, across gravity, base axes [m], shape (3,).
+    """
+
+    stamp_ns: int
+    kind: str
+    mass_before: float
+    mass_measured: float
+    shift_B: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadEstimate:
+    """Trunk and payload after one step.
+
+    Attributes:
+        stamp_ns: Stamp of the joint state it is made of [ns].
+        trunk: Inertia of the trunk a controller should use; moves to the estimate at a capped rate.
+        estimate: The identification's own value.
+        payload: Estimate less nominal: mass, centre of mass and inertia of the load (the mass may be negative).
+        phase: What is under way.
+        method: "static_poses", "orientation_error" or "contact_forces".
+        at_rest: Whether the robot is at rest.
+        mass_sigma: Standard deviation of the mass [kg]; inf before it was ever measured.
+        com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where never measured.
+        residual: How far the last measurements were from the result, as a centre of mass [m]; NaN before.
+        converged: Whether the last identification came to its end.
+        hold: Whether the robot is asked to stand still on all its feet.
+        reference: Where the base is asked to be, until another is given; None: nothing is asked.
+        change: A load change, in the step in which it was found.
+        refusal: Why the last identification was given up; empty if it was not.
+    """
+
+    stamp_ns: int
+    trunk: LinkInertia
+    estimate: LinkInertia
+    payload: LinkInertia
+    phase: Phase
+    method: str
+    at_rest: bool
+    mass_sigma: float
+    com_sigma_B: Array
+    residual: float
+    converged: bool
+    hold: bool
+    reference: BaseReference | None = None
+    change: LoadChange | None = None
+    refusal: str = ""
