@@ -1,4 +1,4 @@
-"""A legged robot at rest: what its feet carry, and where that puts the trunk's centre of mass (T 7-11, 17)."""
+"""A legged robot at rest: what its feet carry and where the trunk's centre of mass is (T 7-11, 17)."""
 
 from dataclasses import dataclass
 

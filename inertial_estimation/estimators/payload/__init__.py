@@ -1,1 +1,1 @@
-"""Mass and centre of mass of a legged robot's trunk at rest, and changes of its load (Tournois et al. III)."""
+"""Mass and centre of mass of a legged robot's trunk at rest, and changes of its load (Tournois III)."""

@@ -35,7 +35,7 @@ class LoadChange:
         kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
         mass_before: Trunk mass in force [kg].
         mass_measured: Trunk mass measured [kg].
-        shift_B: Measured less expected centre of mass of the trunk, across gravity, base axes [m], shape (3,).
+        shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,).
     """
 
     stamp_ns: int
@@ -53,7 +53,7 @@ class PayloadEstimate:
         stamp_ns: Stamp of the joint state it is made of [ns].
         trunk: Inertia of the trunk a controller should use; moves to the estimate at a capped rate.
         estimate: The identification's own value.
-        payload: Estimate less nominal: mass, centre of mass and inertia of the load (the mass may be negative).
+        payload: The load: estimate less nominal (its mass may be negative).
         phase: What is under way.
         method: "static_poses", "orientation_error" or "contact_forces".
         at_rest: Whether the robot is at rest.
