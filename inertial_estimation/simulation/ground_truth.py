@@ -50,6 +50,7 @@ class GroundTruth:
         tau_link: Torques on the links, behind rotor inertia, friction and end stops [Nm], shape (n_joints,).
         wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
         depths: Depths of each contact's points [m].
+        points_W: Each contact's points in the world [m], shape (k, 3).
         inertias: Inertia of the body of every link asked for, by link.
         com_W: Centre of mass in the world [m], shape (3,).
         com_velocity_W: Its velocity [m/s], shape (3,).
@@ -65,6 +66,7 @@ class GroundTruth:
     tau_link: Array
     wrenches_C: Mapping[str, Array]
     depths: Mapping[str, Array]
+    points_W: Mapping[str, Array]
     inertias: Mapping[str, LinkInertia]
     com_W: Array
     com_velocity_W: Array

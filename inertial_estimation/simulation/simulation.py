@@ -151,8 +151,9 @@ class Simulation:
         physics, data = self._physics, self._physics.data
         forces = self._instant()
         mujoco.mj_subtreeVel(physics.model, data)
-        names = [contact.name for contact in physics.contacts]
-        depths = {n: physics.points.depth[w].copy() for n, w in zip(names, physics.point_slices, strict=True)}
+        places = {
+            contact.name: where for contact, where in zip(physics.contacts, physics.point_slices, strict=True)
+        }
         base = self._base_state()
         return GroundTruth(
             self.stamp_ns,
@@ -163,7 +164,8 @@ class Simulation:
             physics.actuators.tau if self.released else physics.tau_link,
             physics.tau_link,
             self._true.wrenches(forces),
-            depths,
+            {name: physics.points.depth[where].copy() for name, where in places.items()},
+            {name: physics.points.position_W[where].copy() for name, where in places.items()},
             {link: self._disturbed.link_inertia(link) for link in links},
             data.subtree_com[0],
             data.subtree_linvel[0],
