@@ -1,8 +1,9 @@
 """Simulation, observer, inertial filter and controller in one process, in lockstep.
 
-The same objects as behind the four nodes, in the same order: sensors of one stamp go to all, the base
-estimate to filter and controller, the inertias to the controller, its torques to the simulation. What
-DDS adds is that messages of one stamp may arrive in another order.
+The same objects as behind the nodes, in the same order: sensors of one stamp go to all, the base estimate to
+filter and controller, the inertias to the controller, its torques to the simulation. Where a payload pipeline
+is there the trunk's inertia is its own, and what it asks for (hold, a posture) goes to the controller, too.
+What DDS adds is that messages of one stamp may arrive in another order.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,9 +13,12 @@ import numpy as np
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.signals import (
     BaseEstimate,
+    BaseReference,
     BaseState,
     ImuSample,
     InertialEstimate,
@@ -44,12 +48,15 @@ class ClosedLoop:
         simulation: The robot.
         controller: The whole-body controller.
         tilt: The tilt observer, or None: the controller gets the true base state.
-        inertial: The inertial filter, or None.
+        inertial: The inertial filter, or None; it only watches where there is a payload pipeline.
+        payload: The identification of the trunk's payload, or None.
         adaptation: Whether the controller is given the estimated inertias.
         readings: Newest readings of all sensors.
         imu: Newest reading of the IMU.
         base: Newest base estimate.
         inertias: Newest inertial estimate.
+        identified: Newest estimate of the payload pipeline.
+        load_changes: Every load change it has found.
         spectators: Filters that only watch.
         watched: Their newest estimates.
         command: Newest torque command.
@@ -62,6 +69,7 @@ class ClosedLoop:
         tilt: TiltPipeline | None,
         inertial: InertialPipeline | None,
         *,
+        payload: TrunkPayloadPipeline | None = None,
         adaptation: bool = True,
         spectators: Sequence[InertialPipeline] = (),
     ) -> None:
@@ -72,13 +80,16 @@ class ClosedLoop:
             controller: Answers every joint state that has its base state.
             tilt: None for an arm, or to stand on the truth.
             inertial: None where no inertias are estimated.
-            adaptation: False keeps the estimates from the controller; the filter runs all the same.
+            payload: Identifies the trunk; None: the trunk is the inertial filter's.
+            adaptation: False keeps the estimates from the controller; filter and identification run all the
+                same, and what the identification asks for is done.
             spectators: Other filters that see the same readings and move nothing.
         """
         self.simulation = simulation
         self.controller = controller
         self.tilt = tilt
         self.inertial = inertial
+        self.payload = payload
         self.adaptation = adaptation
         self.spectators = tuple(spectators)
         self.watched: list[InertialEstimate | None] = [None for _ in self.spectators]
@@ -86,7 +97,10 @@ class ClosedLoop:
         self.imu: ImuSample | None = None
         self.base: BaseEstimate | None = None
         self.inertias: InertialEstimate | None = None
+        self.identified: PayloadEstimate | None = None
+        self.load_changes: list[LoadChange] = []
         self.command: TorqueCommand | None = None
+        self._asked: BaseReference | None = None
         self._period_ns = simulation.period_ns
         self._released_ns: int | None = None
         self._controlling = False
@@ -145,6 +159,7 @@ class ClosedLoop:
         now_ns = self.simulation.stamp_ns
         self._observe(now_ns)
         self._estimate(now_ns)
+        self._identify(now_ns)
         commands: Sequence[TorqueCommand] = self.controller.tick(now_ns)
         if not commands:
             return None
@@ -158,7 +173,7 @@ class ClosedLoop:
         self.imu = readings.imu or self.imu
         if readings.joints is not None and self._controlling:
             self.controller.push_joints(readings.joints)
-        for pipeline in (self.tilt, self.inertial, *self.spectators):
+        for pipeline in (self.tilt, self.inertial, self.payload, *self.spectators):
             if pipeline is None:
                 continue
             if readings.imu is not None:
@@ -183,7 +198,7 @@ class ClosedLoop:
         if self._controlling:
             self.controller.push_orientation(OrientationSample(state.stamp_ns, state.quaternion_xyzw))
             self.controller.push_base_state(state)
-        for pipeline in (self.inertial, *self.spectators):
+        for pipeline in (self.inertial, self.payload, *self.spectators):
             if pipeline is not None:
                 pipeline.push_base_state(state)
 
@@ -195,6 +210,21 @@ class ClosedLoop:
             return
         for estimate in self.inertial.tick(now_ns):
             self.inertias = estimate
-            if self.adaptation:
+            if self.adaptation and self.payload is None:
                 for link in estimate.links:
                     self.controller.push_inertia(estimate.stamp_ns, link.published)
+
+    def _identify(self, now_ns: int) -> None:
+        """Tick the payload pipeline; give the controller its trunk, its posture and whether to hold."""
+        if self.payload is None:
+            return
+        for estimate in self.payload.tick(now_ns):
+            self.identified = estimate
+            if estimate.change is not None:
+                self.load_changes.append(estimate.change)
+            if self.adaptation:
+                self.controller.push_inertia(estimate.stamp_ns, estimate.trunk)
+            self.controller.push_hold(estimate.hold)
+            if estimate.reference is not None and estimate.reference != self._asked:
+                self.controller.push_base_reference(estimate.reference)
+            self._asked = estimate.reference

@@ -1,4 +1,4 @@
-"""A closed loop from a robot's parameter file: what the launch file does with four nodes."""
+"""A closed loop from a robot's parameter file: what the launch file does with nodes."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,8 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
 from inertial_estimation.experiments.closed_loop import ClosedLoop
@@ -22,10 +24,11 @@ from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["CONTROLLER_NODE", "SIMULATOR_NODE", "RobotLoop", "settings_in_words"]
+__all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "RobotLoop", "settings_in_words"]
 
 SIMULATOR_NODE = "simulator"
 CONTROLLER_NODE = "whole_body_controller"
+PAYLOAD_NODE = "trunk_payload"
 Overrides = Mapping[str, Mapping[str, Any]]
 ConfigT = TypeVar("ConfigT")
 
@@ -76,6 +79,10 @@ class RobotLoop:
         """Build an inertial filter, in the loop or as a spectator."""
         return InertialPipeline(self.config(INERTIAL_NODE, InertialPipelineConfig, overrides), self.urdf)
 
+    def payload(self, overrides: Overrides | None = None) -> TrunkPayloadPipeline:
+        """Build the identification of the trunk's payload."""
+        return TrunkPayloadPipeline(self.config(PAYLOAD_NODE, TrunkPayloadConfig, overrides), self.urdf)
+
     def node_parameters(
         self, *, overrides: Overrides | None = None, seed: int = 0
     ) -> dict[str, dict[str, Any]]:
@@ -98,6 +105,8 @@ class RobotLoop:
         disturbances: Sequence[Disturbance] = (),
         seed: int = 0,
         adaptation: bool = True,
+        payload: bool = False,
+        inertial: bool = True,
         true_urdf: str = "",
         spectators: Sequence[InertialPipeline] = (),
     ) -> ClosedLoop:
@@ -108,6 +117,9 @@ class RobotLoop:
             disturbances: What happens to the robot; times count from the release.
             seed: Of the sensor noise.
             adaptation: Whether the controller is given the estimated inertias.
+            payload: Whether the trunk's payload is identified, by section `trunk_payload` of the file; the
+                inertial filter then only watches.
+            inertial: False leaves the inertial filter away.
             true_urdf: Description of the simulated robot where it differs from what is believed.
             spectators: Other filters that see the same readings.
         """
@@ -120,7 +132,8 @@ class RobotLoop:
             Simulation(simulation_config, true_urdf or self._true_urdf, disturbances),
             ControllerPipeline(controller_config, self.urdf),
             TiltPipeline(tilt_config, self.urdf) if floating else None,
-            self.inertial(replaced),
+            self.inertial(replaced) if inertial else None,
+            payload=self.payload(replaced) if payload else None,
             adaptation=adaptation,
             spectators=spectators,
         )
