@@ -131,6 +131,9 @@ class ControllerPipeline:
         """Take where the base should be; it moves there smoothly."""
         self.controller.references.set_base(reference)
 
+    def push_hold(self, held: bool) -> None:
+        """Take whether to stand still on all feet; nothing walks yet that could be held."""
+
     def push_walk_command(self, command: WalkCommand) -> None:
         """Take steps to walk; refused and counted where the robot cannot walk."""
         try:
