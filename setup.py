@@ -86,6 +86,7 @@ setup(
             "inertial-estimation = inertial_estimation.commands.main:main",
             "tilt_observer = inertial_estimation.ros.node_runner:tilt_observer",
             "inertial_ekf = inertial_estimation.ros.node_runner:inertial_ekf",
+            "trunk_payload = inertial_estimation.ros.node_runner:trunk_payload",
             "simulator = inertial_estimation.ros.node_runner:simulator",
             "whole_body_controller = inertial_estimation.ros.node_runner:whole_body_controller",
         ],

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-NODES = {"tilt_observer", "inertial_ekf", "simulator", "whole_body_controller"}
+NODES = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
 ROBOTS = {"icub", "panda", "talos", "hyq"}
 
 

@@ -2,6 +2,7 @@
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.node_options import (
@@ -19,6 +20,7 @@ IDENTIFICATION = "identification"  # no node: the section of `inertial-estimatio
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
     "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
+    "trunk_payload": (TrunkPayloadConfig,),
     "simulator": (SimulationConfig, SimulatorOptions),
     "whole_body_controller": (ControllerConfig, ControllerNodeOptions),
     IDENTIFICATION: (IdentificationConfig,),

@@ -7,7 +7,7 @@ from rclpy.node import Node
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import COMMAND_INPUT, NO_INPUT_EVENTS, SENSOR_INPUT
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, NO_INPUT_EVENTS, SENSOR_INPUT
 
 __all__ = ["NodeInput"]
 
@@ -33,6 +33,7 @@ class NodeInput:
         push: Callable[[Any], None],
         *,
         command: bool,
+        latched: bool = False,
         woken: Callable[[], None],
     ) -> None:
         """Subscribe.
@@ -45,6 +46,8 @@ class NodeInput:
                 MeasurementError.
             push: Takes the value.
             command: Whether it is a command: delivered reliably; else sensor data, best effort.
+            latched: Whether it is a command that holds until the next one: who comes late gets the last one,
+                and only publishers that offer this (transient local) match.
             woken: Called after a message that the executor brought.
         """
         self.counter = InputCounter(topic)
@@ -58,12 +61,12 @@ class NodeInput:
             message_type,
             topic,
             on_message,
-            COMMAND_INPUT if command else SENSOR_INPUT,
-            event_callbacks=NO_INPUT_EVENTS,
-            raw=not command,
+            LATCHED if latched else COMMAND_INPUT if command else SENSOR_INPUT,
+            event_callbacks=None if latched else NO_INPUT_EVENTS,  # rclpy warns of what does not match
+            raw=not (command or latched),
         )
         self._take = self._subscription.handle.take_message
-        self._how = (message_type, not command)
+        self._how = (message_type, not (command or latched))
 
     def take_waiting(self) -> None:
         """Read the messages that have arrived."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "whole_body_controller"]
+__all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "trunk_payload", "whole_body_controller"]
 
 _MISSING = {
     "pinocchio": "the nodes need Pinocchio ({error}): install ros-$ROS_DISTRO-pinocchio, "
@@ -37,6 +37,11 @@ def tilt_observer() -> int:
 def inertial_ekf() -> int:
     """Entry point of the executable `inertial_ekf`."""
     return _run_class("inertial_estimation.ros.inertial_ekf_node", "InertialEkfNode")
+
+
+def trunk_payload() -> int:
+    """Entry point of the executable `trunk_payload`."""
+    return _run_class("inertial_estimation.ros.trunk_payload_node", "TrunkPayloadNode")
 
 
 def simulator() -> int:

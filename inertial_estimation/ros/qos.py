@@ -9,6 +9,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReli
 
 __all__ = [
     "COMMAND_INPUT",
+    "EVENTS",
     "LATCHED",
     "NO_INPUT_EVENTS",
     "NO_OUTPUT_EVENTS",
@@ -36,6 +37,12 @@ RELIABLE_OUTPUT = QoSProfile(
     depth=50,
     reliability=QoSReliabilityPolicy.RELIABLE,
     durability=QoSDurabilityPolicy.VOLATILE,
+)
+EVENTS = QoSProfile(  # whoever comes late still gets the last ones
+    history=QoSHistoryPolicy.KEEP_LAST,
+    depth=10,
+    reliability=QoSReliabilityPolicy.RELIABLE,
+    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
 )
 LATCHED = QoSProfile(
     history=QoSHistoryPolicy.KEEP_LAST,

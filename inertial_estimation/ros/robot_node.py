@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
@@ -98,6 +99,7 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
         push: Callable[[Any], None],
         *,
         command: bool = False,
+        latched: bool = False,
     ) -> None:
         """Subscribe to an input; see `NodeInput`.
 
@@ -108,9 +110,11 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
                 MeasurementError.
             push: Takes the value.
             command: Whether it is a command, delivered reliably, or sensor data.
+            latched: Whether it is a command that holds until the next one.
         """
+        how = {"command": command, "latched": latched}
         self._inputs.append(
-            NodeInput(self, message_type, topic, convert, push, command=command, woken=self._take_inputs)
+            NodeInput(self, message_type, topic, convert, push, **how, woken=self._take_inputs)
         )
 
     def _take_inputs(self) -> None:
@@ -118,9 +122,9 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
             node_input.take_waiting()
         self._on_input()
 
-    def add_output(self, message_type: type, topic: str) -> Publisher:
+    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
         """Create the publisher of an output."""
-        return self.create_publisher(message_type, topic, RELIABLE_OUTPUT, event_callbacks=NO_OUTPUT_EVENTS)
+        return self.create_publisher(message_type, topic, qos, event_callbacks=NO_OUTPUT_EVENTS)
 
     @staticmethod
     def send(publisher: Publisher, convert: Callable[[], Any]) -> None:

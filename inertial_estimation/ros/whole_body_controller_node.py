@@ -7,7 +7,7 @@ from functools import partial
 from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
@@ -20,6 +20,7 @@ from inertial_estimation.ros.command_messages import (
     walk_command_from_msg,
 )
 from inertial_estimation.ros.messages import joints_from_msg
+from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.serialized import (
@@ -72,6 +73,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, command=True)
         push_walk = pipeline.push_walk_command
         self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, command=True)
+        self.add_input(Bool, "hold", hold_from_msg, pipeline.push_hold, latched=True)
 
     def _on_input(self) -> None:
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up

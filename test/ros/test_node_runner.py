@@ -8,7 +8,9 @@ import pytest
 from inertial_estimation.ros import node_runner
 
 
-@pytest.mark.parametrize("name", ["simulator", "tilt_observer", "inertial_ekf", "whole_body_controller"])
+@pytest.mark.parametrize(
+    "name", ["simulator", "tilt_observer", "inertial_ekf", "trunk_payload", "whole_body_controller"]
+)
 def test_help_is_printed_and_no_node_starts(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [f"/somewhere/{name}", "--help"])
     monkeypatch.setattr(node_runner, "run_node", lambda *_: pytest.fail("a node was started"))

@@ -1,0 +1,113 @@
+"""What there is to tell of the trunk's load: a change found, a result, a refusal; each once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
+from inertial_estimation.signals import Array, HealthLevel
+
+__all__ = ["PayloadEvent", "PayloadEvents"]
+
+UNDER_WAY = (Phase.SETTLING, Phase.MASS, Phase.COM)
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadEvent:
+    """One thing that happened.
+
+    Attributes:
+        stamp_ns: Stamp of the measurement it was seen in [ns].
+        kind: "loaded", "unloaded", "shifted" (found), "identified", "refused" or "cancelled".
+        level: OK for a result, WARN for what is not identified yet, ERROR for a refusal.
+        message: One sentence.
+        values: Figures by name, as text.
+    """
+
+    stamp_ns: int
+    kind: str
+    level: HealthLevel
+    message: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+class PayloadEvents:
+    """Finds the events in the estimates, given in order and without gaps."""
+
+    def __init__(self) -> None:
+        self._under_way = False
+        self._refusal = ""
+
+    def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
+        """Return what happened in one step.
+
+        Args:
+            estimate: The next estimate.
+
+        Returns:
+            The events; mostly none.
+        """
+        events: list[PayloadEvent] = []
+        refused = estimate.refusal and (self._under_way or estimate.refusal != self._refusal)
+        if estimate.phase not in UNDER_WAY:
+            if refused:
+                events.append(_refused(estimate))
+            elif self._under_way and estimate.converged:
+                events.append(_identified(estimate))
+            elif self._under_way and estimate.phase is Phase.WATCHING:
+                message = "identification cancelled, what was in force before stays"
+                events.append(
+                    PayloadEvent(estimate.stamp_ns, "cancelled", HealthLevel.WARN, message, _result(estimate))
+                )
+            if events or estimate.phase is Phase.WATCHING:
+                self._under_way = False
+            self._refusal = estimate.refusal
+        else:
+            self._under_way = True
+        if estimate.change is not None:
+            events.append(_found(estimate.change))
+        return events
+
+
+def _found(change: LoadChange) -> PayloadEvent:
+    x, y, z = 1e3 * change.shift_B
+    masses = f"trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
+    message = f"{change.kind}: {masses}, centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
+    values = {
+        "mass before [kg]": _text(change.mass_before),
+        "mass measured [kg]": _text(change.mass_measured),
+        **_vector("shift", change.shift_B),
+    }
+    return PayloadEvent(change.stamp_ns, change.kind, HealthLevel.WARN, message, values)
+
+
+def _refused(estimate: PayloadEstimate) -> PayloadEvent:
+    message = f"identification refused: {estimate.refusal}"
+    return PayloadEvent(estimate.stamp_ns, "refused", HealthLevel.ERROR, message, _result(estimate))
+
+
+def _identified(estimate: PayloadEstimate) -> PayloadEvent:
+    x, y, z = estimate.estimate.com_L
+    message = (
+        f"identified by {estimate.method}: trunk {estimate.estimate.mass:.2f} kg, "
+        f"centre of mass {x:.4f} {y:.4f} {z:.4f} m"
+    )
+    return PayloadEvent(estimate.stamp_ns, "identified", HealthLevel.OK, message, _result(estimate))
+
+
+def _result(estimate: PayloadEstimate) -> dict[str, str]:
+    return {
+        "method": estimate.method,
+        "mass [kg]": _text(estimate.estimate.mass),
+        "mass sigma [kg]": _text(estimate.mass_sigma),
+        **_vector("com", estimate.estimate.com_L),
+        **_vector("com sigma", estimate.com_sigma_B),
+        "residual [m]": _text(estimate.residual),
+    }
+
+
+def _vector(name: str, values: Array) -> dict[str, str]:
+    return {f"{name} {axis} [m]": _text(value) for axis, value in zip("xyz", values.tolist(), strict=True)}
+
+
+def _text(value: float) -> str:
+    return f"{value:.6g}"

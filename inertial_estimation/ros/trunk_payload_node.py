@@ -1,0 +1,110 @@
+"""Node `trunk_payload`: mass and centre of mass of a legged robot's trunk, identified at rest."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped, PoseStamped
+from nav_msgs.msg import Odometry
+from rclpy.parameter import Parameter
+from std_msgs.msg import Bool
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.payload.payload_config import METHODS, TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.ros.command_messages import base_reference_to_msg
+from inertial_estimation.ros.messages import link_inertia_to_msg
+from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
+from inertial_estimation.ros.pipeline_node import EstimatorNode
+from inertial_estimation.ros.qos import EVENTS, LATCHED
+from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.signals import BaseReference, HealthLevel
+
+__all__ = ["TrunkPayloadNode"]
+
+
+class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
+    """Publishes what the identification of the trunk says and asks for."""
+
+    name = "trunk_payload"
+    config_class = TrunkPayloadConfig
+
+    def _robot_config(self, config: TrunkPayloadConfig) -> RobotConfig:
+        return config.robot
+
+    def _build(self, config: TrunkPayloadConfig, urdf: str) -> TrunkPayloadPipeline:
+        return TrunkPayloadPipeline(config, urdf)
+
+    def _create_interfaces(self) -> None:
+        self._message = InertiaStamped()
+        self._inertia = self.add_output(InertiaStamped, "trunk_inertia")
+        self._payload = self.add_output(InertiaStamped, "payload")
+        self._reference = self.add_output(PoseStamped, "base_reference")
+        self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)
+        self._hold = self.add_output(Bool, "hold", LATCHED)
+        self._events = PayloadEvents()
+        self._asked: BaseReference | None = None
+        self._set_hold(False)
+        self.add_input(Odometry, "base_state", base_state_from_bytes, self.pipeline.push_base_state)
+        self.add_trigger("~/identify", self.pipeline.identify)
+        self.add_trigger("~/cancel", self._cancel)
+        for method in METHODS:
+            self.add_trigger(f"~/use_{method}", partial(self._use, method))
+
+    def _create_inputs(self, robot: RobotConfig) -> None:
+        measured = self.config.ground_forces == "measured"
+        super()._create_inputs(robot if measured else replace(robot, contacts=()))
+
+    def _publish(self, estimates: Sequence[PayloadEstimate]) -> None:
+        msg = self._message
+        for estimate in estimates:
+            stamp_ns = estimate.stamp_ns
+            self.send(self._inertia, partial(link_inertia_to_msg, estimate.trunk, stamp_ns, msg))
+            self.send(self._payload, partial(link_inertia_to_msg, estimate.payload, stamp_ns, msg))
+            self._ask(estimate)
+            for event in self._events.take(estimate):
+                self._tell(event)
+
+    def _ask(self, estimate: PayloadEstimate) -> None:
+        """Publish what the identification asks for, where it has changed."""
+        if estimate.hold != self._held:
+            self._set_hold(estimate.hold)
+        reference = estimate.reference
+        if reference is not None and reference != self._asked:
+            self._asked = reference
+            self._reference.publish(base_reference_to_msg(reference, estimate.stamp_ns))
+
+    def _tell(self, event: PayloadEvent) -> None:
+        self._load_change.publish(load_change_to_msg(event, self.get_name()))
+        logger = self.get_logger()
+        if event.level == HealthLevel.OK:
+            logger.info(event.message)
+        elif event.level == HealthLevel.WARN:
+            logger.warning(event.message)
+        else:
+            logger.error(event.message)
+
+    def _set_hold(self, held: bool) -> None:
+        self._held = held
+        self._hold.publish(hold_to_msg(held))
+
+    def _cancel(self) -> str:
+        self.pipeline.cancel()
+        return "cancelled; what was in force before stays"
+
+    def _reset(self) -> str:
+        super()._reset()
+        self._events, self._asked = PayloadEvents(), None
+        self._set_hold(False)
+        return "reset to the nominal trunk"
+
+    def _use(self, method: str) -> str:
+        """Set the parameter, so that it and the service never disagree."""
+        result = self.set_parameters_atomically([Parameter("method", value=method)])
+        if not result.successful:
+            raise ConfigurationError(result.reason)
+        return f"the next identification is by {method}"
