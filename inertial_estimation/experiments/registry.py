@@ -72,6 +72,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         seeds=5,
     ),
     Experiment(
+        name="tournois-walk",
+        source="Tournois et al., V-C, Table V",
+        summary="HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls",
+        module=f"{PACKAGE}.tournois_walk",
+        seeds=10,
+    ),
+    Experiment(
+        name="trunk-ekf-walk",
+        source="Tournois et al., VI (future work)",
+        summary="the same walk without stopping: the inertial filter learns the load while HyQ crawls",
+        module=f"{PACKAGE}.trunk_ekf_walk",
+        seeds=10,
+    ),
+    Experiment(
         name="yamane-kinematic",
         source="Yamane, II, Fig. 2 and 4",
         summary="offsets of 14 joints from IMU orientations and flat feet: error, cost and time by interval",

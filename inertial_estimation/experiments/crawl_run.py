@@ -1,0 +1,213 @@
+"""A quadruped that crawls while a load is put on its trunk: truth and estimates, tick by tick."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.support_polygon import convex_hull
+from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.trace import Trace
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.simulation.ground_truth import GroundTruth
+from inertial_estimation.simulation.payload import ball
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+__all__ = ["CrawlPlan", "CrawlRun", "Event", "crawl_run", "load_on_trunk"]
+
+IN_AIR = 10.0  # vertical force below which a foot does not support [N]
+ENDLESS = 100_000  # swings asked for: it walks until the end
+Believed = Callable[[ClosedLoop], LinkInertia | None]
+"""Returns the trunk as an estimator says it is, None before it says anything."""
+
+
+@dataclass(frozen=True)
+class CrawlPlan:
+    """What happens; times from the release.
+
+    Attributes:
+        trunk: Link of the trunk.
+        stride: Length of a foot's step [m].
+        begin_s: When it sets out [s].
+        load_s: When the load is there [s].
+        duration_s: Length of the run [s].
+    """
+
+    trunk: str
+    stride: float
+    begin_s: float
+    load_s: float
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened.
+
+    Attributes:
+        time_s: When, from the release [s].
+        what: In words.
+    """
+
+    time_s: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrawlRun:
+    """What one run gave.
+
+    Attributes:
+        load_s: When the load came [s].
+        fell_s: When the robot fell [s]; None if it did not.
+        swings: Feet that landed after the load came.
+        events: In order of time: load change, hold, refusals.
+        columns: By name, shape (n,) each: time [s]; ahead, aside (of the base against the start) [m];
+            roll, pitch (true) [rad]; margin (distance of the true centre of mass from the edge of the polygon
+            of the loaded feet, seen from above, negative outside) [m]; x, y, z, mass (true trunk in its link
+            frame) [m, kg]; x_hat, y_hat, z_hat, mass_hat (estimated); x_used ... (in the controller);
+            hold, swinging (0 or 1).
+    """
+
+    load_s: float
+    fell_s: float | None
+    swings: int
+    events: tuple[Event, ...]
+    columns: dict[str, Array]
+
+    def error_xy(self, kind: str = "hat") -> Array:
+        """Return the horizontal distance of an estimated centre of mass from the true one [m], shape (n,).
+
+        Args:
+            kind: "hat" for the estimate, "used" for what the controller has.
+        """
+        c = self.columns
+        return np.hypot(c[f"x_{kind}"] - c["x"], c[f"y_{kind}"] - c["y"])
+
+
+def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, start_s: float) -> Attachment:
+    """Return a weight of a given force at a point of the base frame, put on the trunk at a time.
+
+    Args:
+        robot: The robot.
+        trunk: Link of the trunk, fixed to the base.
+        force: Its weight [N].
+        point_B: Its place in the base frame [m], shape (3,).
+        start_s: When it is put on, from the release [s].
+    """
+    T_TB = robot.fixed_transform(trunk, robot.base_link)
+    return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(point_B))), start=start_s)
+
+
+def crawl_run(
+    loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed, *, hoist_s: float
+) -> CrawlRun:
+    """Release the robot, let it crawl, record until the end or a fall.
+
+    Args:
+        loop: A quadruped on its hoist; its disturbances bring the load at `plan.load_s`.
+        plan: What is asked for.
+        estimated: Where the estimate comes from.
+        used: Where the controller's trunk comes from.
+        hoist_s: Time on the hoist [s].
+
+    Returns:
+        The record.
+    """
+    loop.release(hoist_s)
+    recorder = _Recorder(loop, plan, estimated, used)
+    loop.run(plan.duration_s, recorder.tick)
+    fell = loop.time_s if loop.simulation.fallen else None
+    return CrawlRun(
+        plan.load_s, fell, recorder.swings, tuple(recorder.events), dict(recorder.trace.columns())
+    )
+
+
+class _Recorder:
+    """Asks for the walk and writes down what happens."""
+
+    def __init__(self, loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed) -> None:
+        self.trace = Trace()
+        self.events: list[Event] = []
+        self.swings = 0
+        self._plan, self._estimated, self._used = plan, estimated, used
+        self._start = loop.simulation.truth().base.p_WB
+        self._asked = self._held = False
+        self._steps = 0
+        self._refusal = ""
+
+    def tick(self, loop: ClosedLoop) -> None:
+        """Called after every tick of the loop."""
+        plan, t = self._plan, loop.time_s
+        if not self._asked and t >= plan.begin_s:
+            loop.controller.push_walk_command(WalkCommand(ENDLESS, plan.stride))
+            self._asked = True
+        self._note(loop)
+        if t - self.trace.last_time_s > 0.01:
+            self._record(loop)
+
+    def _note(self, loop: ClosedLoop) -> None:
+        steps = loop.controller.controller.gait.steps_made
+        if steps > self._steps and loop.time_s >= self._plan.load_s:
+            self.swings += steps - self._steps
+        self._steps = steps
+        estimate = loop.identified
+        if estimate is None:
+            return
+        if estimate.change is not None:
+            change = estimate.change
+            self._say(loop, f"{change.kind}: {change.mass_before:.1f} -> {change.mass_measured:.1f} kg")
+        if estimate.hold != self._held:
+            self._held = estimate.hold
+            self._say(loop, "asked to stand" if estimate.hold else "goes on")
+        if estimate.refusal and estimate.refusal != self._refusal:
+            self._say(loop, f"given up: {estimate.refusal}")
+        self._refusal = estimate.refusal
+
+    def _say(self, loop: ClosedLoop, what: str) -> None:
+        self.events.append(Event(loop.time_s, what))
+
+    def _record(self, loop: ClosedLoop) -> None:
+        truth, trunk = loop.simulation.truth([self._plan.trunk]), self._plan.trunk
+        R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
+        ahead, aside, _ = truth.base.p_WB - self._start
+        last = loop.controller.last
+        self.trace.add(
+            loop.time_s,
+            ahead=ahead,
+            aside=aside,
+            roll=float(np.arctan2(R_WB[2, 1], R_WB[2, 2])),
+            pitch=float(np.arcsin(-R_WB[2, 0])),
+            margin=_margin(truth),
+            hold=float(self._held),
+            swinging=float(last is not None and last.phase.startswith("swing")),
+            **_columns(truth.inertias[trunk], ""),
+            **_columns(self._estimated(loop), "_hat"),
+            **_columns(self._used(loop), "_used"),
+        )
+
+
+def _columns(trunk: LinkInertia | None, suffix: str) -> dict[str, float]:
+    x, y, z = (np.nan,) * 3 if trunk is None else trunk.com_L.tolist()
+    mass = np.nan if trunk is None else trunk.mass
+    return {f"x{suffix}": x, f"y{suffix}": y, f"z{suffix}": z, f"mass{suffix}": mass}
+
+
+def _margin(truth: GroundTruth) -> float:
+    """Distance of the true centre of mass from the nearest edge of the loaded feet's polygon [m]."""
+    loaded = [
+        (x, y)
+        for name, points in truth.points_W.items()
+        if np.linalg.norm(truth.wrenches_C[name][:3]) > IN_AIR
+        for x, y, _ in points.tolist()
+    ]
+    corners = np.array(convex_hull(loaded)) if loaded else np.zeros((0, 2))
+    if len(corners) < 3:
+        return float("nan")
+    along = np.roll(corners, -1, axis=0) - corners
+    inwards = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
+    return float(((truth.com_W[:2] - corners) * inwards).sum(axis=1).min())
