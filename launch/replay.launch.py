@@ -1,4 +1,4 @@
-"""Both estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
+"""The estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
 
 Ends by itself when the recording does.
 """
@@ -41,18 +41,21 @@ def generate_launch_description() -> LaunchDescription:
             "params_file", default_value="", description="Parameter files read last, separated by commas."
         ),
     ]
-    names = ("robot", "urdf", "params_file")
+    trunk = estimation_launch().trunk_arguments()
+    names = ("robot", "urdf", "params_file", *(argument.name for argument in trunk))
     nodes = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(HERE / "estimation.launch.py")),
         launch_arguments=[*((name, LaunchConfiguration(name)) for name in names), ("use_sim_time", "true")],
     )
-    return LaunchDescription([*arguments, nodes, OpaqueFunction(function=start_player)])
+    return LaunchDescription([*arguments, *trunk, nodes, OpaqueFunction(function=start_player)])
 
 
 def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Play the recording, and end the launch after it."""
-    bag, rate, robot = (LaunchConfiguration(name).perform(context) for name in ("bag", "rate", "robot"))
-    nodes = estimation_launch().nodes_of(robot)
+    names = ("bag", "rate", "robot", "trunk_inertia", "alongside")
+    bag, rate, robot, asked, alongside = (LaunchConfiguration(name).perform(context) for name in names)
+    launch = estimation_launch()
+    nodes = launch.chosen_nodes("", robot, launch.trunk_source(robot, asked), alongside == "true")
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", bag, "--rate", rate]
     waiting = ["--wait", "30", "--subscribers", str(len(nodes))]
     player = ExecuteProcess(cmd=[*command, *waiting], output="screen", name="play")

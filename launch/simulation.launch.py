@@ -1,6 +1,6 @@
 """A simulated robot on its own estimates: `ros2 launch inertial_estimation simulation.launch.py`.
 
-Simulator, both estimators and whole-body controller; ends when the simulator does. The demo's weight with
+Simulator, estimators and whole-body controller; ends when the simulator does. The demo's weight with
 params_file:=payload_demo, other things with disturbances:='push link=torso_2_link force=50,0,0 start=6'.
 """
 
@@ -24,7 +24,8 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 ESTIMATION = Path(__file__).resolve().parent / "estimation.launch.py"
-FORWARDED = ("robot", "urdf", "params_file", "namespace")
+TRUNK = ("trunk_inertia", "alongside")  # arguments of estimation.launch.py
+FORWARDED = ("robot", "urdf", "params_file", "namespace", *TRUNK)
 ARGUMENTS = {
     "robot": ("talos", "Name of a file in config/, or path of a parameter file."),
     "urdf": ("", "Robot description; empty: parameter file."),
@@ -57,20 +58,25 @@ def generate_launch_description() -> LaunchDescription:
             ("use_sim_time", "true"),
         ],
     )
-    return LaunchDescription([*texts, *switches, estimators, OpaqueFunction(function=start_nodes)])
+    trunk = runpy.run_path(str(ESTIMATION))["trunk_arguments"]()
+    return LaunchDescription([*texts, *switches, *trunk, estimators, OpaqueFunction(function=start_nodes)])
 
 
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Make simulator and controller once the arguments are known."""
-    value = {name: LaunchConfiguration(name).perform(context) for name in (*ARGUMENTS, *SWITCHES)}
+    value = {name: LaunchConfiguration(name).perform(context) for name in (*ARGUMENTS, *SWITCHES, *TRUNK)}
     simulator: dict[str, Any] = {name: value[name] == "true" for name in ("lockstep", "viewer")}
     simulator["real_time_factor"] = float(value["real_time_factor"])
     disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
     if disturbances:
         simulator["disturbances"] = disturbances
     controller: dict[str, Any] = {"use_sim_time": True}
+    estimation = runpy.run_path(str(ESTIMATION))
     if value["adaptation"] == "false":
         controller["inertias.links"] = [""]  # an empty list, as ROS can type it
+    elif estimation["trunk_source"](value["robot"], value["trunk_inertia"]) == estimation["TRUNK_PAYLOAD"]:
+        files = estimation["parameter_files"](value["robot"], value["params_file"])
+        controller["inertias.links"] = [estimation["trunk_link"](files)]  # it knows no other
     nodes = [make_node("simulator", value, simulator), make_node("whole_body_controller", value, controller)]
     end = EmitEvent(event=Shutdown(reason="the simulator has ended"))
     return [*nodes, RegisterEventHandler(OnProcessExit(target_action=nodes[0], on_exit=[end]))]

@@ -26,10 +26,11 @@ def load(name):
 def context(**given):
     found = LaunchContext()
     defaults = {"urdf": "", "params_file": "", "namespace": "", "nodes": "", "use_sim_time": "false"}
-    found.launch_configurations.update({**defaults, **given})
+    found.launch_configurations.update({**defaults, **TRUNK, **given})
     return found
 
 
+TRUNK = {"trunk_inertia": "", "alongside": "false"}
 REQUIRED = {"estimation": {"robot"}, "replay": {"robot", "bag"}, "simulation": set()}
 
 
@@ -48,6 +49,9 @@ def test_every_argument_is_described(name):
         ({"robot": "talos"}, ["tilt_observer", "inertial_ekf"]),
         ({"robot": "panda"}, ["inertial_ekf"]),
         ({"robot": "talos", "nodes": "tilt_observer"}, ["tilt_observer"]),
+        ({"robot": "hyq"}, ["tilt_observer", "inertial_ekf"]),
+        ({"robot": "hyq", "trunk_inertia": "trunk_payload"}, ["tilt_observer", "trunk_payload"]),
+        ({"robot": "hyq", "alongside": "true"}, ["tilt_observer", "inertial_ekf", "trunk_payload"]),
     ],
 )
 def test_nodes_are_those_of_the_parameter_file(given, expected):
@@ -58,16 +62,54 @@ def test_nodes_are_those_of_the_parameter_file(given, expected):
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({"robot": "tals"}, "'tals'.*talos"), ({"robot": "talos", "nodes": "tilt"}, "no node tilt; there are")],
+    [
+        ({"robot": "tals"}, "'tals'.*talos"),
+        ({"robot": "talos", "nodes": "tilt"}, "no node tilt; there are"),
+        ({"robot": "talos", "trunk_inertia": "trunk_payload"}, "no section trunk_payload; .*'inertial_ekf'"),
+    ],
 )
 def test_a_wrong_name_lists_what_exists(given, expected):
     with pytest.raises(RuntimeError, match=expected):
         load("estimation").start_nodes(context(**given))
 
 
-@pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1")])
+def topics_by_node(monkeypatch, **given):
+    """Where the nodes publish what may concern the controller."""
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    outputs = {
+        "inertial_ekf": ["link_inertias/trunk", "link_inertias/arm"],
+        "trunk_payload": ["trunk_inertia", "hold", "base_reference"],
+    }
+    nodes = {node.given["name"]: node for node in estimation.start_nodes(context(robot="hyq", **given))}
+    return {
+        name: [dict(nodes[name].given["remappings"]).get(topic, topic) for topic in topics]
+        for name, topics in outputs.items()
+        if name in nodes
+    }
+
+
+@pytest.mark.parametrize("source", ["inertial_ekf", "trunk_payload"])
+def test_the_controller_hears_of_the_trunk_and_is_held_by_one_node_only(monkeypatch, source):
+    heard = {"link_inertias/trunk", "hold", "base_reference"}
+    topics = topics_by_node(monkeypatch, trunk_inertia=source, alongside="true")
+    by = {name: heard & set(published) for name, published in topics.items()}
+    expected = {"inertial_ekf": {"link_inertias/trunk"}, "trunk_payload": heard}
+    assert by == {name: expected[name] if name == source else set() for name in by}
+    assert len(by) == 2
+    assert topics["inertial_ekf"][1] == "link_inertias/arm", "of other links it is the source in any case"
+
+
+def test_a_trunk_without_a_name_is_said(monkeypatch, tmp_path):
+    file = tmp_path / "robot.yaml"
+    file.write_text("trunk_payload: {ros__parameters: {rate: 100.0}}")
+    with pytest.raises(RuntimeError, match="no parameter 'trunk'"):
+        load("estimation").start_nodes(context(robot=str(file)))
+
+
+@pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1"), ("hyq", "2")])
 def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nodes):
-    given = context(bag="/data/bag", rate="2.0", robot=robot)
+    given = context(bag="/data/bag", rate="2.0", robot=robot, **TRUNK)
     player, _at_exit = load("replay").start_player(given)
     words = [given.perform_substitution(part) for word in player.cmd for part in word]
     assert words[words.index("play") + 1] == "/data/bag"
@@ -92,7 +134,7 @@ def simulation_nodes(monkeypatch, **given):
         name: default for name, (default, _) in {**simulation.ARGUMENTS, **simulation.SWITCHES}.items()
     }
     found = LaunchContext()
-    found.launch_configurations.update({**defaults, **given})
+    found.launch_configurations.update({**defaults, **TRUNK, **given})
     simulator, controller, _at_exit = simulation.start_nodes(found)
     assert (simulator.given["executable"], controller.given["executable"]) == NODES_OF_SIMULATION
     return simulator, controller
@@ -116,6 +158,13 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
     assert simulator.overrides == {"lockstep": False, "viewer": False, "real_time_factor": 0.5}
     assert controller.overrides["inertias.links"] == [""]
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
+
+
+def test_the_controller_expects_the_trunk_alone_of_trunk_payload(monkeypatch):
+    _, controller = simulation_nodes(monkeypatch, robot="hyq", trunk_inertia="trunk_payload")
+    assert controller.overrides["inertias.links"] == ["trunk"]
+    _, controller = simulation_nodes(monkeypatch, robot="hyq")
+    assert "inertias.links" not in controller.overrides, "those of the file"
 
 
 def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
