@@ -1,12 +1,15 @@
 """What the three ways to the trunk's centre of mass have in common."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
 
-__all__ = ["ComMethod", "ComStep"]
+__all__ = ["ComMethod", "ComStep", "not_carried", "recursion_gain", "settling_time"]
+
+LEAST_SHARE = 0.5  # of the weight believed in, below which the feet do not carry the robot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,3 +45,46 @@ class ComMethod(Protocol):
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Take one measurement at rest, h [s] after the last one."""
         ...
+
+
+def recursion_gain(settling_time: float, h: float) -> float:
+    """Return beta of x += beta (z - x), by which 95 % of an error is gone in a given time.
+
+    beta = 1 - exp(-3 h / t_a), from t_a = -3 T_s / ln(1 - beta) (T III-B) with the step h as T_s. Steps of
+    any lengths that add up to t_a leave exp(-3) of an error.
+
+    Args:
+        settling_time: t_a [s], positive.
+        h: Time since the last step [s].
+
+    Returns:
+        In [0, 1).
+    """
+    return -math.expm1(-3.0 * max(0.0, h) / settling_time)
+
+
+def settling_time(gain: float, h: float) -> float:
+    """Return t_a = -3 h / ln(1 - beta), the inverse of `recursion_gain` [s] (T III-B).
+
+    Args:
+        gain: beta, in (0, 1).
+        h: Step [s].
+    """
+    return -3.0 * h / math.log1p(-gain)
+
+
+def not_carried(measurement: StaticMeasurement, trunk_mass: float) -> str:
+    """Say why forces do not tell a centre of mass; empty if they do.
+
+    The feet must carry at least half of what the robot weighs, and no limb may be stretched.
+    """
+    if measurement.singular:
+        return (
+            f"the limb of {', '.join(measurement.singular)} is stretched: its torques do not tell the force "
+            "along it; bend it"
+        )
+    carried = float(measurement.forces_W[:, 2].sum())
+    weight = (trunk_mass + measurement.legs_mass) * measurement.gravity
+    if not carried > LEAST_SHARE * weight:
+        return f"the feet carry {carried:.0f} N, the robot weighs {weight:.0f} N"
+    return ""
