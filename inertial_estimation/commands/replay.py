@@ -1,11 +1,13 @@
 """Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
-Writes base_orientation.csv, link_inertias.csv, metrics.json and figures into the output folder.
+Writes base_orientation.csv, link_inertias.csv, trunk_inertia.csv, metrics.json and figures.
 """
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
 from inertial_estimation.commands.progress_bar import progress_bar
@@ -22,6 +24,7 @@ from inertial_estimation.replay.result_files import (
     write_base_orientation,
     write_link_inertias,
     write_metrics,
+    write_trunk_inertia,
 )
 from inertial_estimation.signals import Health
 
@@ -68,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
                 f"{len(reference)} messages on '{args.reference}'"
             )
         pipelines = build_pipelines(config, urdf=args.urdf)
-        topics = replay_topics(pipelines.values, parse_remappings(args.remap))
+        topics = replay_topics(
+            pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
+        )
         length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
         if args.settle and not 0.0 <= args.settle < length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
@@ -78,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
                 topics,
                 tilt=pipelines.tilt,
                 inertial=pipelines.inertial,
+                payload=pipelines.payload,
                 start_s=args.start,
                 hold_out_s=args.hold_out,
                 progress=progress,
@@ -108,6 +114,8 @@ def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
             write_base_orientation(folder / "base_orientation.csv", evaluation.tilt)
         if len(evaluation.inertial.stamps_ns):
             write_link_inertias(folder / "link_inertias.csv", evaluation.inertial)
+        if evaluation.payload is not None:
+            write_trunk_inertia(folder / "trunk_inertia.csv", evaluation.payload)
         write_metrics(folder / "metrics.json", evaluation.metrics)
     except OSError as error:
         raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
@@ -125,7 +133,7 @@ def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
     for health in result.health:
         if health.level > 0 and "learning is switched off" not in health.message:
             print(_said(health), file=sys.stderr)
-    if not len(evaluation.tilt.stamps_ns) and not len(evaluation.inertial.stamps_ns):
+    if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
         said = "; ".join(dict.fromkeys(_said(health) for health in result.health))
         raise RecordingError(f"the estimators gave no estimate on this recording ({said})")
 
@@ -143,9 +151,20 @@ def _summarise(folder: Path, evaluation: Evaluation) -> None:
         print(f"tilt error [deg]      {values}")
     if "total_mass_kg" in metrics:
         print(f"total mass [kg]       {metrics['total_mass_kg']:.3f}")
+    if "trunk" in metrics:
+        _summarise_trunk(metrics)
     if "torque_error_relative" in metrics:
         print(f"torque error          {100 * metrics['torque_error_relative']:.2f} %")
     for name, times in metrics["tick_us"].items():
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
     print(f"results               {folder}")
+
+
+def _summarise_trunk(metrics: Mapping[str, Any]) -> None:
+    trunk = metrics["trunk"]
+    com = "  ".join(f"{1e3 * value:.1f}" for value in trunk["com_m"])
+    print(f"trunk [kg]            {trunk['mass_kg']:.3f}  payload {trunk['payload_kg']:+.3f}")
+    print(f"trunk's com [mm]      {com}")
+    for change in metrics["load_changes"]:
+        print(f"  at {change['time_s']:8.3f} s       {change['message']}")

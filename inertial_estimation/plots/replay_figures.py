@@ -7,7 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
+from inertial_estimation.plots.payload_figure import figure_of_trunk
+from inertial_estimation.plots.style import (
+    BLACK,
+    COLOURS,
+    GREY,
+    MAX_POINTS,
+    new_figure,
+    save,
+    spans,
+    thin,
+    tidy,
+)
 from inertial_estimation.replay.evaluation import Evaluation
 from inertial_estimation.replay.histories import InertialHistory, TiltHistory
 from inertial_estimation.replay.metrics import TiltErrors
@@ -21,8 +32,6 @@ __all__ = [
     "write_figures",
 ]
 
-MAX_POINTS = 4000  # per line; more cannot be seen
-
 
 def write_figures(folder: Path, evaluation: Evaluation) -> list[Path]:
     """Write the figures for which there are estimates.
@@ -32,7 +41,7 @@ def write_figures(folder: Path, evaluation: Evaluation) -> list[Path]:
         evaluation: Histories and metrics of the replay.
 
     Returns:
-        The files written: tilt.png, gyro_bias.png, masses.png, nis.png.
+        The files written: tilt.png, gyro_bias.png, masses.png, nis.png, trunk.png.
     """
     written: list[Path] = []
     if len(evaluation.tilt.stamps_ns):
@@ -41,6 +50,8 @@ def write_figures(folder: Path, evaluation: Evaluation) -> list[Path]:
     if len(evaluation.inertial.stamps_ns):
         written.append(save(figure_of_masses(evaluation.inertial), folder / "masses.png"))
         written.append(save(figure_of_nis(evaluation.inertial), folder / "nis.png"))
+    if evaluation.payload is not None:
+        written.append(save(figure_of_trunk(evaluation.payload), folder / "trunk.png"))
     return written
 
 
@@ -57,9 +68,9 @@ def figure_of_tilt(history: TiltHistory, errors: TiltErrors | None) -> Any:
         if errors is not None:
             reference = np.where(errors.trusted, _inclination(errors.reference_B[:, k]), np.nan)
             t_reference = _seconds(errors.stamps_ns, origin)
-            axis.plot(*_thin(t_reference, reference), color=BLACK, lw=2.0, alpha=0.45, label="reference")
+            axis.plot(*thin(t_reference, reference), color=BLACK, lw=2.0, alpha=0.45, label="reference")
         estimate = _inclination(history.tilts_B[:, k])
-        axis.plot(*_thin(t_estimate, estimate), color=COLOURS[k], lw=0.9, label="estimate")
+        axis.plot(*thin(t_estimate, estimate), color=COLOURS[k], lw=0.9, label="estimate")
         _mark_flight(axis, history, origin)
         tidy(axis, ylabel="inclination [deg]", title=f"Vertical in the base frame, {name}")
     if errors is not None:
@@ -74,7 +85,7 @@ def figure_of_bias(history: TiltHistory) -> Any:
     t = _seconds(history.stamps_ns, int(history.stamps_ns[0]))
     for k, name in enumerate("xyz"):
         values = 1e3 * history.gyro_biases_I[:, k]
-        axis.plot(*_thin(t, values), color=COLOURS[k], lw=1.2, label=f"{name} {values[-1]:+.2f}")
+        axis.plot(*thin(t, values), color=COLOURS[k], lw=1.2, label=f"{name} {values[-1]:+.2f}")
     tidy(axis, ylabel="bias [mrad/s]", title="Gyroscope bias in the IMU frame (final value in the legend)")
     axis.set_xlabel("time [s]")
     return figure
@@ -87,10 +98,10 @@ def figure_of_masses(history: InertialHistory) -> Any:
     for k, (axis, link) in enumerate(zip(axes, history.links, strict=True)):
         colour = COLOURS[k % len(COLOURS)]
         band = 2.0 * link.mass_sigmas
-        thin_t, low = _thin(t, link.masses - band)
-        axis.fill_between(thin_t, low, _thin(t, link.masses + band)[1], color=colour, alpha=0.25, lw=0)
-        axis.plot(*_thin(t, link.published_masses), color=BLACK, lw=1.0, ls="--", label="published")
-        axis.plot(*_thin(t, link.masses), color=colour, lw=1.3, label="estimate, 2 sigma")
+        thin_t, low = thin(t, link.masses - band)
+        axis.fill_between(thin_t, low, thin(t, link.masses + band)[1], color=colour, alpha=0.25, lw=0)
+        axis.plot(*thin(t, link.published_masses), color=BLACK, lw=1.0, ls="--", label="published")
+        axis.plot(*thin(t, link.masses), color=colour, lw=1.3, label="estimate, 2 sigma")
         nominal = float(link.masses[0] - link.payload_masses[0])
         axis.axhline(nominal, color=GREY, lw=1.0, ls=":", label=f"URDF {nominal:.2f} kg")
         ends = [nominal, link.masses[-1] - band[-1], link.masses[-1] + band[-1]]
@@ -118,7 +129,7 @@ def figure_of_nis(history: InertialHistory) -> Any:
     low, high = float(chi2.ppf(0.025, rows)), float(chi2.ppf(0.975, rows))
     axis.axhspan(low, high, color=COLOURS[2], alpha=0.2, lw=0, label="95 % of chi-square")
     if np.isfinite(history.nis_bounds).any():
-        axis.plot(*_thin(t, history.nis_bounds), color=BLACK, lw=1.0, ls="--", label="gate")
+        axis.plot(*thin(t, history.nis_bounds), color=BLACK, lw=1.0, ls="--", label="gate")
     axis.set_yscale("log")
     inside = float(np.mean((history.nis >= low) & (history.nis <= high)))
     title = f"Innovation over {rows} rows: {100 * inside:.0f} % inside the 95 % bounds"
@@ -130,8 +141,8 @@ def figure_of_nis(history: InertialHistory) -> Any:
 def _draw_tilt_error(axis: Any, errors: TiltErrors, origin: int) -> None:
     t = _seconds(errors.stamps_ns, origin)
     degrees = np.degrees(errors.errors)
-    axis.plot(*_thin(t, np.where(errors.trusted, degrees, np.nan)), color=COLOURS[3], lw=0.9, label="error")
-    for begin, end in _spans(~errors.trusted):
+    axis.plot(*thin(t, np.where(errors.trusted, degrees, np.nan)), color=COLOURS[3], lw=0.9, label="error")
+    for begin, end in spans(~errors.trusted):
         axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=GREY, alpha=0.35, lw=0)
     if not errors.trusted.all():
         axis.plot([], [], color=GREY, lw=6, alpha=0.35, label="not trusted")
@@ -149,14 +160,9 @@ def _mark_flight(axis: Any, history: TiltHistory, origin: int) -> None:
     flight = np.array([not contacts for contacts in history.contacts])
     if not flight.any() or flight.all():
         return
-    for begin, end in _spans(flight):
+    for begin, end in spans(flight):
         axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=COLOURS[4], alpha=0.2, lw=0)
     axis.plot([], [], color=COLOURS[4], lw=6, alpha=0.2, label="no contact")
-
-
-def _spans(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _limit_to(axis: Any, values: Array) -> None:
@@ -173,8 +179,3 @@ def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
 def _inclination(component: Array) -> Array:
     inclination: Array = np.degrees(np.arcsin(np.clip(component, -1.0, 1.0)))
     return inclination
-
-
-def _thin(t: Array, values: Array) -> tuple[Array, Array]:
-    step = max(1, len(t) // MAX_POINTS)
-    return t[::step], values[::step]

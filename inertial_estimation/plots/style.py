@@ -3,16 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-__all__ = ["BLACK", "COLOURS", "GREY", "new_figure", "save", "tidy"]
+from inertial_estimation.signals import Array
+
+__all__ = ["BLACK", "COLOURS", "GREY", "MAX_POINTS", "new_figure", "save", "spans", "thin", "tidy"]
 
 # Okabe and Ito 2008, without yellow, which is too light on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLACK = "#222222"
 GREY = "#9a9a9a"
 WIDTH = 8.0  # [inch]
+MAX_POINTS = 4000  # per line; more cannot be seen
 
 
 def new_figure(rows: int, *, row_height: float = 2.3) -> tuple[Any, list[Any]]:
@@ -49,3 +54,15 @@ def save(figure: Any, path: Path) -> Path:
     """Write a figure as PNG and return its path."""
     figure.savefig(path, dpi=130)
     return path
+
+
+def thin(t: Array, values: Array) -> tuple[Array, Array]:
+    """Return times and values with no more points than can be seen."""
+    step = max(1, len(t) // MAX_POINTS)
+    return t[::step], values[::step]
+
+
+def spans(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return where flags are set, as pairs of the first index and the one after the last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

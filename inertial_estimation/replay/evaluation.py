@@ -11,7 +11,13 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.histories import InertialHistory, TiltHistory, inertial_history, tilt_history
 from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
-from inertial_estimation.replay.pipelines import Pipelines
+from inertial_estimation.replay.payload_history import (
+    PayloadHistory,
+    load_changes,
+    payload_history,
+    trunk_metrics,
+)
+from inertial_estimation.replay.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE, Pipelines
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
 from inertial_estimation.signals import Array, InertialEstimate, JointReading, OrientationSample
@@ -28,12 +34,14 @@ class Evaluation:
         inertial: Inertial estimates over time.
         tilt_errors: Against the reference, None without one.
         metrics: What `metrics.json` holds.
+        payload: Estimates of the trunk over time, None without any.
     """
 
     tilt: TiltHistory
     inertial: InertialHistory
     tilt_errors: TiltErrors | None
     metrics: dict[str, Any]
+    payload: PayloadHistory | None = None
 
 
 def evaluate(
@@ -81,11 +89,21 @@ def evaluate(
         learning = np.array([decision != "disabled" for decision in inertial.decisions])
         if learning.any():
             metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
-    ticks = {"tilt_observer": run.tilt_tick_ns, "inertial_ekf": run.inertial_tick_ns}
+    payload = payload_history(run.payload) if run.payload else None
+    if payload is not None:
+        metrics["trunk"] = trunk_metrics(run.payload[-1])
+        metrics["load_changes"] = load_changes(payload)
+    ticks = {
+        TILT_NODE: run.tilt_tick_ns,
+        INERTIAL_NODE: run.inertial_tick_ns,
+        PAYLOAD_NODE: run.payload_tick_ns,
+    }
     metrics["tick_us"] = {name: percentiles_us(times) for name, times in ticks.items() if times}
     metrics["realtime_factor"] = run.realtime_factor
     metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
-    return Evaluation(tilt, inertial, errors, metrics)
+    if payload is not None:
+        metrics["samples"]["trunk_inertia"] = len(run.payload)
+    return Evaluation(tilt, inertial, errors, metrics, payload)
 
 
 def _final_estimates(last: InertialEstimate) -> dict[str, Any]:

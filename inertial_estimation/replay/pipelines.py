@@ -7,6 +7,8 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
@@ -15,11 +17,16 @@ from inertial_estimation.replay.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.replay.replay import ReplayTopics
 from inertial_estimation.replay.urdf_source import read_urdf
 
-__all__ = ["INERTIAL_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
+__all__ = ["INERTIAL_NODE", "PAYLOAD_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
 
 TILT_NODE = "tilt_observer"
 INERTIAL_NODE = "inertial_ekf"
-CONFIG_CLASSES: dict[str, type] = {TILT_NODE: TiltPipelineConfig, INERTIAL_NODE: InertialPipelineConfig}
+PAYLOAD_NODE = "trunk_payload"
+CONFIG_CLASSES: dict[str, type] = {
+    TILT_NODE: TiltPipelineConfig,
+    INERTIAL_NODE: InertialPipelineConfig,
+    PAYLOAD_NODE: TrunkPayloadConfig,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +36,8 @@ class Pipelines:
     Attributes:
         tilt: Tilt pipeline, None where the file has no such section.
         inertial: Inertial pipeline, likewise.
-        values: Parameters of the first of the two, by dotted name (those that describe the robot are
+        payload: Trunk payload pipeline, likewise.
+        values: Parameters of the first of them, by dotted name (those that describe the robot are
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
@@ -37,9 +45,16 @@ class Pipelines:
 
     tilt: TiltPipeline | None
     inertial: InertialPipeline | None
+    payload: TrunkPayloadPipeline | None
     values: Mapping[str, Any]
     inertial_values: Mapping[str, Any]
     nominal_mass: float
+
+    @property
+    def use_wrenches(self) -> bool:
+        """Whether any of them reads the wrenches of the contacts."""
+        measured = self.payload is not None and self.payload.config.ground_forces == "measured"
+        return measured or self.tilt is not None or self.inertial is not None
 
 
 def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
@@ -72,18 +87,22 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
     return Pipelines(
         tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
         inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
+        payload=TrunkPayloadPipeline(built[PAYLOAD_NODE], text) if PAYLOAD_NODE in built else None,
         values=values,
         inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
         nominal_mass=robot.total_mass,
     )
 
 
-def replay_topics(values: Mapping[str, Any], remappings: Mapping[str, str]) -> ReplayTopics:
+def replay_topics(
+    values: Mapping[str, Any], remappings: Mapping[str, str], *, wrenches: bool = True
+) -> ReplayTopics:
     """Return the inputs' topics: the nodes' relative names in the root namespace, remapped.
 
     Args:
         values: Parameters that describe the robot (``imu_frame``, ``contacts``).
         remappings: New name by old one, with or without the leading slash.
+        wrenches: Whether those of the contacts are read.
 
     Returns:
         The topics.
@@ -101,7 +120,7 @@ def replay_topics(values: Mapping[str, Any], remappings: Mapping[str, str]) -> R
     return ReplayTopics(
         imu=topic["imu/data"] if values["imu_frame"] else "",
         joints=topic["joint_states"],
-        wrenches={contact: topic[f"{contact}/wrench"] for contact in contacts},
+        wrenches={contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches},
         yaw_reference=topic["yaw_reference"],
         base_state=topic["base_state"],
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.replay.recording import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -30,11 +32,19 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 
-__all__ = ["InertialLike", "ReplayRun", "ReplayTopics", "TiltLike", "replay", "required_topics"]
+__all__ = [
+    "InertialLike",
+    "PayloadLike",
+    "ReplayRun",
+    "ReplayTopics",
+    "TiltLike",
+    "replay",
+    "required_topics",
+]
 
 TICK_NS = 2_000_000  # ticks of a node at 500 Hz
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
-EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate)
+EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
 
 
 class _Readings(Protocol):
@@ -57,6 +67,15 @@ class InertialLike(_Readings, Protocol):
     def push_base_state(self, state: BaseState) -> None: ...  # noqa: D102
     def tick(self, now_ns: int) -> list[InertialEstimate]: ...  # noqa: D102
     def set_enabled(self, enabled: bool) -> None: ...  # noqa: D102
+
+
+class PayloadLike(_Readings, Protocol):
+    """What a replay needs of a trunk payload pipeline."""
+
+    config: TrunkPayloadConfig
+
+    def push_base_state(self, state: BaseState) -> None: ...  # noqa: D102
+    def tick(self, now_ns: int) -> list[PayloadEstimate]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -85,9 +104,11 @@ class ReplayRun:
     Attributes:
         base: Base estimates in order.
         inertial: Inertial estimates in order.
+        payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
         inertial_tick_ns: Likewise of the inertial pipeline [ns].
+        payload_tick_ns: Likewise of the trunk payload pipeline [ns].
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
         health: The pipelines' last word on their inputs.
@@ -96,9 +117,11 @@ class ReplayRun:
 
     base: list[BaseEstimate] = field(default_factory=list)
     inertial: list[InertialEstimate] = field(default_factory=list)
+    payload: list[PayloadEstimate] = field(default_factory=list)
     efforts: list[JointReading] = field(default_factory=list)
     tilt_tick_ns: list[float] = field(default_factory=list)
     inertial_tick_ns: list[float] = field(default_factory=list)
+    payload_tick_ns: list[float] = field(default_factory=list)
     data_s: float = 0.0
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
@@ -145,6 +168,7 @@ def replay(
     *,
     tilt: TiltLike | None = None,
     inertial: InertialLike | None = None,
+    payload: PayloadLike | None = None,
     start_s: float = 0.0,
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -152,13 +176,14 @@ def replay(
     """Push a recording's messages in the order they were logged, and tick as a node would.
 
     Steps are driven by the stamps of the data; the ticks only decide when an input is stale. The base
-    estimate of the tilt pipeline is the base state of the inertial one, as over DDS.
+    estimate of the tilt pipeline is the base state of the others, as over DDS.
 
     Args:
         recording: The recording.
         topics: Topics of the inputs.
         tilt: Tilt pipeline, or None.
         inertial: Inertial pipeline, or None.
+        payload: Trunk payload pipeline, or None.
         start_s: Where to begin, after the start of the recording [s].
         hold_out_s: From when on, after the start of the recording, the inertial filter no longer learns
             [s]; None: never.
@@ -170,10 +195,12 @@ def replay(
     Raises:
         RecordingError: If a topic is missing or of the wrong type, or nothing lies after the start.
     """
-    wanted = required_topics(recording, topics, use_base_state=tilt is None and inertial is not None)
+    wanted = required_topics(
+        recording, topics, use_base_state=tilt is None and (inertial or payload) is not None
+    )
     _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * 1e9)
-    driver = _Driver(topics, tilt, inertial)
+    driver = _Driver(topics, tilt, inertial, payload)
     if hold_out_s is not None:
         driver.hold_out_ns = recording.start_ns + round(hold_out_s * 1e9)
     started = time.perf_counter()
@@ -217,12 +244,20 @@ def _no_cycle_collection() -> Iterator[None]:
 class _Driver:
     """Pushes entries and ticks the pipelines."""
 
-    def __init__(self, topics: ReplayTopics, tilt: TiltLike | None, inertial: InertialLike | None) -> None:
+    def __init__(
+        self,
+        topics: ReplayTopics,
+        tilt: TiltLike | None,
+        inertial: InertialLike | None,
+        payload: PayloadLike | None,
+    ) -> None:
         self.run_record = ReplayRun()
         self.hold_out_ns: int | None = None
         self.counts: dict[str, int] = {}
         self._tilt = tilt
         self._inertial = inertial
+        self._payload = payload
+        self._fed_by_base = [pipeline for pipeline in (inertial, payload) if pipeline is not None]
         self._clock_offset_ns: int | None = None
         self._handlers = self._subscriptions(topics)
 
@@ -244,25 +279,27 @@ class _Driver:
         for late_ns in (0, 10_000_000, 20_000_000, 40_000_000, 60_000_000):  # no input follows: let them wait
             self._tick(log_ns + late_ns)
         now_ns = self._now(log_ns)
-        for pipeline in (self._tilt, self._inertial):
+        for pipeline in (self._tilt, *self._fed_by_base):
             if pipeline is not None:
                 self.run_record.health.extend(pipeline.health(now_ns))
         yield log_ns
 
     def _subscriptions(self, topics: ReplayTopics) -> dict[str, list[Callable[..., None]]]:
         handlers: dict[str, list[Callable[..., None]]] = {}
-        for pipeline in (self._tilt, self._inertial):
+        for pipeline in (self._tilt, *self._fed_by_base):
             if pipeline is None:
                 continue
             if topics.imu:
                 handlers.setdefault(topics.imu, []).append(pipeline.push_imu)
             handlers.setdefault(topics.joints, []).append(pipeline.push_joints)
+            if pipeline is self._payload and self._payload.config.ground_forces != "measured":
+                continue
             for contact, topic in topics.wrenches.items():
                 handlers.setdefault(topic, []).append(_wrench_handler(pipeline, contact))
         if self._tilt is not None:
             handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
-        elif self._inertial is not None:
-            handlers.setdefault(topics.base_state, []).append(self._inertial.push_base_state)
+        elif self._fed_by_base:
+            handlers[topics.base_state] = [pipeline.push_base_state for pipeline in self._fed_by_base]
         if self._inertial is not None:
             handlers[topics.joints].append(self.run_record.efforts.append)
         return handlers
@@ -297,11 +334,13 @@ class _Driver:
         if self._tilt is not None:
             steps = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
             run.base.extend(steps)
-            if self._inertial is not None:
+            for pipeline in self._fed_by_base:
                 for step in steps:
-                    self._inertial.push_base_state(step.state)
+                    pipeline.push_base_state(step.state)
         if self._inertial is not None:
             run.inertial.extend(_timed(self._inertial.tick, now_ns, run.inertial_tick_ns))
+        if self._payload is not None:
+            run.payload.extend(_timed(self._payload.tick, now_ns, run.payload_tick_ns))
 
 
 def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[float]) -> list[EstimateT]:

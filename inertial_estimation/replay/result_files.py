@@ -1,4 +1,4 @@
-"""Results of a replay as files: two tables and the metrics."""
+"""Results of a replay as files: tables and the metrics."""
 
 import csv
 import json
@@ -10,15 +10,18 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.replay.histories import InertialHistory, TiltHistory
+from inertial_estimation.replay.payload_history import PayloadHistory
 from inertial_estimation.signals import Array
 
 __all__ = [
     "BASE_COLUMNS",
     "LINK_COLUMNS",
+    "TRUNK_COLUMNS",
     "read_trusted",
     "write_base_orientation",
     "write_link_inertias",
     "write_metrics",
+    "write_trunk_inertia",
 ]
 
 BASE_COLUMNS = (
@@ -28,6 +31,11 @@ BASE_COLUMNS = (
 LINK_COLUMNS = (
     *("stamp_ns", "link", "mass", "com_x", "com_y", "com_z"),
     *("ixx", "ixy", "ixz", "iyy", "iyz", "izz", "nis", "accepted"),
+)
+TRUNK_COLUMNS = (
+    *("stamp_ns", "link", "mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+    *("identified_mass", "identified_com_x", "identified_com_y", "identified_com_z"),
+    *("mass_sigma", "com_sigma_x", "com_sigma_y", "com_sigma_z", "residual", "phase", "at_rest", "hold"),
 )
 
 
@@ -51,6 +59,26 @@ def write_link_inertias(path: Path, history: InertialHistory) -> None:
         history: Inertial estimates.
     """
     _write(path, LINK_COLUMNS, _link_rows(history))
+
+
+def write_trunk_inertia(path: Path, history: PayloadHistory) -> None:
+    """Write the trunk as published (about the centre of mass, link axes) and as identified, a row per stamp.
+
+    Args:
+        path: File to write, CSV with the columns `TRUNK_COLUMNS`.
+        history: Estimates of the trunk.
+    """
+    h = history
+    published = (h.published_masses, h.published_coms_L, _six(h.published_inertias_Lcm))
+    identified = (h.masses, h.coms_L, h.mass_sigmas, h.com_sigmas, h.residuals)
+    numbers = np.column_stack([*published, *identified]).tolist()
+    rest = zip(h.phases, h.at_rest.tolist(), h.holds.tolist(), strict=True)
+    rows = zip(h.stamps_ns.tolist(), numbers, rest, strict=True)
+    _write(
+        path,
+        TRUNK_COLUMNS,
+        ([t, h.link, *map(_number, row), p, int(r), int(s)] for t, row, (p, r, s) in rows),
+    )
 
 
 def write_metrics(path: Path, metrics: Mapping[str, Any]) -> None:
@@ -111,6 +139,8 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value

@@ -75,8 +75,8 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
             self._set_hold(estimate.hold)
         reference = estimate.reference
         if reference is not None and reference != self._asked:
-            self._asked = reference
             self._reference.publish(base_reference_to_msg(reference, estimate.stamp_ns))
+        self._asked = reference
 
     def _tell(self, event: PayloadEvent) -> None:
         self._load_change.publish(load_change_to_msg(event, self.get_name()))
