@@ -17,6 +17,7 @@ from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
+from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, vector
 
 __all__ = [
     "StaticMeasurement",
@@ -155,7 +156,7 @@ class TrunkStatics:
         return result
 
     def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
-        """Solve J' f = g - tau in each limb; a lever below `LEAST_LEVER` of the largest tells nothing."""
+        """Return the forces by J' f = g - tau of each limb, and whose limb does not tell its force."""
         model, data = self._model, self._data
         gravity = pin.computeGeneralizedGravity(model, data, configuration)
         np.subtract(gravity[6:], tau, out=self._excess[:-1])
@@ -164,23 +165,34 @@ class TrunkStatics:
             J = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
             self._levers[i, :-1] = J[:3, 6:].T
         A = self._levers[self._rows, self._limbs]
+        return self._solved(A, self._excess[self._limbs])
+
+    def _solved(self, A: Array, b: Array) -> tuple[Array, tuple[str, ...]]:
+        """Solve A f = b limb by limb, shapes (n, k, 3) and (n, k), and name the singular ones."""
+        if A.shape[1] == POINT_UNKNOWNS:
+            try:
+                inverse = np.linalg.inv(A)
+            except np.linalg.LinAlgError:
+                inverse = np.full(A.shape, np.inf)
+            condition = (A * A).sum(axis=(1, 2)) * (inverse * inverse).sum(axis=(1, 2))
+            if condition.max() < LEAST_LEVER**-2:  # no less than the squared ratio of the levers
+                return np.matmul(inverse, b[:, :, None])[:, :, 0], ()
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
         weak = s < LEAST_LEVER * s[:, :1]
-        share = np.matmul(self._excess[self._limbs][:, None, :], U)[:, 0, :]
-        share = np.where(weak, 0.0, share / np.where(weak, 1.0, s))
+        share = np.matmul(b[:, None, :], U)[:, 0, :] / np.where(weak, np.inf, s)
         forces: Array = np.matmul(share[:, None, :], Vt)[:, 0, :]
-        if not weak.any():
-            return forces, ()
         return forces, tuple(c.name for c, row in zip(self.contacts, weak, strict=True) if row.any())
 
     def _measured(self, points: Array, wrenches_C: Array) -> tuple[Array, Array]:
-        forces = np.empty((len(self.contacts), 3))
-        moment: Array = np.zeros(3)
-        for i, (frame, wrench) in enumerate(zip(self._sensors, wrenches_C, strict=True)):
+        """Return the forces and the sum of their moments about the contact points."""
+        forces, moment = [], ZERO
+        for frame, point, wrench in zip(self._sensors, points.tolist(), wrenches_C, strict=True):
             T_WC = pin.updateFramePlacement(self._model, self._data, frame)
-            forces[i] = T_WC.rotation @ wrench[:3]
-            moment += T_WC.rotation @ wrench[3:] + _cross(T_WC.translation - points[i], forces[i])
-        return forces, moment
+            force, torque = (T_WC.rotation @ wrench.reshape(2, 3).T).T.tolist()
+            lever = combine(vector(T_WC.translation.tolist()), -1.0, point)
+            moment = add(moment, add(torque, cross(lever, force)))
+            forces.append(force)
+        return np.array(forces), np.array(moment)
 
     def _checked(self, needed: Array | None, shape: tuple[int, ...], q: Array) -> Array:
         what = "joint torques" if self.estimates_forces else "wrenches of the contacts"
@@ -197,16 +209,12 @@ class TrunkStatics:
 
 def net_force(measurement: StaticMeasurement) -> Array:
     """Return F = sum f_i, what the ground carries [N], shape (3,)."""
-    force: Array = measurement.forces_W.sum(axis=0)
-    return force
+    return np.array(_resultant(measurement)[0])
 
 
 def moment_about_base(measurement: StaticMeasurement) -> Array:
     """Return mu = sum p_i x f_i, moments of the ground about the base origin [Nm], shape (3,) (T 17)."""
-    p, f = measurement.points_W, measurement.forces_W
-    cross = p[:, _NEXT] * f[:, _LAST] - p[:, _LAST] * f[:, _NEXT]
-    moment: Array = cross.sum(axis=0) + measurement.moment_W
-    return moment
+    return np.array(_resultant(measurement)[1])
 
 
 def robot_mass(measurement: StaticMeasurement) -> float:
@@ -233,10 +241,10 @@ def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk
     Returns:
         Moment, axes parallel to the world's [Nm], shape (3,).
     """
-    c_tr = measurement.R_WB @ trunk_com_B
     legs = measurement.legs_mass
-    c = (trunk_mass * c_tr + legs * measurement.legs_com_W) / (trunk_mass + legs)
-    return moment_about_base(measurement) - _cross(c, net_force(measurement))
+    c = (trunk_mass * (measurement.R_WB @ trunk_com_B) + legs * measurement.legs_com_W) / (trunk_mass + legs)
+    F, mu = _resultant(measurement)
+    return np.array(combine(mu, -1.0, cross(vector(c.tolist()), F)))
 
 
 def robot_com_across_gravity(measurement: StaticMeasurement) -> Array:
@@ -250,11 +258,11 @@ def robot_com_across_gravity(measurement: StaticMeasurement) -> Array:
     Raises:
         MeasurementError: If the ground carries nothing.
     """
-    F = net_force(measurement)
-    square = float(F @ F)
+    F, mu = _resultant(measurement)
+    square = dot(F, F)
     if not square > 0.0:
         raise MeasurementError("the ground carries no force; expected at least two loaded feet")
-    return _cross(F, moment_about_base(measurement)) / square
+    return np.array(combine(ZERO, 1.0 / square, cross(F, mu)))
 
 
 def trunk_com_across_gravity(measurement: StaticMeasurement, trunk_mass: float) -> Array:
@@ -283,12 +291,12 @@ def trunk_com_across_gravity(measurement: StaticMeasurement, trunk_mass: float) 
     return com
 
 
-_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
-
-
-def _cross(a: Array, b: Array) -> Array:
-    product: Array = a[_NEXT] * b[_LAST] - a[_LAST] * b[_NEXT]
-    return product
+def _resultant(measurement: StaticMeasurement) -> tuple[Vector, Vector]:
+    """Return F = sum f_i [N] and mu = sum p_i x f_i [Nm]."""
+    F, mu = ZERO, vector(measurement.moment_W.tolist())
+    for point, force in zip(measurement.points_W.tolist(), measurement.forces_W.tolist(), strict=True):
+        F, mu = add(F, force), add(mu, cross(point, force))
+    return F, mu
 
 
 def _estimates(ground_forces: str) -> bool:
