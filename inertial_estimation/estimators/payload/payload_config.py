@@ -86,6 +86,71 @@ class OrientationErrorConfig:
     settling_time: float = parameter(
         4.0, "Time in which 95 % of an error is gone.", unit="s", lower=0.01, upper=100.0, runtime=True
     )
+    tolerance: float = parameter(
+        5e-4,
+        "Distance to the measured x and y at which they have converged.",
+        unit="m",
+        lower=1e-6,
+        upper=0.1,
+    )
+    tolerance_z: float = parameter(
+        2e-3, "Distance to the measured z at which it has converged.", unit="m", lower=1e-6, upper=0.1
+    )
+    find_z: bool = parameter(True, "Whether z is found too, on a tilted base.")
+    tilt: float = parameter(
+        0.15,
+        "Pitch of the base, forward and backward, for z.",
+        unit="rad",
+        lower=0.01,
+        upper=0.6,
+        runtime=True,
+    )
+    probe: float = parameter(
+        0.02,
+        "Known shift of the centre of mass given to the controller, to see how the trunk answers.",
+        unit="m",
+        lower=1e-3,
+        upper=0.2,
+        runtime=True,
+    )
+    stiffness_roll: float = parameter(
+        0.0,
+        "Torsional stiffness of the posture controller in roll; 0: measured by the probe.",
+        unit="Nm/rad",
+        lower=0.0,
+        upper=1e7,
+    )
+    stiffness_pitch: float = parameter(
+        0.0,
+        "Torsional stiffness of the posture controller in pitch; 0: measured by the probe.",
+        unit="Nm/rad",
+        lower=0.0,
+        upper=1e7,
+    )
+    least_response: float = parameter(
+        0.1,
+        "Smallest turn of the trunk per shift of its centre of mass; less is not followed.",
+        unit="rad/m",
+        lower=1e-4,
+        upper=100.0,
+    )
+    dwell: float = parameter(
+        0.5,
+        "Time the trunk is left to move after a change before its tilt is looked at.",
+        unit="s",
+        lower=0.0,
+        upper=60.0,
+    )
+    window: float = parameter(
+        0.3,
+        "Over which the tilt is averaged; two in a row must agree.",
+        unit="s",
+        lower=0.01,
+        upper=10.0,
+    )
+    steady: float = parameter(
+        5e-4, "Change of the tilt between the two that counts as none.", unit="rad", lower=1e-6, upper=0.1
+    )
 
 
 @dataclass(frozen=True)
@@ -97,6 +162,14 @@ class StaticPosesConfig:
     )
     duration: float = parameter(
         0.5, "Time over which a pose is averaged.", unit="s", lower=0.01, upper=60.0, runtime=True
+    )
+    patience: float = parameter(
+        10.0,
+        "Time at rest a pose is waited for before the next one is asked for.",
+        unit="s",
+        lower=0.1,
+        upper=3600.0,
+        runtime=True,
     )
 
 
@@ -129,8 +202,24 @@ class TrunkPayloadConfig:
         upper=1e4,
         runtime=True,
     )
+    largest_pull: float = parameter(
+        10.0,
+        "A foot the ground would pull at with more has a wrong sign; nothing is measured then.",
+        unit="N",
+        lower=0.1,
+        upper=1e4,
+        runtime=True,
+    )
     mass_duration: float = parameter(
         0.5, "Time over which the mass is averaged.", unit="s", lower=0.01, upper=60.0, runtime=True
+    )
+    timeout: float = parameter(
+        60.0,
+        "A centre of mass that has not converged after this time is given up.",
+        unit="s",
+        lower=0.1,
+        upper=3600.0,
+        runtime=True,
     )
     hand_over_rate: float = parameter(
         30.0, "Fastest change of the published mass.", unit="kg/s", lower=0.001, upper=1e6, runtime=True
