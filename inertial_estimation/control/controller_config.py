@@ -10,6 +10,7 @@ __all__ = [
     "BalanceConfig",
     "ContactTaskConfig",
     "ControllerConfig",
+    "CrawlConfig",
     "FootMotionConfig",
     "InertiaIntakeConfig",
     "PostureConfig",
@@ -225,6 +226,67 @@ class WalkingConfig:
         lower=0.0,
         upper=2.0,
     )
+    follow_slope: float = parameter(
+        0.0,
+        "Robots on points: how far the base leans with the plane through the feet; 0: level, 1: along it.",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+
+
+@dataclass(frozen=True)
+class CrawlConfig:
+    """How a robot on four or more points walks: one foot at a time, at rest in between."""
+
+    sequence: tuple[str, ...] = parameter(
+        (), "Contacts in the order they step; empty: left side rear to front, then right side."
+    )
+    margin: float = parameter(
+        0.05,
+        "Distance of the centre of mass from the edges of the polygon of the feet that stand.",
+        unit="m",
+        lower=0.0,
+        upper=0.5,
+        runtime=True,
+    )
+    swing_duration: float = parameter(
+        0.4, "Time a foot is in the air.", unit="s", lower=0.1, upper=5.0, runtime=True
+    )
+    dwell: float = parameter(
+        0.25,
+        "Time of rest on all feet between the motion of the body and the swing.",
+        unit="s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )
+    acceleration: float = parameter(
+        1.0,
+        "Largest acceleration of the centre of mass on its way over the coming polygon.",
+        unit="m/s^2",
+        lower=0.01,
+        upper=10.0,
+        runtime=True,
+    )
+    least_transfer: float = parameter(
+        0.2, "Shortest motion of the body.", unit="s", lower=0.02, upper=5.0, runtime=True
+    )
+    load_duration: float = parameter(
+        0.12,
+        "Time in which a landed foot takes its load, and one about to leave gives it up.",
+        unit="s",
+        lower=0.01,
+        upper=2.0,
+        runtime=True,
+    )
+    touchdown_load: float = parameter(
+        0.01,
+        "Force at a foot that tells the ground, as a share of the robot's weight.",
+        lower=1e-3,
+        upper=1.0,
+        runtime=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -262,5 +324,6 @@ class ControllerConfig:
     balance: BalanceConfig = section(BalanceConfig)
     references: ReferenceConfig = section(ReferenceConfig)
     walking: WalkingConfig = section(WalkingConfig)
+    crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
     solver: SolverConfig = section(SolverConfig)

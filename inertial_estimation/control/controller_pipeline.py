@@ -131,15 +131,21 @@ class ControllerPipeline:
         """Take where the base should be; it moves there smoothly."""
         self.controller.references.set_base(reference)
 
-    def push_hold(self, held: bool) -> None:
-        """Take whether to stand still on all feet; nothing walks yet that could be held."""
-
     def push_walk_command(self, command: WalkCommand) -> None:
         """Take steps to walk; refused and counted where the robot cannot walk."""
         try:
             self.controller.gait.command(command)
         except ConfigurationError as error:
             self._refuse(str(error))
+
+    def push_hold(self, held: bool) -> None:
+        """Ask to stand on all feet, or to go on.
+
+        Args:
+            held: True: the swing under way ends, then it stands; what is left of the walk is kept. False: it
+                goes on with it.
+        """
+        self.controller.gait.hold(held)
 
     def tick(self, now_ns: int) -> list[TorqueCommand]:
         """Answer the joint states whose base orientation and base state have arrived.
@@ -273,9 +279,15 @@ class ControllerPipeline:
             force = None
             for sample in kept:
                 if 0 < stamp_ns - sample.stamp_ns <= WRENCH_AGE_NS:
-                    force = float(sample.wrench_C[2])
+                    force = self._normal_force(sample)
             forces.append(force)
         return forces
+
+    def _normal_force(self, sample: WrenchSample) -> float:
+        """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
+        if self.config.stance.soles:
+            return float(sample.wrench_C[2])
+        return float(np.linalg.norm(sample.wrench_C[:3]))
 
     def _controller_health(self, now_ns: int) -> Health:
         values = {
@@ -297,6 +309,7 @@ class ControllerPipeline:
         values |= {
             "state": self.last.state,
             "phase": self.last.phase,
+            "held": "yes" if self.controller.gait.held else "no",
             "solver": self.last.qp_status,
             "largest torque [Nm]": f"{np.abs(self.last.tau).max():.2f}",
             "height [m]": f"{self.last.height:.4f}",

@@ -21,6 +21,8 @@ class SupportTarget:
         yaw: Heading of the feet [rad].
         swing: Index of the foot in the air; None: all stand.
         swing_reference: Where it should be.
+        tilt: Roll and pitch of the ground the base leans with [rad].
+        fresh: Whether the reference starts anew from where the robot is, so that no error of before counts.
     """
 
     phase: str
@@ -31,3 +33,5 @@ class SupportTarget:
     yaw: float
     swing: int | None = None
     swing_reference: FootReference | None = None
+    tilt: tuple[float, float] = (0.0, 0.0)
+    fresh: bool = False

@@ -33,7 +33,7 @@ from inertial_estimation.control.tasks import (
     Task,
 )
 from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
-from inertial_estimation.control.walking.gait import Gait
+from inertial_estimation.control.walking.gait_choice import make_gait
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -77,7 +77,7 @@ class WholeBodyController:
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
         self.references = ReferenceTracker(config.references, stance_positions(config.stance, robot))
-        self.gait = Gait(self._contacts, config.walking, config.balance.margin)
+        self.gait = make_gait(self._contacts, config)
         self._feedback = DcmFeedback()
         self._builder = ProblemBuilder(
             self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
@@ -92,7 +92,7 @@ class WholeBodyController:
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
         self.config = config
-        self.gait.set_config(config.walking)
+        self.gait.set_config(config.walking, config.crawl)
         self._inner = [inner_points(contact, config.balance.margin) for contact in self._contacts]
         self._posture = PostureGains(config.posture, self._robot.joint_names, self._legs)
 
@@ -166,6 +166,8 @@ class WholeBodyController:
         omega = pendulum_frequency(float(state.com[2]) - ground)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
+        if target.fresh:
+            self._feedback.reset()
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
         support = [point for i in standing for point in horizontal_points(self._inner[i], feet[i])]
         cop = self._feedback.centre_of_pressure(
@@ -207,7 +209,7 @@ class WholeBodyController:
     def _base_tasks(self, target: SupportTarget) -> list[Task]:
         height, turn = self.config.base_height, self.config.base_orientation
         z, tilt = self.references.height, self.references.tilt
-        roll, pitch = tilt.position.tolist()
+        roll, pitch = (tilt.position + target.tilt).tolist()
         R_ref = rotation_from_roll_pitch_yaw(roll, pitch, target.yaw)
         pitch_axis = (-math.sin(target.yaw), math.cos(target.yaw), 0.0)
         axes = np.array([R_ref[:, 0], pitch_axis]).T  # of roll and pitch

@@ -316,11 +316,15 @@ def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:
     assert values["references beyond joint limits"] == "1"
 
 
-def test_walking_on_points_is_refused() -> None:
-    hyq = pipeline_of("hyq")
-    torques(hyq, 0)
-    hyq.push_walk_command(WalkCommand(2))
-    assert next(h for h in hyq.health(0) if h.name == "controller").values["references refused"] == "1"
+def test_walking_on_three_points_is_refused_and_the_reason_says_what_can_walk() -> None:
+    tripod = pipeline_of("hyq", contacts=("lf_foot", "rf_foot", "lh_foot"))
+    torques(tripod, 0)
+    tripod.push_walk_command(WalkCommand(2))
+    values = next(h for h in tripod.health(0) if h.name == "controller").values
+    assert values["references refused"] == "1"
+    assert (
+        "3 contacts, expected two with soles (stance.soles), or four or more points" in values["last refusal"]
+    )
 
 
 def test_steps_longer_than_the_legs_are_refused(talos) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import WalkingConfig
+from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
@@ -33,6 +33,7 @@ class Gait:
     Attributes:
         phase: "standing", "transfer" (both feet stand, the weight moves) or "swing".
         steps_made: Steps landed since the start.
+        held: Whether it is asked to stand, whatever is left of the walk.
     """
 
     def __init__(self, contacts: Sequence[Contact], config: WalkingConfig, margin: float) -> None:
@@ -57,8 +58,9 @@ class Gait:
         self._asked: WalkCommand | None = None
         self._steps.left = 0
         self.steps_made = 0
+        self.held = False
 
-    def set_config(self, config: WalkingConfig) -> None:
+    def set_config(self, config: WalkingConfig, _: CrawlConfig | None = None) -> None:
         """Take new durations and heights, from the next phase on."""
         self._config = config
         self._steps.set_config(config)
@@ -83,7 +85,8 @@ class Gait:
         """
         if len(self._contacts) != 2 or not all(contact.is_sole for contact in self._contacts):
             raise ConfigurationError(
-                f"cannot walk on {len(self._contacts)} contacts, expected two with soles (stance.soles)"
+                f"cannot walk on {len(self._contacts)} contacts, expected two with soles (stance.soles), or "
+                "four or more points"
             )
         if abs(command.length) > self._config.longest_step:
             raise ConfigurationError(
@@ -96,6 +99,14 @@ class Gait:
         under_way = 1 if self.phase == SWING else 0
         self._steps.left = command.steps + under_way
         self._steps.length = command.length
+
+    def hold(self, held: bool) -> None:
+        """Stand on both feet, or go on with what is left of the walk.
+
+        Args:
+            held: True: the step under way ends, then it stands; False: it goes on.
+        """
+        self.held = held
 
     def target(
         self,

@@ -1,6 +1,7 @@
 """Path of a foot through the air, relative to the foot that stands."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,10 +11,22 @@ from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
 
-__all__ = ["SwingPath"]
+__all__ = ["Placed", "SwingPath"]
 
 ARRIVED = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
 APEX = 0.5  # of the duration: the highest point
+
+
+class Placed(Protocol):
+    """What has an orientation and a place relative to the base origin, world axes: a foot, the ground."""
+
+    @property
+    def R_WF(self) -> Array:
+        """Orientation, shape (3, 3)."""
+
+    @property
+    def p_BF_W(self) -> Array:
+        """Origin [m], shape (3,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +64,13 @@ class SwingPath:
         turn = log_so3(R_HW @ foot.R_WF)
         return cls(start, turn, config.swing_duration, apex, config.touchdown_speed)
 
-    def reference(self, t: float, landing: Array, stance: FrameMotion) -> FootReference:
+    def reference(self, t: float, landing: Array, stance: Placed) -> FootReference:
         """Return where the foot should be.
 
         Args:
             t: Time since lift-off [s]; after the duration the foot goes on down.
             landing: Where it lands, in the heading frame [m], shape (3,).
-            stance: The foot that stands, now.
+            stance: The foot that stands, now, or the frame of the ground the path is given in.
         """
         s, rate, curvature = _minimum_jerk(t, ARRIVED * self.duration)
         path = landing - self.start
