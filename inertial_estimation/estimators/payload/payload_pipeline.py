@@ -1,9 +1,21 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.estimators.alignment import AlignedSample, Continuity
+from inertial_estimation.estimators.payload.identification import Identification, Look
+from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
-from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample
+from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
+from inertial_estimation.estimators.payload.payload_health import payload_health
+from inertial_estimation.estimators.payload.payload_inputs import PayloadInputs
+from inertial_estimation.estimators.payload.rest_detector import RestDetector
+from inertial_estimation.estimators.payload.trunk_gauge import FEWEST_FEET, TrunkGauge
+from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
+from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.trunk_statics import TrunkStatics
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
 
 __all__ = ["TrunkPayloadPipeline"]
 
@@ -15,42 +27,200 @@ class TrunkPayloadPipeline:
         config: The parameters in force.
         robot: The robot.
         trunk: Name of the trunk's link.
+        identification: Phases and values, to inspect.
+        gauge: The last look at the trunk, to inspect.
     """
 
     def __init__(self, config: TrunkPayloadConfig, urdf: str) -> None:
+        """Build from parameters and a robot description.
+
+        Args:
+            config: The parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If the robot has no two contacts, its base is fixed, the trunk is no link of
+                the base, or the legs have too few joints to tell their forces.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
         self.config = config
-        self.robot, _contacts = robot_from_config(config.robot, urdf)
+        self.robot, contacts = robot_from_config(config.robot, urdf)
         self.trunk = config.trunk or self.robot.base_link
+        if len(contacts) < FEWEST_FEET:
+            raise ConfigurationError(
+                f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
+                f"{FEWEST_FEET} or more feet to stand on"
+            )
+        self._contact_names = tuple(contact.name for contact in contacts)
+        statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
+        self.gauge = TrunkGauge(config, statics)
+        self._inputs = PayloadInputs(config, self.robot, _leg_joints(self.robot, contacts))
+        self._rest = RestDetector(config.rest, self.robot.joint_names)
+        self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
+        nominal = self._publisher.nominal
+        self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
+        self._changes: dict[str, int] = {}
+        self._forget()
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
+        self._inputs.push_imu(sample)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, joints by name in any order."""
+        self._inputs.push_joints(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact."""
+        """Take the wrench of a contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self._contact_names:
+            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
+        self._inputs.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take the state of the base."""
+        self._inputs.push_base_state(state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
-        """Make every step whose inputs are complete."""
-        return []
+        """Make every step whose inputs are complete.
+
+        Args:
+            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale.
+
+        Returns:
+            The estimates since the last tick, in order of their stamps; none while an input is stale.
+        """
+        estimates = []
+        for sample in self._inputs.aligner.pop_ready():
+            estimate = self._step(sample)
+            if estimate is not None:
+                estimates.append(estimate)
+        return [] if self._inputs.aligner.missing(now_ns) else estimates
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs and identification are."""
-        return []
+        aligner = self._inputs.aligner
+        entry = payload_health(
+            self.identification,
+            self.gauge,
+            missing=aligner.missing(now_ns),
+            trouble=self._inputs.trouble,
+            at_rest=self._at_rest,
+            why_not=self._why_not,
+            changes=self._changes,
+        )
+        return [*aligner.health(now_ns), entry]
 
     def identify(self, method: str = "") -> str:
-        """Begin an identification; returns what happens next, as a sentence."""
-        return ""
+        """Begin an identification; returns what happens next, as a sentence.
+
+        Args:
+            method: Its name; empty: as configured.
+
+        Raises:
+            ConfigurationError: If there is no such method.
+        """
+        again = "anew " if self.identification.identifying else ""
+        self.identification.start(check_method(method) if method else "")
+        return (
+            f"identification by '{self.identification.method}' begins {again}as soon as the robot is at rest "
+            f"on {FEWEST_FEET} or more feet, given up after {self.config.rest.timeout:g} s without rest"
+        )
 
     def cancel(self) -> None:
         """Give up the identification under way; what was in force before stays."""
+        self.identification.cancel()
 
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
+        self._inputs.clear()
+        self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
-        """Change a parameter that may change while running."""
+        """Change a parameter that may change while running.
+
+        Args:
+            name: Dotted name.
+            value: New value; that of a method takes effect at the next identification.
+
+        Raises:
+            ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
+        """
+        config = replace_runtime_value(self.config, name, value)
+        self.config = self.gauge.config = self.identification.config = config
+        self.identification.watch.config = config.load_change
+        self._rest.config = config.rest
+        self._publisher.set_rate(config.hand_over_rate)
+        self._inputs.aligner.set_timeout(config.robot.inputs.timeout)
+
+    def _forget(self) -> None:
+        self._inputs.clear_window()
+        self._rest.reset()
+        self.gauge.reset()
+        self._publisher.reset()
+        self.identification.reset()
+        self._changes.clear()
+        self._last_ns: int | None = None
+        self._at_rest = False
+        self._why_not = "nothing seen yet"
+
+    def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
+        if sample.continuity is Continuity.RESTARTED and self._last_ns is not None:
+            self._forget()
+        elif sample.continuity is Continuity.AFTER_GAP:
+            self._resume()
+        state = self._inputs.state_at(sample)
+        if state is None:
+            return None
+        period = 1.0 / self.config.rate
+        dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
+        self._last_ns = sample.time_ns
+        self._at_rest = self._rest.update(state, dt)
+        reading = self.gauge.read(state) if self._at_rest else None
+        self._why_not = "" if reading else self._rest.why_not or self.gauge.trouble
+        look = Look(sample.stamp_ns, dt, self._at_rest, reading, self._why_not, self._publisher.arrived)
+        change = self.identification.look(look)
+        if change is not None:
+            self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
+        return self._estimate(sample.stamp_ns, dt, change)
+
+    def _resume(self) -> None:
+        self._inputs.clear_window()
+        self._rest.reset()
+        self.identification.interrupt()
+        self._last_ns = None
+
+    def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
+        identification = self.identification
+        value = identification.value
+        trunk = self._publisher.publish(identification.target, dt)
+        estimate, payload = self._publisher.report(value)
+        return PayloadEstimate(
+            stamp_ns=stamp_ns,
+            trunk=trunk,
+            estimate=estimate,
+            payload=payload,
+            phase=identification.phase,
+            method=identification.method,
+            at_rest=self._at_rest,
+            mass_sigma=value.mass_sigma,
+            com_sigma_B=value.com_sigma_B,
+            residual=value.residual,
+            converged=identification.converged,
+            hold=identification.hold,
+            reference=identification.reference,
+            change=change,
+            refusal=identification.refusal,
+        )
+
+
+def _leg_joints(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> tuple[int, ...]:
+    """Return the joints between the base and any contact, by their positions in the robot's order."""
+    supporting: set[str] = set()
+    for contact in contacts:
+        joint = robot.model.frames[robot.frame_id(contact.frame)].parentJoint
+        supporting |= {robot.model.names[j] for j in robot.model.supports[joint]}
+    return tuple(j for j, name in enumerate(robot.joint_names) if name in supporting)

@@ -1,0 +1,302 @@
+"""The phases of an identification: settle, mass, centre of mass, return."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.estimators.payload.com_method import ComMethod, ComStep
+from inertial_estimation.estimators.payload.load_watch import LoadWatch
+from inertial_estimation.estimators.payload.method_choice import MethodFactory, make_method
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_estimate import LoadChange, Phase
+from inertial_estimation.estimators.payload.rest_average import RestAverage
+from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading, across_gravity, implausible_mass
+from inertial_estimation.estimators.payload.trunk_value import TrunkValue, unmeasured_trunk
+from inertial_estimation.signals import Array, BaseReference
+
+__all__ = ["Identification", "Look"]
+
+LEVEL = 0.03  # rad: roll and pitch of a base that is level again
+RESPONSE = 1.0  # s: by when the base has begun to move to another tilt, if it moves at all
+TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What is known of the robot in one step.
+
+    Attributes:
+        stamp_ns: Stamp of the step [ns].
+        dt: Time since the last step [s].
+        at_rest: Whether the robot is at rest.
+        reading: The trunk, at rest and measurable; else None.
+        why_not: Why there is no reading.
+        arrived: Whether the published trunk has reached `target`.
+    """
+
+    stamp_ns: int
+    dt: float
+    at_rest: bool
+    reading: TrunkReading | None
+    why_not: str
+    arrived: bool
+
+
+class Identification:
+    """Takes one look after the other; holds what is in force.
+
+    Attributes:
+        config: The parameters; the method's take effect at the next start.
+        watch: Notices loads; what was measured becomes what it expects.
+        phase: What is under way.
+        method: Name of the method under way, or of the last one.
+        value: The estimate.
+        target: What is to be published.
+        converged: Whether the last identification came to its end.
+        refusal: Why it was given up; empty if it was not.
+        reference: Where the base is asked to be; None: nothing is asked.
+    """
+
+    def __init__(
+        self,
+        config: TrunkPayloadConfig,
+        mass: float,
+        com_B: Array,
+        method_factory: MethodFactory = make_method,
+    ) -> None:
+        """Begin with the nominal trunk.
+
+        Args:
+            config: The parameters.
+            mass: Nominal mass of the trunk [kg].
+            com_B: Its centre of mass [m], shape (3,).
+            method_factory: Makes a method by name.
+        """
+        self.config = config
+        self._factory = method_factory
+        self._nominal = unmeasured_trunk(mass, com_B)
+        self.watch = LoadWatch(config.load_change, mass, com_B)
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the nominal trunk, watching."""
+        self.phase = Phase.WATCHING
+        self.method = self.config.method
+        self.value = self.target = self._before = self._nominal
+        self.watch.expect(self._nominal.mass, self._nominal.com_B)
+        self._expected_before = (self.watch.mass, self.watch.com_B)
+        self.converged = False
+        self.refusal = ""
+        self.reference: BaseReference | None = None
+        self._height: float | None = None
+        self._waited = self._lasted = 0.0
+        self._average = RestAverage()
+        self._com_method: ComMethod | None = None
+        self._step: ComStep | None = None
+        self._asked_for: float | None = None
+
+    @property
+    def hold(self) -> bool:
+        """Whether the robot is asked to stand still."""
+        return self.phase is not Phase.WATCHING
+
+    @property
+    def identifying(self) -> bool:
+        """Whether a result is still to come."""
+        return self.phase in (Phase.SETTLING, Phase.MASS, Phase.COM)
+
+    def start(self, method: str = "") -> None:
+        """Begin, or begin anew.
+
+        Args:
+            method: Its name; empty: as configured.
+        """
+        if not self.identifying:
+            self._before = self.value
+        self.method = method or self.config.method
+        self.value = self.target = self._before
+        self._expected_before = (self.watch.mass, self.watch.com_B)
+        self.converged = False
+        self.refusal = ""
+        self._settle()
+        self._waited = 0.0
+        self._step = None
+        if self.reference is not None:
+            self._ask(None)
+
+    def cancel(self) -> None:
+        """Give up; what was in force before stays."""
+        if self.identifying:
+            self._give_up("")
+
+    def interrupt(self) -> None:
+        """Settle anew, as after a gap in the data."""
+        self.watch.forget_evidence()
+        if self.identifying:
+            self.start(self.method)
+
+    def look(self, look: Look) -> LoadChange | None:
+        """Take the next look.
+
+        Args:
+            look: What is known of the robot.
+
+        Returns:
+            A load change, in the step in which it was found.
+        """
+        phase = self.phase
+        if phase is Phase.SETTLING:
+            self._look_settling(look)
+        elif phase is Phase.MASS:
+            self._look_for_mass(look)
+        elif phase is Phase.COM:
+            self._look_for_com(look)
+        elif phase is Phase.RETURNING:
+            self._look_returning(look)
+        return self._look_for_change(look)
+
+    def _look_for_change(self, look: Look) -> LoadChange | None:
+        reading = look.reading
+        if reading is None or self.phase is Phase.SETTLING or self._implausible(reading.mass):
+            return None
+        change = self.watch.look(reading, look.dt, look.stamp_ns)
+        if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
+            self._height = reading.height
+        under_way = self.identifying or (self.hold and self.converged)
+        if change is not None and (under_way or self.config.start == "on_change"):
+            self.start(self.method if under_way else "")
+        return change
+
+    def _look_settling(self, look: Look) -> None:
+        if look.reading is None:
+            self._wait(look)
+            return
+        if self._height is None:
+            self._height = look.reading.height
+        self.phase = Phase.MASS
+        self._average = RestAverage()
+        self._look_for_mass(look)
+
+    def _look_for_mass(self, look: Look) -> None:
+        if look.reading is None:
+            self._settle()
+            self._wait(look)
+            return
+        average = self._average
+        average.add(look.reading, look.dt)
+        self.watch.follow(average.mass, self._beside(average.com_B, look.reading))
+        if average.duration < self.config.mass_duration - TIME_TOLERANCE:
+            return
+        reason = self._implausible(average.mass)
+        if reason:
+            self._give_up(reason)
+            return
+        before = self._before
+        sigma = average.mass_sigma(self.config.rest.window)
+        self.value = TrunkValue(average.mass, before.com_B, sigma, np.full(3, math.inf), math.nan)
+        self._com_method = self._factory(self.method, self.config)
+        self._com_method.start(before.com_B.copy(), average.mass)
+        self.phase = Phase.COM
+        self._waited = self._lasted = 0.0
+        self._step = self._asked_for = None
+
+    def _look_for_com(self, look: Look) -> None:
+        self._lasted += look.dt
+        if self._lasted > self.config.timeout:
+            residual = "" if self._step is None else f", {1e3 * self._step.residual:.1f} mm are left"
+            self._give_up(f"'{self.method}' has not converged in {self.config.timeout:g} s{residual}")
+            return
+        if not look.at_rest:
+            self._asked_for = None  # the base is on its way
+        elif self._asked_for is not None:
+            self._asked_for += look.dt
+        if look.reading is None:
+            self._wait(look)
+            return
+        moving = self._asked_for is not None and self._asked_for < RESPONSE
+        handing_over = self._step is not None and self._step.to_controller and not look.arrived
+        if moving or handing_over:
+            return
+        self._waited = 0.0
+        assert self._com_method is not None
+        self._take(self._com_method.update(look.reading.measurement, look.dt))
+
+    def _take(self, step: ComStep) -> None:
+        if not step.refusal and not np.isfinite(step.com_B).all():
+            self._give_up(f"'{self.method}' gives what is no number")
+            return
+        if step.refusal:
+            self._give_up(step.refusal)
+            return
+        asked_before = None if self._step is None else self._step.tilt
+        if step.tilt != asked_before:
+            self._ask(step.tilt)
+        self._step = step
+        value = self.value
+        self.value = TrunkValue(value.mass, step.com_B, value.mass_sigma, step.sigma_B, step.residual)
+        if step.to_controller or step.done:
+            self.target = self.value
+        if step.done:
+            self.converged = True
+            self._return()
+
+    def _look_returning(self, look: Look) -> None:
+        reading = look.reading
+        if look.arrived and reading is None and not self.converged and self.reference is None:
+            self._finish()
+            return
+        if look.arrived and reading is not None:
+            tilt = math.hypot(reading.roll, reading.pitch)
+            if self.reference is None or tilt < LEVEL:
+                if self.converged:
+                    self.watch.expect(self.watch.mass, self._beside(reading.com_B, reading))
+                self._finish()
+                return
+        self._waited += look.dt
+        if self._waited > self.config.rest.timeout:
+            if self.converged:
+                self.watch.expect(self.watch.mass, self.watch.com_B)
+            self._finish()
+
+    def _finish(self) -> None:
+        self.phase = Phase.WATCHING
+        self.reference = None
+        self.watch.forget_evidence()
+
+    def _settle(self) -> None:
+        self.phase = Phase.SETTLING
+        self.watch.forget_evidence()
+
+    def _wait(self, look: Look) -> None:
+        self._waited += look.dt
+        limit = self.config.rest.timeout
+        if self._waited > limit:
+            self._give_up(f"not at rest, or not measurable, for {limit:g} s: {look.why_not}")
+
+    def _give_up(self, refusal: str) -> None:
+        self.refusal = refusal
+        self.converged = False
+        self.value = self.target = self._before
+        self.watch.follow(*self._expected_before)
+        self._return()
+
+    def _return(self) -> None:
+        self.phase = Phase.RETURNING
+        self._waited = 0.0
+        if self.reference is not None:
+            self._ask(None)
+
+    def _ask(self, tilt: tuple[float, float] | None) -> None:
+        roll, pitch = tilt or (0.0, 0.0)
+        self.reference = BaseReference(self._height or 0.0, roll, pitch)
+        self._asked_for = 0.0
+
+    def _beside(self, com_B: Array, reading: TrunkReading) -> Array:
+        """Return a centre of mass with the part along gravity of the estimate."""
+        R_WB = reading.measurement.R_WB
+        along = self.value.com_B - across_gravity(self.value.com_B, R_WB)
+        return across_gravity(com_B, R_WB) + along
+
+    def _implausible(self, mass: float) -> str:
+        return implausible_mass(mass, self._nominal.mass)

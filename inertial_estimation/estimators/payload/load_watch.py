@@ -1,0 +1,111 @@
+"""Notices a new load: what is measured at rest differs from what is expected, for a while (T V-C)."""
+
+import math
+
+import numpy as np
+
+from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
+from inertial_estimation.estimators.payload.payload_estimate import LoadChange
+from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading, across_gravity
+from inertial_estimation.signals import Array, frozen_array
+
+__all__ = ["LoadWatch"]
+
+TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
+
+
+class LoadWatch:
+    """Compares readings with the trunk they should show.
+
+    A difference counts while the robot is at rest, however short each rest is: motion in between neither
+    adds to its time nor ends it, one reading without the difference ends it. A change that was told becomes
+    what is expected, so it is told once.
+
+    Attributes:
+        config: Its limits.
+        mass: Trunk mass expected [kg].
+        com_B: Centre of mass expected [m], shape (3,).
+        unidentified: The last change told since `expect`; None where none was, or it went again.
+    """
+
+    def __init__(self, config: LoadChangeConfig, mass: float, com_B: Array) -> None:
+        self.config = config
+        self.expect(mass, com_B)
+
+    def expect(self, mass: float, com_B: Array) -> None:
+        """Take a trunk as the one in force.
+
+        Args:
+            mass: Its mass, as measured when it was identified [kg].
+            com_B: Its centre of mass, likewise [m], shape (3,).
+        """
+        self._mass_in_force, self._com_in_force_B = mass, com_B.copy()
+        self.unidentified: LoadChange | None = None
+        self.follow(mass, com_B)
+        self.forget_evidence()
+
+    def follow(self, mass: float, com_B: Array) -> None:
+        """Expect another trunk from now on; what is in force stays.
+
+        Args:
+            mass: Its mass [kg].
+            com_B: Its centre of mass [m], shape (3,).
+        """
+        self.mass, self.com_B = mass, com_B.copy()
+
+    def forget_evidence(self) -> None:
+        """Let a change be seen for its whole duration from now on."""
+        self._seen_for = 0.0
+        self._mass_sum = 0.0
+        self._shift_sum: Array = np.zeros(3)
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether the last reading differed from what is expected."""
+        return self._seen_for > 0.0
+
+    def look(self, reading: TrunkReading, dt: float, stamp_ns: int) -> LoadChange | None:
+        """Take a reading at rest.
+
+        Args:
+            reading: The reading.
+            dt: Time it stands for [s].
+            stamp_ns: Its stamp [ns].
+
+        Returns:
+            A change, in the step in which it has been seen long enough.
+        """
+        R_WB = reading.measurement.R_WB
+        if self.unidentified is not None and not self._differs(
+            reading, self._mass_in_force, self._com_in_force_B
+        ):
+            self.unidentified = None
+        if not self._differs(reading, self.mass, self.com_B):
+            self.forget_evidence()
+            return None
+        self._seen_for += dt
+        self._mass_sum += dt * reading.mass
+        self._shift_sum += dt * across_gravity(reading.com_B - self.com_B, R_WB)
+        if self._seen_for < self.config.duration - TIME_TOLERANCE:
+            return None
+        mass, shift_B = self._mass_sum / self._seen_for, self._shift_sum / self._seen_for
+        change = LoadChange(stamp_ns, self._kind(mass), self.mass, mass, frozen_array("shift", shift_B))
+        self.follow(mass, self.com_B + shift_B)
+        self.forget_evidence()
+        self.unidentified = change if self._differs(reading, *self._in_force) else None
+        return change
+
+    @property
+    def _in_force(self) -> tuple[float, Array]:
+        return self._mass_in_force, self._com_in_force_B
+
+    def _differs(self, reading: TrunkReading, mass: float, com_B: Array) -> bool:
+        if abs(reading.mass - mass) > self.config.mass:
+            return True
+        x, y, z = across_gravity(reading.com_B - com_B, reading.measurement.R_WB).tolist()
+        return math.sqrt(x * x + y * y + z * z) > self.config.com
+
+    def _kind(self, mass: float) -> str:
+        if abs(mass - self.mass) <= self.config.mass:
+            return "shifted"
+        return "loaded" if mass > self.mass else "unloaded"

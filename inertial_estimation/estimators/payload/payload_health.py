@@ -1,0 +1,85 @@
+"""How the identification of the trunk is, for diagnostics."""
+
+from collections.abc import Mapping, Sequence
+
+from inertial_estimation.errors import listing
+from inertial_estimation.estimators.payload.identification import Identification
+from inertial_estimation.estimators.payload.trunk_gauge import TrunkGauge
+from inertial_estimation.signals import Health, HealthLevel
+
+__all__ = ["payload_health"]
+
+NAME = "payload"
+
+
+def payload_health(
+    identification: Identification,
+    gauge: TrunkGauge,
+    *,
+    missing: Sequence[str],
+    trouble: str,
+    at_rest: bool,
+    why_not: str,
+    changes: Mapping[str, int],
+) -> Health:
+    """Say what the identification does and what hinders it.
+
+    Args:
+        identification: Phase and values.
+        gauge: Forces of the feet.
+        missing: Inputs that do not arrive.
+        trouble: Why the last joint state could not be used; empty if it could.
+        at_rest: Whether the robot is at rest.
+        why_not: Why the trunk cannot be measured now.
+        changes: Load changes by kind.
+    """
+    values = _values(identification, gauge, at_rest, why_not, changes)
+    if missing:
+        reason = f" ({trouble})" if trouble else ""
+        return Health(NAME, HealthLevel.STALE, f"waiting for {listing(missing)}{reason}", values)
+    watch = identification.watch
+    if identification.identifying:
+        doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
+        if why_not:
+            return Health(NAME, HealthLevel.WARN, f"{doing}: {why_not}", values)
+        return Health(NAME, HealthLevel.OK, doing, values)
+    if identification.refusal:
+        return Health(NAME, HealthLevel.WARN, f"identification given up: {identification.refusal}", values)
+    if watch.unidentified is not None:
+        change = watch.unidentified
+        masses = f"trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
+        return Health(NAME, HealthLevel.WARN, f"not identified: {change.kind}, {masses}", values)
+    if at_rest and gauge.trouble:
+        return Health(NAME, HealthLevel.WARN, gauge.trouble, values)
+    if trouble:
+        return Health(NAME, HealthLevel.WARN, trouble, values)
+    return Health(NAME, HealthLevel.OK, identification.phase.value, values)
+
+
+def _values(
+    identification: Identification,
+    gauge: TrunkGauge,
+    at_rest: bool,
+    why_not: str,
+    changes: Mapping[str, int],
+) -> dict[str, str]:
+    value = identification.value
+    x, y, z = value.com_B.tolist()
+    values = {
+        "phase": identification.phase.value,
+        "method": identification.method,
+        "at rest": "yes" if at_rest else f"no: {why_not}",
+        "trunk mass [kg]": f"{value.mass:.3f}",
+        "mass sigma [kg]": f"{value.mass_sigma:.3g}",
+        "mass published [kg]": f"{identification.target.mass:.3f}",
+        "com [m]": f"{x:.4f} {y:.4f} {z:.4f}",
+        "residual [m]": f"{value.residual:.3g}",
+        "mass expected [kg]": f"{identification.watch.mass:.3f}",
+    }
+    names = gauge.config.robot.contacts
+    values |= {f"force {name} [N]": f"{force:.1f}" for name, force in zip(names, gauge.forces, strict=False)}
+    values |= {f"load changes: {kind}": str(n) for kind, n in changes.items()}
+    values |= {f"looks refused: {reason}": str(n) for reason, n in gauge.refused.items()}
+    if identification.refusal:
+        values["refusal"] = identification.refusal
+    return values

@@ -1,0 +1,213 @@
+"""Raw readings to what a robot at rest is judged and measured by: aligned, averaged over one window."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+
+__all__ = ["BASE_STATE", "IMU", "JOINTS", "MeanState", "PayloadInputs", "wrench_stream"]
+
+JOINTS, IMU, BASE_STATE = "joint_states", "imu/data", "base_state"
+BASE_WIDTH = 9  # velocity, angular rate, the vertical in the base
+
+
+def wrench_stream(contact: str) -> str:
+    """Return the name of a contact's wrench input."""
+    return f"{contact}/wrench"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanState:
+    """Means over the window.
+
+    Attributes:
+        q: Joint positions [rad], shape (n_joints,).
+        v: Joint velocities [rad/s], shape (n_joints,).
+        tau: Joint torques [Nm], shape (n_joints,); None where not needed.
+        wrenches_C: Wrench of each contact in its frame [N, Nm], shape (n_contacts, 6); None where not used.
+        roll: Of the base [rad].
+        pitch: Of the base [rad].
+        base_speed: Speed of the base [m/s].
+        angular_rate: Of the gyroscope where there is one, else of the base state [rad/s].
+        acceleration: Of the base [m/s^2]: slope of its velocity over the window, or the change of the
+            specific force from half to half, whichever is more.
+    """
+
+    q: Array
+    v: Array
+    tau: Array | None
+    wrenches_C: Array | None
+    roll: float
+    pitch: float
+    base_speed: float
+    angular_rate: float
+    acceleration: float
+
+    @property
+    def R_WB(self) -> Array:
+        """Orientation of the base at yaw zero, Ry(pitch) Rx(roll), shape (3, 3)."""
+        sr, cr, sp, cp = math.sin(self.roll), math.cos(self.roll), math.sin(self.pitch), math.cos(self.pitch)
+        return np.array([[cp, sp * sr, sp * cr], [0.0, cr, -sr], [-sp, cp * sr, cp * cr]])
+
+
+class PayloadInputs:
+    """The inputs of the trunk's identification; joint states set the steps.
+
+    Attributes:
+        aligner: The buffers.
+        trouble: Why the last joint state could not be used; empty if it could.
+    """
+
+    def __init__(self, config: TrunkPayloadConfig, robot: RobotModel, legs: tuple[int, ...]) -> None:
+        """Decide which inputs are needed.
+
+        Args:
+            config: The parameters.
+            robot: The robot.
+            legs: Joints, by their positions in the robot's order, whose torque is needed.
+        """
+        self._robot = robot
+        estimated = config.ground_forces == "estimated"
+        self._legs = frozenset(legs)
+        self._need_effort = estimated
+        self._map = JointMap(robot, config.robot, need_effort=estimated)
+        self._contacts = () if estimated else config.robot.contacts
+        self._with_imu = bool(config.robot.imu_frame)
+        self._n_joint_columns = (2 + estimated) * robot.n_joints
+        self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
+        self.aligner = self._make_aligner(config)
+        width = self._n_joint_columns + BASE_WIDTH + 6 * (self._with_imu + len(self._contacts))
+        self._window = SlidingWindow(width, config.rest.window, config.rate)
+        self.trouble = ""
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state; one that does not fit the model is dropped and counted."""
+        try:
+            row = self._map.row(reading)
+        except MeasurementError as error:
+            self._drop_joints(self._in_words(error, reading))
+            return
+        if not math.isfinite(row @ row):
+            reason = self._repair(row)
+            if reason:
+                self._drop_joints(reason)
+                return
+        self.trouble = ""
+        self.aligner.push(JOINTS, reading.stamp_ns, row)
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading, ignored without an IMU frame."""
+        if self._with_imu:
+            row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
+            self.aligner.push(IMU, sample.stamp_ns, row)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take a contact wrench, ignored where ground forces are estimated."""
+        if contact in self._contacts:
+            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_C)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take a base state."""
+        x, y, z, w = state.quaternion_xyzw.tolist()
+        square = x * x + y * y + z * z + w * w
+        row = np.full(BASE_WIDTH, np.nan)
+        if math.isfinite(square) and square > 0.0:
+            s = 2.0 / square
+            row[:3] = state.v_WB_B
+            row[3:6] = state.w_WB_B
+            row[6:] = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
+        self.aligner.push(BASE_STATE, state.stamp_ns, row)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.aligner.clear()
+        self.clear_window()
+
+    def clear_window(self) -> None:
+        """Begin the window anew, as after a gap."""
+        self._window.clear()
+
+    def state_at(self, sample: AlignedSample) -> MeanState | None:
+        """Take a step into the window and return its means.
+
+        Args:
+            sample: The step.
+
+        Returns:
+            The means; None where an input is missing or the window is not yet full.
+        """
+        if not sample.complete:
+            self._window.clear()
+            return None
+        parts = [sample.driver_row]
+        for stream in self._streams:
+            row = sample.rows[stream]
+            assert row is not None
+            parts.append(row)
+        self._window.append(sample.time_ns, np.concatenate(parts))
+        return self._means() if self._window.full else None
+
+    def _means(self) -> MeanState:
+        n, first = self._robot.n_joints, self._n_joint_columns
+        mean = self._window.mean()
+        change, apart = self._window.change()
+        vx, vy, vz, wx, wy, wz, sx, sy, sz = mean[first : first + BASE_WIDTH].tolist()
+        ax, ay, az = change[first : first + 3].tolist()
+        acceleration = math.sqrt(ax * ax + ay * ay + az * az) / apart
+        after = first + BASE_WIDTH
+        if self._with_imu:
+            wx, wy, wz = mean[after + 3 : after + 6].tolist()
+            fx, fy, fz = change[after : after + 3].tolist()
+            acceleration = max(acceleration, math.sqrt(fx * fx + fy * fy + fz * fz))
+            after += 6
+        return MeanState(
+            q=mean[:n],
+            v=mean[n : 2 * n],
+            tau=mean[2 * n : 3 * n] if self._need_effort else None,
+            wrenches_C=mean[after:].reshape(-1, 6) if self._contacts else None,
+            roll=math.atan2(sy, sz),
+            pitch=math.atan2(-sx, math.hypot(sy, sz)),
+            base_speed=math.sqrt(vx * vx + vy * vy + vz * vz),
+            angular_rate=math.sqrt(wx * wx + wy * wy + wz * wz),
+            acceleration=acceleration,
+        )
+
+    def _drop_joints(self, reason: str) -> None:
+        self.trouble = reason
+        self.aligner.count_drop(JOINTS, reason)
+
+    def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
+        if self._need_effort and reading.effort is None and reading.velocity is not None:
+            names = listing(self._robot.joint_names[j] for j in sorted(self._legs))
+            return f"no effort; ground_forces 'estimated' needs the torques of {names}"
+        return str(error)
+
+    def _repair(self, row: Array) -> str:
+        """Set torques that nobody needs to zero where they are no number; return what else is none."""
+        n, names = self._robot.n_joints, self._robot.joint_names
+        for k, what in enumerate(("position", "velocity", "torque")[: len(row) // n]):
+            part = row[k * n : (k + 1) * n]
+            bad = [int(j) for j in np.flatnonzero(~np.isfinite(part))]
+            if what == "torque":
+                part[[j for j in bad if j not in self._legs]] = 0.0
+                bad = [j for j in bad if j in self._legs]
+            if bad:
+                return f"{what} of {listing(names[j] for j in bad)} is not a number"
+        return ""
+
+    def _make_aligner(self, config: TrunkPayloadConfig) -> SignalAligner:
+        inputs = config.robot.inputs
+        others = [StreamSpec(BASE_STATE, BASE_WIDTH)]
+        if self._with_imu:
+            others.append(StreamSpec(IMU, 6, inputs.imu_delay))
+        others += [StreamSpec(wrench_stream(c), 6, inputs.wrench_delay) for c in self._contacts]
+        driver = StreamSpec(JOINTS, self._n_joint_columns, inputs.joint_delay)
+        return SignalAligner(driver, tuple(others), inputs, rate=config.rate)
