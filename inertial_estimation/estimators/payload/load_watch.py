@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange
 from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading, across_gravity
@@ -56,8 +54,6 @@ class LoadWatch:
     def forget_evidence(self) -> None:
         """Let a change be seen for its whole duration from now on."""
         self._seen_for = 0.0
-        self._mass_sum = 0.0
-        self._shift_sum: Array = np.zeros(3)
 
     @property
     def suspicious(self) -> bool:
@@ -75,22 +71,18 @@ class LoadWatch:
         Returns:
             A change, in the step in which it has been seen long enough.
         """
-        R_WB = reading.measurement.R_WB
-        if self.unidentified is not None and not self._differs(
-            reading, self._mass_in_force, self._com_in_force_B
-        ):
+        if self.unidentified is not None and not self._differs(reading, *self._in_force):
             self.unidentified = None
         if not self._differs(reading, self.mass, self.com_B):
             self.forget_evidence()
             return None
         self._seen_for += dt
-        self._mass_sum += dt * reading.mass
-        self._shift_sum += dt * across_gravity(reading.com_B - self.com_B, R_WB)
         if self._seen_for < self.config.duration - TIME_TOLERANCE:
             return None
-        mass, shift_B = self._mass_sum / self._seen_for, self._shift_sum / self._seen_for
-        change = LoadChange(stamp_ns, self._kind(mass), self.mass, mass, frozen_array("shift", shift_B))
-        self.follow(mass, self.com_B + shift_B)
+        shift_B = across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
+        kind = self._kind(reading.mass)
+        change = LoadChange(stamp_ns, kind, self.mass, reading.mass, frozen_array("shift", shift_B))
+        self.follow(reading.mass, self.com_B + shift_B)
         self.forget_evidence()
         self.unidentified = change if self._differs(reading, *self._in_force) else None
         return change

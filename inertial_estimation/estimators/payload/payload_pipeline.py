@@ -7,7 +7,7 @@ from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_health import payload_health
-from inertial_estimation.estimators.payload.payload_inputs import PayloadInputs
+from inertial_estimation.estimators.payload.payload_inputs import MeanState, PayloadInputs
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_gauge import FEWEST_FEET, TrunkGauge
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
@@ -18,6 +18,10 @@ from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
 
 __all__ = ["TrunkPayloadPipeline"]
+
+LOOK_SHARE = 0.25  # of the window, from one look at the trunk to the next
+LONGEST_LOOK = 0.02  # [s]
+TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
 class TrunkPayloadPipeline:
@@ -164,6 +168,7 @@ class TrunkPayloadPipeline:
         self.identification.reset()
         self._changes.clear()
         self._last_ns: int | None = None
+        self._since_look = 0.0
         self._at_rest = False
         self._why_not = "nothing seen yet"
 
@@ -179,18 +184,27 @@ class TrunkPayloadPipeline:
         dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         self._last_ns = sample.time_ns
         self._at_rest = self._rest.update(state, dt)
+        self._since_look += dt
+        due = self._since_look >= min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK) - TIME_TOLERANCE
+        change = self._look(sample.stamp_ns, state) if due else None
+        return self._estimate(sample.stamp_ns, dt, change)
+
+    def _look(self, stamp_ns: int, state: MeanState) -> LoadChange | None:
+        """Look at the trunk: not in every step, as windows that overlap tell the same."""
+        dt, self._since_look = self._since_look, 0.0
         reading = self.gauge.read(state) if self._at_rest else None
         self._why_not = "" if reading else self._rest.why_not or self.gauge.trouble
-        look = Look(sample.stamp_ns, dt, self._at_rest, reading, self._why_not, self._publisher.arrived)
+        look = Look(stamp_ns, dt, self._at_rest, reading, self._why_not, self._publisher.arrived)
         change = self.identification.look(look)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
-        return self._estimate(sample.stamp_ns, dt, change)
+        return change
 
     def _resume(self) -> None:
         self._inputs.clear_window()
         self._rest.reset()
         self.identification.interrupt()
+        self._since_look = 0.0
         self._last_ns = None
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:

@@ -9,11 +9,12 @@ from inertial_estimation.estimators.payload.payload_inputs import MeanState
 
 __all__ = ["RestDetector"]
 
+LEAVING = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
 class RestDetector:
-    """Judges means over a window.
+    """Judges means over a window. A rest begins below the limits and ends at one and a half times them.
 
     A bias of the gyroscope only has to stay below the limit of the rate, one of the accelerometer plays
     no part: its change is judged.
@@ -51,19 +52,19 @@ class RestDetector:
         Returns:
             Whether the robot is at rest.
         """
-        self._culprit = self._find_culprit(state)
+        self._culprit = self._find_culprit(state, LEAVING if self._rested else 1.0)
         self._still_for = 0.0 if self._culprit else self._still_for + dt
         return not self._culprit and self._rested
 
     @property
     def _rested(self) -> bool:
-        return self._still_for >= self.config.duration - TIME_TOLERANCE
+        return self._still_for > 0.0 and self._still_for >= self.config.duration - TIME_TOLERANCE
 
-    def _find_culprit(self, state: MeanState) -> str:
+    def _find_culprit(self, state: MeanState, scale: float) -> str:
         limits = self.config
         speeds = np.abs(state.v)
         fastest = int(speeds.argmax()) if len(speeds) else 0
-        if len(speeds) and speeds[fastest] > limits.joint_speed:
+        if len(speeds) and speeds[fastest] > scale * limits.joint_speed:
             self._value = float(speeds[fastest])
             return f"joint {self._names[fastest]} moves"
         for culprit, value, limit in (
@@ -71,7 +72,7 @@ class RestDetector:
             ("the base turns", state.angular_rate, limits.angular_rate),
             ("the base accelerates", state.acceleration, limits.acceleration),
         ):
-            if value > limit:
+            if value > scale * limit:
                 self._value = value
                 return culprit
         return ""

@@ -3,10 +3,11 @@
 import numpy as np
 
 from inertial_estimation.estimators.hand_over import HandOver
+from inertial_estimation.estimators.payload.trunk_inertia import payload_inertia, trunk_inertia
 from inertial_estimation.estimators.payload.trunk_value import TrunkValue
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["TrunkPublisher"]
@@ -32,6 +33,8 @@ class TrunkPublisher:
         """
         self._body = BodyReference.of_link(robot, link)
         self._T_BL = robot.link_body(link).T_JL
+        self._from_link = np.linalg.inv(self._body.to_link)
+        self._nominal = InertialParameters.from_vector(self._body.to_link @ self._body.nominal_C)
         self.nominal = self._inertia(self._body.nominal_C)
         self._hand_over = HandOver(self._body.nominal_C, rate)
         self.reset()
@@ -44,7 +47,8 @@ class TrunkPublisher:
         self.arrived = True
         self._published = self.nominal
         self._value: TrunkValue | None = None
-        self._estimate, self._payload = self.nominal, _difference(self.nominal, self.nominal)
+        self._estimate = self.nominal
+        self._payload = payload_inertia(self._body.link, self._nominal, self._nominal)
 
     def set_rate(self, rate: float) -> None:
         """Change the fastest change of the mass [kg/s]."""
@@ -53,8 +57,7 @@ class TrunkPublisher:
     @property
     def nominal_com_B(self) -> Array:
         """Centre of mass of the nominal trunk, base frame [m], shape (3,)."""
-        com: Array = np.array(self._T_BL.act(self.nominal.com_L), dtype=float)
-        return com
+        return frozen_array("com", self._T_BL.act(self.nominal.com_L))
 
     def publish(self, target: TrunkValue, dt: float) -> LinkInertia:
         """Move towards a target.
@@ -68,7 +71,7 @@ class TrunkPublisher:
         """
         if target is not self._target:
             self._target = target
-            self._target_C = self._parameters_C(target)
+            self._target_C = self._from_link @ self._loaded(target).vector
             self.arrived = False
         if not self.arrived:
             published_C = self._hand_over.advance(self._target_C, dt)
@@ -81,23 +84,15 @@ class TrunkPublisher:
         """Return the inertia of an estimate, and the payload: less nominal."""
         if value is not self._value:
             self._value = value
-            self._estimate = self._inertia(self._parameters_C(value))
-            self._payload = _difference(self._estimate, self.nominal)
+            loaded = self._loaded(value)
+            self._estimate = LinkInertia(self._body.link, loaded.mass, loaded.com_F, loaded.inertia_Fcm)
+            self._payload = payload_inertia(self._body.link, self._nominal, loaded)
         return self._estimate, self._payload
 
-    def _parameters_C(self, value: TrunkValue) -> Array:
+    def _loaded(self, value: TrunkValue) -> InertialParameters:
         com_L = self._T_BL.actInv(np.array(value.com_B))
-        scale = value.mass / self.nominal.mass
-        inertia = InertialParameters(value.mass, com_L, scale * self.nominal.inertia_Lcm)
-        parameters: Array = np.linalg.solve(self._body.to_link, inertia.vector)
-        return parameters
+        return trunk_inertia(self._nominal, value.mass, com_L)
 
     def _inertia(self, pi_C: Array) -> LinkInertia:
         value = InertialParameters.from_vector(self._body.to_link @ pi_C)
         return LinkInertia(self._body.link, value.mass, value.com_F, value.inertia_Fcm)
-
-
-def _difference(a: LinkInertia, b: LinkInertia) -> LinkInertia:
-    pi = [InertialParameters(x.mass, x.com_L, x.inertia_Lcm).vector for x in (a, b)]
-    value = InertialParameters.from_vector(pi[0] - pi[1])
-    return LinkInertia(a.link, value.mass, value.com_F, value.inertia_Fcm)
