@@ -72,6 +72,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         seeds=5,
     ),
     Experiment(
+        name="tournois-com",
+        source="Tournois et al., V-A, Table II and Fig. 6",
+        summary="HyQ stands with a load: centre of mass of its trunk by three approaches, mass, convergence",
+        module=f"{PACKAGE}.tournois_com",
+        seeds=3,
+    ),
+    Experiment(
+        name="tournois-slope",
+        source="Tournois et al., V-A, Table III",
+        summary="centre of mass of HyQ's trunk from contact forces, standing on ramps",
+        module=f"{PACKAGE}.tournois_slope",
+        seeds=2,
+    ),
+    Experiment(
+        name="tournois-sensitivity",
+        source="Tournois et al., V-B, Table IV",
+        summary="torque offsets and misplaced feet: what they do to the centre of mass of HyQ's trunk",
+        module=f"{PACKAGE}.tournois_sensitivity",
+        seeds=3,
+    ),
+    Experiment(
         name="tournois-walk",
         source="Tournois et al., V-C, Table V",
         summary="HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls",

@@ -1,0 +1,61 @@
+"""Descriptions that are wrong: what estimators and controller of a robot believe in an experiment."""
+
+from collections.abc import Mapping
+from xml.etree import ElementTree
+
+import numpy as np
+
+from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["urdf_with_moved_com", "urdf_with_moved_links"]
+
+
+def urdf_with_moved_com(urdf: str, link: str, move_L: Array) -> str:
+    """Return a URDF in which the centre of mass of a body lies elsewhere; mass and moments about it stay.
+
+    Args:
+        urdf: XML text.
+        link: Link of the body.
+        move_L: Added to the centre of mass, link frame [m], shape (3,).
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If there is no such link.
+    """
+    robot = RobotModel.from_urdf(urdf)
+    body = BodyReference.of_link(robot, link)
+    own = InertialParameters.from_vector(body.to_link @ body.nominal_C)
+    moved = InertialParameters(own.mass, own.com_F + move_L, own.inertia_Fcm)
+    return urdf_with_bodies(urdf, robot, [body], [moved.vector])
+
+
+def urdf_with_moved_links(urdf: str, moves_P: Mapping[str, Array]) -> str:
+    """Return a URDF in which links sit elsewhere on their parents, such as feet on their shanks.
+
+    Args:
+        urdf: XML text.
+        moves_P: By link, added to where its joint to the parent is, parent's axes [m], shape (3,).
+
+    Raises:
+        ModelError: If a link has no joint to a parent.
+    """
+    root = ElementTree.fromstring(urdf)
+    joints = {
+        child.get("link", ""): joint
+        for joint in root.iter("joint")
+        if (child := joint.find("child")) is not None
+    }
+    for link, move in moves_P.items():
+        if link not in joints:
+            raise ModelError(f"no link '{link}' with a parent in the URDF; there are {listing(joints)}")
+        origin = joints[link].find("origin")
+        if origin is None:
+            origin = ElementTree.SubElement(joints[link], "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
+        xyz = np.array([float(number) for number in origin.get("xyz", "0 0 0").split()]) + move
+        origin.set("xyz", " ".join(f"{number:.12g}" for number in xyz))
+    text: str = ElementTree.tostring(root, encoding="unicode")
+    return text

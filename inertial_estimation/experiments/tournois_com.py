@@ -1,0 +1,245 @@
+"""Tournois et al., V-A, Table II and Fig. 6: the trunk's centre of mass by three approaches, standing.
+
+HyQ carries nothing, 50 N or 100 N at a point outside its trunk and believes the trunk's centre of mass to be
+several centimetres from where the description has it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.experiments.closed_loop import hoist_time
+from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.panels import Level, Panel, thinned
+from inertial_estimation.experiments.payload_stand import (
+    COM_ERROR_L,
+    LOADS_N,
+    POINT_B,
+    ROBOT,
+    STANDING_S,
+    Identification,
+    Scene,
+    identification,
+    mistaken,
+    standing_loop,
+)
+from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.signals import Array
+
+__all__ = ["APPROACHES", "run"]
+
+APPROACHES = {
+    "static_poses": "(a) static poses",
+    "orientation_error": "(b) orientation error",
+    "contact_forces": "(c) contact forces",
+}
+PAPER_CM = {
+    "static_poses": (0.010, 0.357, 0.513),
+    "orientation_error": (0.020, 0.049, 0.452),
+    "contact_forces": (0.006, 0.125, 0.586),
+}
+PAPER_WORST_CM = 0.586
+PAPER_Z_CM = {"static_poses": 2.0, "orientation_error": 1.0}
+LIMIT_S = {"static_poses": 60.0, "orientation_error": 60.0, "contact_forces": 15.0}
+NEAR_M = 2e-3  # Fig. 6: within this in under 2 s
+CASE = "by {}, {:g} N"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trials:
+    """Identifications by approach and load, one for each seed; and those a load that comes starts."""
+
+    by_case: dict[tuple[str, float], list[Identification]]
+    loaded: list[Identification]
+
+    def values(self, case: tuple[str, float], what: str) -> Array:
+        """Return a property of each seed's identification, shape (n,)."""
+        return np.array([getattr(trial, what) for trial in self.by_case[case]], dtype=np.float64)
+
+    @property
+    def all(self) -> list[Identification]:
+        """Every identification."""
+        return [trial for trials in self.by_case.values() for trial in trials] + self.loaded
+
+
+def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+    """Identify by every approach with every load, for every seed of the sensor noise."""
+    robot, hoist_s = RobotLoop(ROBOT), hoist_time(quick=quick)
+    loads = LOADS_N[-1:] if quick else LOADS_N
+    approaches = ("contact_forces",) if quick else tuple(APPROACHES)
+    cases = [(approach, load) for approach in approaches for load in loads]
+    trials = _Trials({case: [] for case in cases}, [])
+    for i, seed in enumerate(seeds):
+        for j, (approach, load) in enumerate(cases):
+            progress(f"seed {seed}, {APPROACHES[approach]}, {load:g} N", (i + j / len(cases)) / len(seeds))
+            loop = standing_loop(mistaken(robot), Scene(load), seed, hoist_s=hoist_s)
+            trials.by_case[approach, load].append(identification(loop, approach, LIMIT_S[approach]))
+        if not quick:
+            scene = Scene(LOADS_N[-1], load_s=STANDING_S)
+            loop = standing_loop(robot, scene, seed, hoist_s=hoist_s)
+            trials.loaded.append(identification(loop, "", LIMIT_S["contact_forces"]))
+    return ExperimentResult(
+        seeds=tuple(seeds),
+        rows=(*_table(trials), *_heights(trials), *_times(trials), *_other_rows(trials)),
+        per_seed={
+            f"|delta| [cm], {CASE.format(APPROACHES[a], load)}": tuple(
+                1e2 * trials.values((a, load), "error_xy")
+            )
+            for a, load in cases
+        },
+        settings={
+            "load at, base frame [m]": str(POINT_B),
+            "centre of mass believed off by [m]": str(COM_ERROR_L),
+        },
+        facts=_facts(trials),
+        panels=_panels(trials, seeds[0]),
+        columns=2,
+    )
+
+
+def _table(trials: _Trials) -> list[TableRow]:
+    """Return Table II: median and worst seed of every entry."""
+    rows = []
+    bound, aim = Bound("<=", PAPER_WORST_CM), Bound("<=", 0.5 * PAPER_WORST_CM)
+    for (approach, load), _ in trials.by_case.items():
+        errors = 1e2 * trials.values((approach, load), "error_xy")
+        paper = PAPER_CM[approach][LOADS_N.index(load)]
+        name = f"|delta| in x and y {CASE.format(APPROACHES[approach], load)}"
+        rows += [
+            TableRow(f"{name}, median", "cm", float(np.median(errors)), float(errors.std()), paper),
+            TableRow(f"{name}, worst seed", "cm", float(errors.max()), None, paper, bound, aim),
+        ]
+    return rows
+
+
+def _heights(trials: _Trials) -> list[TableRow]:
+    rows = []
+    for approach, paper in PAPER_Z_CM.items():
+        cases = [case for case in trials.by_case if case[0] == approach]
+        if cases:
+            errors = 1e2 * np.concatenate([trials.values(case, "error_z") for case in cases])
+            name = f"z by {APPROACHES[approach]}, all loads"
+            rows += [
+                TableRow(f"{name}, median", "cm", float(np.median(errors)), float(errors.std()), paper),
+                TableRow(
+                    f"{name}, worst",
+                    "cm",
+                    float(errors.max()),
+                    None,
+                    paper,
+                    Bound("<=", paper),
+                    Bound("<=", 0.5),
+                ),
+            ]
+    return rows
+
+
+def _times(trials: _Trials) -> list[TableRow]:
+    """Return how soon (c) is near and stays there, Fig. 6."""
+    largest = LOADS_N[-1]
+    asked = trials.by_case["contact_forces", largest]
+    near = np.array([trial.settled(NEAR_M) for trial in asked])
+    begins = np.array([trial.begins for trial in asked])
+    name = f"(c), {largest:g} N, within 2 mm to stay"
+    rows = [
+        TableRow(
+            f"{name}, from the request on, worst seed",
+            "s",
+            float(near.max()),
+            paper=2.0,
+            bound=Bound("<", 2.0),
+        ),
+        TableRow(
+            f"{name}, without the time for the mass, worst seed", "s", float((near - begins).max()), paper=2.0
+        ),
+    ]
+    if trials.loaded:
+        placed = np.array([trial.settled(NEAR_M) for trial in trials.loaded])
+        rows.append(
+            TableRow(
+                f"{name}, from the load's coming on (detected), worst seed",
+                "s",
+                float(placed.max()),
+                paper=2.0,
+            )
+        )
+    return rows
+
+
+def _other_rows(trials: _Trials) -> list[TableRow]:
+    masses = 1e2 * np.array([trial.mass_error for trial in trials.all])
+    ended = sum(not trial.converged for trial in trials.all)
+    return [
+        TableRow("mass of the trunk, error, median of all", "%", float(np.median(masses))),
+        TableRow(
+            "mass of the trunk, error, worst of all",
+            "%",
+            float(masses.max()),
+            bound=Bound("<=", 1.0),
+            aim=Bound("<=", 0.3),
+        ),
+        TableRow("identifications that did not come to their end", "", float(ended), bound=Bound("==", 0.0)),
+    ]
+
+
+def _facts(trials: _Trials) -> tuple[str, ...]:
+    refusals = sorted({trial.refusal for trial in trials.all if trial.refusal})
+    lasted = {
+        approach: float(
+            np.median(
+                [
+                    t.columns["time"][-1]
+                    for case, ts in trials.by_case.items()
+                    if case[0] == approach
+                    for t in ts
+                ]
+            )
+        )
+        for approach in dict.fromkeys(approach for approach, _ in trials.by_case)
+    }
+    return (
+        "The load's point is taken in the axes of HyQ's base: x forward, y left, z up, origin amid the hips. "
+        "The paper does not write its axes down; its real robot was loaded on the left hind corner.",
+        "The paper does not say how large its errors at the start are, nor what noise its sensors have.",
+        "An identification lasts, median: "
+        + ", ".join(f"{APPROACHES[approach]} {time:.1f} s" for approach, time in lasted.items())
+        + ".",
+        *(f"Given up: {refusal}" for refusal in refusals),
+    )
+
+
+def _panels(trials: _Trials, seed: int) -> tuple[Panel, ...]:
+    largest = LOADS_N[-1]
+    shown = trials.loaded[0] if trials.loaded else trials.by_case["contact_forces", largest][0]
+    since = "the load came" if trials.loaded else "the request"
+    c, label = shown.columns, f"time since {since} [s]"
+    panels = [
+        Panel(
+            f"(c), {largest:g} N, {axis}, seed {seed}",
+            label,
+            "centre of mass [m]",
+            (
+                thinned("true", c["time"], c[axis], "reference"),
+                thinned("identified", c["time"], c[f"{axis}_hat"], colour=0),
+            ),
+        )
+        for axis in "xy"
+    ]
+    curves = [
+        thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * np.hypot(*ts[0].error_L[:, :2].T))
+        for (approach, load), ts in trials.by_case.items()
+        if load == largest
+    ]
+    heights = [
+        thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * ts[0].error_L[:, 2])
+        for (approach, load), ts in trials.by_case.items()
+        if load == largest
+    ]
+    asked = "time since the request [s]"
+    near = Level(1e2 * NEAR_M, "2 mm")
+    return (
+        *panels,
+        Panel(f"{largest:g} N, x and y", asked, "|delta| [cm]", tuple(curves), levels=(near,), log=True),
+        Panel(f"{largest:g} N, z", asked, "error [cm]", tuple(heights)),
+    )

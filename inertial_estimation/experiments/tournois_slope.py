@@ -1,0 +1,177 @@
+"""Tournois et al., V-A, Table III: the trunk's centre of mass from contact forces, standing on ramps.
+
+(c) sees what lies across gravity. What the belief is wrong by along gravity, e, stays; on a trunk tilted by s
+it shows as e sin(s) along the trunk's x axis. With the trunk level it does not show in x and y at all.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.experiments.closed_loop import hoist_time
+from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.panels import Panel, Series
+from inertial_estimation.experiments.payload_stand import (
+    COM_ERROR_L,
+    LOADS_N,
+    POINT_B,
+    ROBOT,
+    Identification,
+    Scene,
+    identification,
+    mistaken,
+    standing_loop,
+)
+from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.signals import Array
+
+__all__ = ["run"]
+
+METHOD = "contact_forces"
+SLOPES_DEG = (0.0, 10.0, 15.0)
+PAPER_CM = ((0.082, 0.104, 0.864), (0.294, 0.621, 0.904), (0.429, 0.528, 0.773))  # by slope, by load
+PAPER_WORST_CM = 0.904
+LIMIT_S = 15.0
+PARALLEL, LEVEL = "trunk parallel", "trunk level"
+DESCRIPTION, MISTAKEN = "starts from the description", "starts 6 cm off"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One entry of the table.
+
+    Attributes:
+        slope_deg: Of the ground [deg].
+        load_N: Weight of the load [N].
+        trunk: How the trunk is.
+        start: What is believed at the start.
+    """
+
+    slope_deg: float
+    load_N: float
+    trunk: str
+    start: str
+
+    def __str__(self) -> str:
+        return f"{self.slope_deg:g} deg, {self.load_N:g} N, {self.trunk}, {self.start}"
+
+    @property
+    def scene(self) -> Scene:
+        """Where the robot stands."""
+        return Scene(self.load_N, math.radians(self.slope_deg), parallel=self.trunk == PARALLEL)
+
+    @property
+    def paper_cm(self) -> float:
+        """What the paper reports [cm]."""
+        return PAPER_CM[SLOPES_DEG.index(self.slope_deg)][LOADS_N.index(self.load_N)]
+
+
+def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+    """Identify on every slope with every load, trunk parallel and level, from both starts."""
+    robot, hoist_s = RobotLoop(ROBOT), hoist_time(quick=quick)
+    robots = {DESCRIPTION: robot, MISTAKEN: mistaken(robot)}
+    cases = _cases(quick)
+    trials: dict[_Case, list[Identification]] = {case: [] for case in cases}
+    for i, seed in enumerate(seeds):
+        for j, case in enumerate(cases):
+            progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
+            loop = standing_loop(robots[case.start], case.scene, seed, hoist_s=hoist_s)
+            trials[case].append(identification(loop, METHOD, LIMIT_S))
+    return ExperimentResult(
+        seeds=tuple(seeds),
+        rows=(*(row for case in cases for row in _rows(case, trials[case])), *_other_rows(trials)),
+        per_seed={f"|delta| [cm], {case}": tuple(_errors_cm(trials[case])) for case in cases},
+        settings={
+            "load at, base frame [m]": str(POINT_B),
+            f"centre of mass believed off by [m], '{MISTAKEN}'": str(COM_ERROR_L),
+        },
+        facts=_facts(trials),
+        panels=(_panel(trials, PARALLEL), _panel(trials, LEVEL)) if not quick else (),
+        columns=2,
+    )
+
+
+def _cases(quick: bool) -> tuple[_Case, ...]:
+    if quick:
+        return (_Case(SLOPES_DEG[-1], LOADS_N[-1], PARALLEL, MISTAKEN),)
+    cases = [
+        _Case(slope, load, trunk, start)
+        for start in (DESCRIPTION, MISTAKEN)
+        for trunk in (PARALLEL, LEVEL)
+        for slope in SLOPES_DEG
+        for load in LOADS_N
+    ]
+    return tuple(case for case in cases if case.slope_deg or case.trunk == LEVEL)
+
+
+def _errors_cm(trials: Sequence[Identification]) -> Array:
+    return np.array([1e2 * trial.error_xy for trial in trials])
+
+
+def _rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
+    """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
+    errors = _errors_cm(trials)
+    judged = not (case.trunk == PARALLEL and case.start == MISTAKEN)
+    bound = Bound("<=", PAPER_WORST_CM) if judged else None
+    aim = Bound("<=", 0.5 * PAPER_WORST_CM) if judged else None
+    name, paper = f"|delta|, {case}", case.paper_cm
+    rows = [
+        TableRow(f"{name}, median", "cm", float(np.median(errors)), float(errors.std()), paper),
+        TableRow(f"{name}, worst seed", "cm", float(errors.max()), None, paper, bound, aim),
+    ]
+    if case.trunk == PARALLEL:
+        hidden = 1e2 * float(np.median([_hidden(trial) for trial in trials]))
+        rows.append(TableRow("of it hidden along gravity at the start, e sin(s)", "cm", hidden))
+    return rows
+
+
+def _hidden(trial: Identification) -> float:
+    """Return what the start is wrong by along gravity, as it shows along x and y at the end [m]."""
+    roll, pitch = trial.columns["roll"][-1], trial.columns["pitch"][-1]
+    up_L = np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
+    return float(abs(trial.error_L[0] @ up_L) * np.hypot(*up_L[:2]))
+
+
+def _other_rows(trials: dict[_Case, list[Identification]]) -> list[TableRow]:
+    every = [trial for some in trials.values() for trial in some]
+    ended = sum(not trial.converged for trial in every)
+    return [
+        TableRow(
+            "mass of the trunk, error, worst of all",
+            "%",
+            1e2 * max(trial.mass_error for trial in every),
+            bound=Bound("<=", 1.0),
+            aim=Bound("<=", 0.3),
+        ),
+        TableRow("identifications that did not come to their end", "", float(ended), bound=Bound("==", 0.0)),
+    ]
+
+
+def _facts(trials: dict[_Case, list[Identification]]) -> tuple[str, ...]:
+    refusals = sorted({trial.refusal for some in trials.values() for trial in some if trial.refusal})
+    return (
+        "Errors are in the trunk's own x and y. Across gravity (c) is as good on a slope as on level ground; "
+        "what the start is wrong by along gravity no force tells, and (19) leaves it as it was.",
+        "The paper does not say whether the trunk was level or parallel to the slope, nor where (c) started. "
+        f"'{PARALLEL}, {MISTAKEN}' has no bound: its error is what was believed wrong along gravity.",
+        *(f"Given up: {refusal}" for refusal in refusals),
+    )
+
+
+def _panel(trials: dict[_Case, list[Identification]], trunk: str) -> Panel:
+    curves = []
+    for k, load in enumerate(LOADS_N):
+        for start, style in ((DESCRIPTION, "line"), (MISTAKEN, "dashed")):
+            cases = [c for c in trials if (c.load_N, c.start) == (load, start)]
+            cases = [c for c in cases if c.trunk == trunk or c.slope_deg == 0.0]
+            x = np.array([case.slope_deg for case in cases])
+            y = np.array([np.median(_errors_cm(trials[case])) for case in cases])
+            order = np.argsort(x)
+            curves.append(Series(f"{load:g} N, {start}", x[order], y[order], style, colour=k))
+    paper = [
+        Series(f"{load:g} N, paper", np.array(SLOPES_DEG), np.array(PAPER_CM)[:, k], "points", colour=k)
+        for k, load in enumerate(LOADS_N)
+    ]
+    return Panel(trunk, "slope [deg]", "|delta| [cm]", (*curves, *paper))
