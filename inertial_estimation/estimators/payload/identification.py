@@ -18,6 +18,8 @@ from inertial_estimation.signals import Array, BaseReference
 __all__ = ["Identification", "Look"]
 
 LEVEL = 0.03  # rad: roll and pitch of a base that is level again
+SAME_POSTURE = 0.02  # rad: a result found within this of the posture it leads to needs no second look
+MOST_PASSES = 3
 RESPONSE = 1.0  # s: by when the base has begun to move to another tilt, if it moves at all
 TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
@@ -95,6 +97,9 @@ class Identification:
         self._com_method: ComMethod | None = None
         self._step: ComStep | None = None
         self._asked_for: float | None = None
+        self._succeeded = False
+        self._found_at = (0.0, 0.0)
+        self._passes = 0
 
     @property
     def hold(self) -> bool:
@@ -117,8 +122,9 @@ class Identification:
         self.method = method or self.config.method
         self.value = self.target = self._before
         self._expected_before = (self.watch.mass, self.watch.com_B)
-        self.converged = False
+        self.converged = self._succeeded = False
         self.refusal = ""
+        self._passes = 0
         self._settle()
         self._waited = 0.0
         self._step = None
@@ -163,7 +169,7 @@ class Identification:
         change = self.watch.look(reading, look.dt, look.stamp_ns)
         if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
             self._height = reading.height
-        under_way = self.identifying or (self.hold and self.converged)
+        under_way = self.identifying or (self.hold and self._succeeded)
         if change is not None and (under_way or self.config.start == "on_change"):
             self.start(self.method if under_way else "")
         return change
@@ -220,9 +226,9 @@ class Identification:
             return
         self._waited = 0.0
         assert self._com_method is not None
-        self._take(self._com_method.update(look.reading.measurement, look.dt))
+        self._take(self._com_method.update(look.reading.measurement, look.dt), look.reading)
 
-    def _take(self, step: ComStep) -> None:
+    def _take(self, step: ComStep, reading: TrunkReading) -> None:
         if not step.refusal and not np.isfinite(step.com_B).all():
             self._give_up(f"'{self.method}' gives what is no number")
             return
@@ -238,31 +244,54 @@ class Identification:
         if step.to_controller or step.done:
             self.target = self.value
         if step.done:
-            self.converged = True
+            self._succeeded = True
+            self._found_at = (reading.roll, reading.pitch)
+            self._passes += 1
             self._return()
 
     def _look_returning(self, look: Look) -> None:
         reading = look.reading
-        if look.arrived and reading is None and not self.converged and self.reference is None:
-            self._finish()
+        if look.arrived and reading is None and not self._succeeded and self.reference is None:
+            self._finish(None)
             return
         if look.arrived and reading is not None:
             tilt = math.hypot(reading.roll, reading.pitch)
             if self.reference is None or tilt < LEVEL:
-                if self.converged:
-                    self.watch.expect(self.watch.mass, self._beside(reading.com_B, reading))
-                self._finish()
+                if self._succeeded and self._has_moved(reading):
+                    self._refine()
+                else:
+                    self._finish(reading)
                 return
         self._waited += look.dt
         if self._waited > self.config.rest.timeout:
-            if self.converged:
-                self.watch.expect(self.watch.mass, self.watch.com_B)
-            self._finish()
+            self._finish(None)
 
-    def _finish(self) -> None:
+    def _has_moved(self, reading: TrunkReading) -> bool:
+        """Whether the result has led to another posture, in which it can be found more exactly.
+
+        Under the load the base stood tilted, and an unknown height of the centre of mass showed across
+        gravity.
+        """
+        roll, pitch = self._found_at
+        moved = math.hypot(reading.roll - roll, reading.pitch - pitch) > SAME_POSTURE
+        return moved and self.reference is None and self._passes < MOST_PASSES
+
+    def _refine(self) -> None:
+        """Identify again, from the result; if that fails, the result stays."""
+        self._before = self.value
+        self._succeeded = False
+        self._settle()
+        self._waited = 0.0
+
+    def _finish(self, reading: TrunkReading | None) -> None:
+        watch = self.watch
+        if self._succeeded:
+            com_B = watch.com_B if reading is None else self._beside(reading.com_B, reading)
+            watch.expect(watch.mass, com_B)
+        self.converged = self._succeeded
         self.phase = Phase.WATCHING
         self.reference = None
-        self.watch.forget_evidence()
+        watch.forget_evidence()
 
     def _settle(self) -> None:
         self.phase = Phase.SETTLING
@@ -276,7 +305,7 @@ class Identification:
 
     def _give_up(self, refusal: str) -> None:
         self.refusal = refusal
-        self.converged = False
+        self._succeeded = False
         self.value = self.target = self._before
         self.watch.follow(*self._expected_before)
         self._return()
