@@ -16,8 +16,8 @@ from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
 from inertial_estimation.control.walking.body_path import BodyPath, path_duration
 from inertial_estimation.control.walking.footholds import Footholds, foot_sequence
-from inertial_estimation.control.walking.ground_map import GroundFrame, GroundMap
-from inertial_estimation.control.walking.support_region import rest_point
+from inertial_estimation.control.walking.ground_map import GroundFrame, GroundMap, GroundPlane
+from inertial_estimation.control.walking.support_region import edge_distance, rest_point
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -31,6 +31,8 @@ STANDING, TRANSFER, DWELL, SWING = "standing", "transfer", "dwell", "swing"
 LEAP = 0.002  # of the centre of mass between two ticks: its inertias have changed [m]
 LEAST_LOAD = 1e-3  # of a foot still on the ground: it may push, but hardly does
 TOUCH = 0.008  # how long a force must tell the ground, longer than a peak of the noise [s]
+STAY = 0.9  # of the margin: where it has that much, the body does not move again
+PLANE_TIME = 0.3  # in which the height follows a plane of the ground that a landing has changed [s]
 SETTLING = 0.5  # while standing, the places of the feet are taken from where they are [s]
 
 
@@ -91,6 +93,7 @@ class CrawlGait:
         self._steps.left = 0
         self._load[:] = 1.0
         self._plane = self._old_plane = self._map.plane()
+        self._since_landing = PLANE_TIME
         self._place: Array | None = None  # of the centre of mass at the last tick
         self._begin(STANDING)
 
@@ -135,6 +138,7 @@ class CrawlGait:
             forces: Measured force of each contact [N]; None where there is none.
         """
         self._elapsed += h
+        self._since_landing += h
         frame = self._map.locate(centres, self._standing())
         fresh = self._follow(state, frame, h)
         self._feel(state, forces, h)
@@ -197,8 +201,12 @@ class CrawlGait:
             self._stand()
         elif self.phase == TRANSFER and self._elapsed - self._path_time >= self._path.duration:
             self._begin_with_path(DWELL)
-        elif self.phase == DWELL and self._elapsed >= self._crawl.dwell + self._crawl.load_duration:
+        elif self.phase == DWELL and self._elapsed >= self._dwell():
             self._lift_off(frame, centres)
+
+    def _dwell(self) -> float:
+        """Duration of the rest: a landed foot takes its load in it, and one gives it up at its end [s]."""
+        return max(self._crawl.dwell, 2.0 * self._crawl.load_duration)
 
     def _take_command(self) -> None:
         if self._asked is None:
@@ -222,7 +230,7 @@ class CrawlGait:
     def _set_off(self) -> None:
         """Bring the centre of mass over the coming polygon, if it can be over the next one too."""
         reference = self._reference()
-        self._begin(TRANSFER)
+        arrived = self._elapsed - self._path_time >= self._path.duration
         places = self._map.places[:, :2].copy()
         polygons = []
         for ahead in range(min(2, self._steps.left)):
@@ -231,7 +239,12 @@ class CrawlGait:
             places[foot] = self._steps.landing(places, foot)
             if ahead == 0:
                 middle = places.mean(axis=0)
+        goal = (float(self._path.goal[0]), float(self._path.goal[1]))
+        if edge_distance(polygons[0], goal) >= STAY * self._crawl.margin and arrived:
+            self._begin_with_path(DWELL)
+            return
         preferred = (float(middle[0]), float(middle[1]))
+        self._begin(TRANSFER)
         self._lay(*reference, rest_point(polygons, preferred, self._crawl.margin))
 
     def _lift_off(self, frame: GroundFrame, centres: Sequence[Array]) -> None:
@@ -247,14 +260,22 @@ class CrawlGait:
         self._begin_with_path(SWING)
 
     def _feel(self, state: DynamicsState, forces: Sequence[float | None], h: float) -> None:
-        """Take note of how long the foot in the air has felt the ground [s]; None: it cannot feel."""
+        """Take note of how long the foot in the air has felt the ground [s]; None: it cannot feel.
+
+        It feels a force, or that it no longer goes down as it should; a light foot hardly presses.
+        """
         if self.phase != SWING:
             self._touch: float | None = 0.0
             return
         force = forces[self._foot] if forces else None
         if force is None:
             self._touch = None
-        elif force > self._crawl.touchdown_load * state.mass * STANDARD_GRAVITY:
+            return
+        touched = force > self._crawl.touchdown_load * state.mass * STANDARD_GRAVITY
+        if self._elapsed >= self._swing.duration:  # it goes down evenly, unless the ground is there
+            speed = -float(state.frames[self._foot].velocity[2])
+            touched |= speed < 0.5 * self._walking.touchdown_speed
+        if touched:
             self._touch = (self._touch or 0.0) + h
         else:
             self._touch = 0.0
@@ -270,7 +291,8 @@ class CrawlGait:
 
     def _touch_down(self, frame: GroundFrame, centres: Sequence[Array]) -> None:
         self._map.update(frame, centres, [self._foot], 1.0)
-        self._old_plane, self._plane = self._plane, self._map.plane()
+        self._old_plane, self._plane = self._ground(), self._map.plane()
+        self._since_landing = 0.0
         self._steps.left -= 1
         self.steps_made += 1
         self._next = (self._next + 1) % len(self.sequence)
@@ -283,11 +305,16 @@ class CrawlGait:
         """A foot that has landed takes its load; the one about to leave gives it up."""
         rate = h / self._crawl.load_duration
         self._load += rate
-        if self.phase == DWELL and self._elapsed >= self._crawl.dwell:
+        if self.phase == DWELL and self._elapsed >= self._dwell() - self._crawl.load_duration:
             self._load[self._foot] -= 2.0 * rate
         elif self.phase == SWING:
             self._load[self._foot] = 0.0
         np.clip(self._load, LEAST_LOAD, 1.0, out=self._load)
+
+    def _ground(self) -> GroundPlane:
+        """Return the plane of the ground, on its way from the one before the last landing."""
+        u = min(1.0, self._since_landing / PLANE_TIME)
+        return self._old_plane.blended(self._plane, u**3 * (10.0 - 15.0 * u + 6.0 * u * u))
 
     def _target(self, frame: GroundFrame, omega: float, fresh: bool) -> SupportTarget:
         place, velocity, acceleration = self._reference()
@@ -296,11 +323,7 @@ class CrawlGait:
         if swing is not None:
             reference = self._swing.reference(self._elapsed, self._landing, frame)
         capacity = [0.0 if i == swing else float(load) ** 2 for i, load in enumerate(self._load)]
-        blend = 1.0
-        if self.phase == TRANSFER:
-            u = min(1.0, self._elapsed / self._path.duration)
-            blend = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-        plane = self._old_plane.blended(self._plane, blend)
+        plane = self._ground()
         x, y, _ = frame.to_ground(np.zeros(3)).tolist()
         name = "" if self.phase == STANDING else f" of {self._names[self._foot]}"
         return SupportTarget(
