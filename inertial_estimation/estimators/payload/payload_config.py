@@ -77,6 +77,12 @@ class ContactForcesConfig:
     tolerance: float = parameter(
         5e-4, "Distance to the measured one at which it has converged.", unit="m", lower=1e-6, upper=0.1
     )
+    kept: str = parameter(
+        "height",
+        "What stays of the start on a tilted trunk, where no force tells: its z in the base (height), or "
+        "what lies along gravity, as in the paper (gravity).",
+        choices=("height", "gravity"),
+    )
 
 
 @dataclass(frozen=True)
