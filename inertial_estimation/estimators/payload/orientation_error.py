@@ -1,0 +1,242 @@
+"""Centre of mass of the trunk from the tilt a posture controller leaves (T III-B)."""
+
+import math
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.estimators.payload.com_method import ComStep, recursion_gain
+from inertial_estimation.estimators.payload.payload_config import OrientationErrorConfig
+from inertial_estimation.estimators.payload.tilt_response import (
+    SettledTilt,
+    SteadyTilt,
+    fit_response,
+    heading_rotation,
+    orientation_error,
+    response_problem,
+    spring_response,
+)
+from inertial_estimation.models.trunk_statics import StaticMeasurement
+from inertial_estimation.signals import Array
+
+__all__ = ["OrientationError"]
+
+TILT_TIME = 1.0  # for the reference to reach another tilt [s]
+UNPREDICTED = 0.5  # of a predicted turn, the largest difference from the measured one
+DRIFT = 0.25  # of the response, what may be left of a probe after it was taken back
+NOISE_FLOOR = 4.0  # steady changes of the tilt that no prediction is judged by
+MOST_CORRECTIONS = 40
+INTEGRATES = "another controller holds it, or its posture controller integrates"
+
+
+class _Stage(Enum):
+    PROBE = "probe"
+    LEVEL = "level"
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    END = "end"
+
+
+class OrientationError:
+    """Probe, x and y on a level base (T 13-14), z on a tilted one (T 15), level again.
+
+    The controller uses `com_B` all the time. After each change the trunk is left to settle, then a share
+    beta = 1 - exp(-3 T / t_a) of the shift its error stands for is made, T the time since the change:
+    discrete steps, since a correction while the trunk still turns integrates its lag and swings.
+
+    The probe shifts the centre of mass forward, to the left and back. What the trunk does is the response
+    G = d e / d c_hat, whose inverse is M of (T 12) whatever the controller. It refuses a controller that
+    holds the trunk (no response), one that integrates (it does not come back), and later any turn that is
+    not the one predicted.
+
+    For z the base pitches forward and backward. A wrong z moves the weight to the side the base leans to,
+    c - c_hat = -G^-1 e = R_HB[:2] (dx, dy, dz): opposite in the two tilts, while an error left in x is the
+    same in both and so stays out of z. T 15 has one tilt, and the sign of a forward one.
+
+    Attributes:
+        com_B: Centre of mass of the trunk the controller should use, base frame [m], shape (3,).
+        response: G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe.
+    """
+
+    def __init__(self, config: OrientationErrorConfig) -> None:
+        self._config = config
+        self.start(np.zeros(3), 1.0)
+
+    def start(self, com_B: Array, trunk_mass: float) -> None:
+        """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
+        config = self._config
+        self._start_B = np.array(com_B, dtype=float)
+        self.com_B: Array = self._start_B.copy()
+        self._trunk_mass = trunk_mass
+        self.response: Array = np.zeros((2, 2))
+        self._inverse: Array = np.zeros((2, 2))
+        self._steady = SteadyTilt(config.dwell, config.window, config.steady)
+        self._stage = _Stage.PROBE
+        self._seen: list[tuple[Array, Array]] = []  # horizontal shift and error of each probe
+        self._forward: SettledTilt | None = None
+        self._predicted: tuple[Array, Array] | None = None  # error before, and the turn a correction makes
+        self._predicted_z, self._last_dz = 0.0, math.inf
+        self._changes: list[Array] = []
+        self._found_z = not config.find_z
+        self._corrections = 0
+        self._residual = math.nan
+        self._refusal = ""
+
+    def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
+        """Take one measurement at rest; only its orientation is used.
+
+        Args:
+            measurement: Orientation of the base.
+            h: Time since the last one [s].
+
+        Returns:
+            What the controller should use now, and the tilt asked for.
+        """
+        if self._stage is not _Stage.END:
+            R_HB = heading_rotation(measurement.R_WB)
+            error = orientation_error(R_HB, self._tilt() or (0.0, 0.0))
+            settled = self._steady.add(R_HB, error, h)
+            if settled is not None:
+                self._changes.append(settled.change)
+                self._settled(settled, self._trunk_mass * measurement.gravity)
+            elif self._steady.overdue:
+                self._refuse(
+                    f"the tilt does not settle: after {self._steady.elapsed:.0f} s it still changes by "
+                    f"{math.degrees(self._steady.change):.2f} deg in {self._config.window:.2g} s; "
+                    f"{INTEGRATES}"
+                )
+        done = self._stage is _Stage.END and not self._refusal
+        return ComStep(
+            self.com_B.copy(), self._sigma(), self._residual, done, self._refusal, self._tilt(), True
+        )
+
+    def _tilt(self) -> tuple[float, float] | None:
+        pitch = {_Stage.FORWARD: self._config.tilt, _Stage.BACKWARD: -self._config.tilt}.get(self._stage)
+        return None if pitch is None else (0.0, pitch)
+
+    def _settled(self, settled: SettledTilt, weight: float) -> None:
+        if self._stage is _Stage.PROBE:
+            self._probe(settled, weight)
+        elif self._stage is _Stage.LEVEL:
+            self._level(settled)
+        elif self._stage is _Stage.FORWARD:
+            self._forward = settled
+            self._go(_Stage.BACKWARD)
+        else:
+            self._height(settled)
+
+    def _probe(self, settled: SettledTilt, weight: float) -> None:
+        """Take one of the four probes: none, forward, left, none again."""
+        step = self._config.probe
+        self._seen.append(((settled.R_HB @ (self.com_B - self._start_B))[:2], settled.error))
+        if len(self._seen) < 4:
+            shift = {1: (step, 0.0, 0.0), 2: (0.0, step, 0.0), 3: (0.0, 0.0, 0.0)}[len(self._seen)]
+            self.com_B = self._start_B + np.array(shift)
+            self._steady.restart()
+            return
+        G = fit_response(np.array([s for s, _ in self._seen]), np.array([e for _, e in self._seen]))
+        expected = self._expected(weight)
+        problem = response_problem(G, step, self._config.least_response, expected)
+        left = float(np.linalg.norm(self._seen[3][1] - self._seen[0][1]))
+        moved = step * float(np.linalg.norm(G, ord=2))
+        if not problem and left > DRIFT * moved + 2.0 * self._config.steady:
+            problem = (
+                f"the trunk does not come back: {math.degrees(moved):.2f} deg by a probe of "
+                f"{1e3 * step:.0f} mm, and {math.degrees(left):.2f} deg are left after it was taken back; "
+                "its posture controller integrates"
+            )
+        if problem:
+            self._refuse(problem)
+            return
+        self.response = G if expected is None else expected
+        self._inverse = np.array(np.linalg.inv(self.response))
+        self._stage = _Stage.LEVEL
+        self._level(settled)
+
+    def _expected(self, weight: float) -> Array | None:
+        roll, pitch = self._config.stiffness_roll, self._config.stiffness_pitch
+        return spring_response(weight, roll, pitch) if roll > 0.0 and pitch > 0.0 else None
+
+    def _level(self, settled: SettledTilt) -> None:
+        """Correct x and y by the error of a level base (T 13), or go on where there is none."""
+        if not self._as_predicted(settled.error):
+            return
+        shift = np.linalg.solve(settled.R_HB[:2, :2], -self._inverse @ settled.error)
+        self._residual = float(np.linalg.norm(shift))
+        if self._residual < self._config.tolerance:
+            self._predicted = None
+            self._go(_Stage.END if self._found_z else _Stage.FORWARD)
+            return
+        part = recursion_gain(self._config.settling_time, settled.elapsed) * shift
+        self.com_B = self.com_B + np.array([part[0], part[1], 0.0])
+        self._predicted = settled.error, self.response @ settled.R_HB[:2, :2] @ part
+        self._steady.restart()
+        self._count_correction()
+
+    def _as_predicted(self, error: Array) -> bool:
+        if self._predicted is None:
+            return True
+        before, turn = self._predicted
+        wrong = float(np.linalg.norm(error - before - turn))
+        size = float(np.linalg.norm(turn))
+        if wrong <= UNPREDICTED * size + NOISE_FLOOR * self._config.steady:
+            return True
+        turned = math.degrees(float(np.linalg.norm(error - before)))
+        self._refuse(
+            f"the error does not shrink as predicted: the last shift was to turn the trunk by "
+            f"{math.degrees(size):.2f} deg, it turned by {turned:.2f} deg, "
+            f"{math.degrees(wrong):.2f} deg from where it should be; {INTEGRATES}"
+        )
+        return False
+
+    def _height(self, backward: SettledTilt) -> None:
+        """Correct z by the errors of two tilts (T 15)."""
+        assert self._forward is not None
+        poses = (self._forward, backward)
+        A = np.vstack([pose.R_HB[:2] for pose in poses])
+        b = np.concatenate([-self._inverse @ pose.error for pose in poses])
+        dz = float(np.linalg.lstsq(A, b, rcond=None)[0][2])
+        tolerance = self._config.tolerance_z
+        if abs(dz - self._predicted_z) > UNPREDICTED * self._last_dz + 2.0 * tolerance:
+            self._refuse(
+                f"z does not approach a value: {1e3 * dz:.1f} mm are left to go, expected "
+                f"{1e3 * self._predicted_z:.1f} mm; {INTEGRATES}"
+            )
+            return
+        if abs(dz) < tolerance:
+            self._found_z = True
+            self._go(_Stage.LEVEL)
+            return
+        gain = recursion_gain(self._config.settling_time, backward.elapsed + TILT_TIME)
+        self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
+        self._predicted_z, self._last_dz = (1.0 - gain) * dz, abs(dz)
+        self._go(_Stage.FORWARD)
+        self._count_correction()
+
+    def _go(self, stage: _Stage) -> None:
+        self._stage = stage
+        self._steady.restart(TILT_TIME)
+
+    def _count_correction(self) -> None:
+        self._corrections += 1
+        if self._corrections > MOST_CORRECTIONS:
+            self._refuse(
+                f"no end after {MOST_CORRECTIONS} corrections: {1e3 * self._residual:.1f} mm are left; "
+                f"{INTEGRATES}"
+            )
+
+    def _refuse(self, reason: str) -> None:
+        self._refusal = reason
+        self._stage = _Stage.END
+        self.com_B = self._start_B
+
+    def _sigma(self) -> Array:
+        """Return deviations from how far two windows at rest differ; an offset of the tilt is not in them."""
+        sigma: Array = np.full(3, math.inf)
+        if not self._inverse.any():
+            return sigma
+        variance = float(np.mean(np.square(self._changes))) / 2.0
+        sigma[:2] = np.sqrt(variance * np.sum(self._inverse**2, axis=1))
+        if self._found_z and self._config.find_z:
+            sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(self._config.tilt))
+        return sigma
