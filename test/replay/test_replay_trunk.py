@@ -1,0 +1,99 @@
+"""`replay` of a quadruped at rest that is loaded: results, metrics, figure, parameters."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import MemoryRecording
+from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.sensor_noise import REALISTIC, measure
+from inertial_estimation.replay.synthetic import Payload, StanceMotion, Timing, Truth, stance_truth
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.simulation.payload import ball
+
+pytest.importorskip("example_robot_data")
+pytest.importorskip("rosbags")
+LOAD = ball("trunk", 6.0, (-0.2, 0.1, 0.1))
+LOADED_AT_S = 1.5
+QUICK = ("trunk_payload.contact_forces.settling_time=0.3", "trunk_payload.mass_duration=0.3")
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    shared = load_config_file(find_config("hyq")).shared
+    robot = RobotModel.from_urdf(read_urdf(shared["urdf"]), floating_base=True)
+    posture = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
+    return stance_truth(
+        robot,
+        Timing(duration_s=4.0, rate_hz=200.0),
+        np.random.default_rng(3),
+        contacts={contact: contact for contact in shared["contacts"]},
+        imu_frame=shared["imu_frame"],
+        motion=StanceMotion(posture, base_reach=(0.0,) * 6),
+        payload=Payload(LOAD, LOADED_AT_S),
+    )
+
+
+@pytest.fixture(scope="module")
+def recording(truth: Truth) -> MemoryRecording:
+    return measure(truth, REALISTIC, np.random.default_rng(4))
+
+
+@pytest.fixture(scope="module")
+def results(recording: MemoryRecording, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trunk")
+    write_recording(recording, folder / "bag")
+    given = [word for text in QUICK for word in ("--param", text)]
+    arguments = [str(folder / "bag"), "--config", "hyq", "--output", str(folder / "results"), *given]
+    assert main(["replay", *arguments]) == 0
+    return folder / "results"
+
+
+def run(recording: MemoryRecording, *parameters: str, tilt: bool = True) -> ReplayRun:
+    config = load_config_file(find_config("hyq")).overridden(parse_overrides([*QUICK, *parameters]))
+    built = build_pipelines(config)
+    topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
+    return replay(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
+
+
+def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:
+    metrics = json.loads((results / "metrics.json").read_text())
+    trunk = truth.robot.link_body("trunk").nominal_J
+    mass = trunk.mass + LOAD.mass
+    com = (trunk.mass * trunk.lever + LOAD.mass * LOAD.com_L) / mass
+    assert metrics["trunk"]["mass_kg"] == pytest.approx(mass, rel=0.01)
+    np.testing.assert_allclose(metrics["trunk"]["com_m"][:2], com[:2], atol=5e-3)
+    kinds = [change["kind"] for change in metrics["load_changes"]]
+    assert kinds == ["loaded", "identified"]
+    found_s = (metrics["load_changes"][0]["stamp_ns"] - int(truth.stamps_ns[0])) * 1e-9
+    assert LOADED_AT_S < found_s < LOADED_AT_S + 0.5
+    with (results / "trunk_inertia.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == metrics["samples"]["trunk_inertia"]
+    assert float(rows[0]["mass"]) == pytest.approx(trunk.mass)
+    assert float(rows[-1]["mass"]) == pytest.approx(mass, rel=0.01)
+    assert {"watching", "mass", "com"} <= {row["phase"] for row in rows}
+    assert (results / "trunk.png").read_bytes().startswith(b"\x89PNG")
+    assert set(metrics["tick_us"]) == {"tilt_observer", "inertial_ekf", "trunk_payload"}
+
+
+def test_forces_measured_at_the_feet_say_the_same(recording: MemoryRecording, truth: Truth) -> None:
+    last = run(recording, "trunk_payload.ground_forces=measured").payload[-1]
+    assert last.estimate.mass == pytest.approx(truth.robot.link_body("trunk").nominal_J.mass + 6.0, rel=0.01)
+
+
+def test_without_a_request_a_change_is_told_and_nothing_is_identified(recording: MemoryRecording) -> None:
+    estimates = run(recording, "trunk_payload.start=on_request").payload
+    changes = [estimate.change.kind for estimate in estimates if estimate.change is not None]
+    assert changes == ["loaded"]
+    assert {estimate.phase.value for estimate in estimates} == {"watching"}
+    assert not any(estimate.hold for estimate in estimates)

@@ -1,0 +1,179 @@
+"""Node `trunk_payload` as a process: a load is found, told, identified as in a replay, and asked about."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+pytest.importorskip("example_robot_data")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.srv import GetParameters
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from standing_quadruped import CONFIG, StandingQuadruped
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.payload.payload_events import PayloadEvent
+from inertial_estimation.replay.config_file import ConfigFile, load_config_file
+from inertial_estimation.replay.pipelines import PAYLOAD_NODE, build_pipelines, replay_topics
+from inertial_estimation.replay.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    MemoryRecording,
+    RecordingEntry,
+)
+from inertial_estimation.replay.replay import replay
+from inertial_estimation.ros import messages
+from inertial_estimation.ros.payload_messages import load_change_from_msg, load_change_to_msg
+from inertial_estimation.signals import HealthLevel
+
+LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
+SETTLING = {"contact_forces.settling_time": 0.2}
+TYPES = {"/joint_states": JOINT_STATE_TYPE, "/imu/data": IMU_TYPE, "/base_state": ODOMETRY_TYPE}
+LATE = QoSProfile(depth=10, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class Quadruped:
+    """Stands in for the sensors of `World`; keeps what it has sent."""
+
+    def __init__(self, world):
+        self.world, self.scene, self.sent, self.torques = world, StandingQuadruped(), [], True
+        world.sense = self.sense
+
+    def sense(self, stamp_ns, leave_out=(), **spoiled):
+        base, imu = self.scene.base(stamp_ns), self.scene.imu(stamp_ns)
+        joints = self.scene.joints(stamp_ns, torques=self.torques)
+        outgoing = {
+            "imu/data": (imu, messages.imu_to_msg(imu, "trunk_imu")),
+            "base_state": (base, messages.base_state_to_msg(base, "odom", "base_link")),
+            "joint_states": (joints, messages.joints_to_msg(joints)),
+        }
+        for topic, (sample, msg) in outgoing.items():
+            self.sent.append(RecordingEntry(f"/{topic}", stamp_ns, sample))
+            self.world.publish(topic, msg)
+
+    def replayed(self):
+        """The estimates of a replay of what was sent, by stamp."""
+        file = load_config_file(CONFIG)
+        alone = ConfigFile(file.name, file.shared, {PAYLOAD_NODE: {**file.nodes[PAYLOAD_NODE], **SETTLING}})
+        built = build_pipelines(alone)
+        topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
+        run = replay(MemoryRecording(tuple(self.sent), TYPES), topics, payload=built.payload)
+        return {estimate.stamp_ns: estimate for estimate in run.payload}
+
+
+def numbers(inertia):
+    return [inertia.mass, *inertia.com_L, *inertia.inertia_Lcm.ravel()]
+
+
+def events_of(received):
+    return [load_change_from_msg(msg) for msg in received]
+
+
+def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
+    robot = Quadruped(world)
+    arguments = ["--params-file", str(CONFIG)]
+    node = world.start("trunk_payload", *arguments, described=False, robot={}, **SETTLING)
+    inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
+    payloads = world.listen(InertiaStamped, "payload", 2000)
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    changes = world.listen(DiagnosticArray, "load_change", LATE)
+    holds = world.listen(Bool, "hold", LATE)
+    assert world.run(lambda: inertias and payloads), "all are connected"
+    world.run(lambda: False, timeout=0.2, sensors=False)
+    assert world.call(Trigger, "trunk_payload/reset", sensors=False).success
+    for seen in (inertias, payloads, holds, robot.sent):
+        seen.clear()
+    assert world.run(lambda: len(inertias) > 100)
+    assert not changes, "the robot is as its description says"
+    assert inertias[-1].header.frame_id == payloads[-1].header.frame_id == "trunk"
+
+    robot.scene = StandingQuadruped(LOAD, PLACE)
+    assert world.run(lambda: len(changes) > 1 and not holds[-1].data), node.output
+    loaded, identified = events_of(changes)
+    assert (loaded.kind, loaded.level) == ("loaded", HealthLevel.WARN)
+    assert (identified.kind, identified.level) == ("identified", HealthLevel.OK)
+    assert float(identified.values["mass [kg]"]) == pytest.approx(robot.scene.trunk_mass, abs=0.02)
+    assert {loaded.stamp_ns, identified.stamp_ns} <= set(world.stamps)
+    assert [msg.data for msg in holds] == [True, False]
+
+    mass = pytest.approx(robot.scene.trunk_mass, abs=0.02)
+    assert world.run(lambda: inertias[-1].inertia.m == mass)
+    stamp_ns, trunk = messages.link_inertia_from_msg(inertias[-1])
+    np.testing.assert_allclose(trunk.com_L[:2], robot.scene.trunk_com[:2], atol=2e-3)
+    assert messages.link_inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
+    expected = robot.replayed()
+    published = dict(map(messages.link_inertia_from_msg, inertias))
+    assert stamp_ns in expected
+    for stamp_ns, inertia in published.items():
+        np.testing.assert_array_equal(numbers(inertia), numbers(expected[stamp_ns].trunk))
+
+    late = []
+    world.node.create_subscription(DiagnosticArray, "load_change", late.append, LATE)
+    assert world.run(lambda: len(late) == 2)
+    assert [event.kind for event in events_of(late)] == ["loaded", "identified"]
+
+    it_is_asked(world, changes, holds)
+    robot.torques = False
+    before = len(diagnostics)
+    assert world.run(lambda: len(diagnostics) > before + 2)
+    (status,) = [status for status in diagnostics[-1].status if status.name == "trunk_payload: joint_states"]
+    assert status.level != DiagnosticStatus.OK
+    assert any("ground_forces 'estimated' needs the torques of" in item.key for item in status.values), status
+    robot.torques = True
+    assert world.call(Trigger, "trunk_payload/reset").success
+    nominal = StandingQuadruped().trunk_mass
+    assert world.run(lambda: inertias[-1].inertia.m == pytest.approx(nominal))
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def it_is_asked(world, changes, holds):
+    """Another method, an identification begun and given up."""
+
+    def method():
+        request = GetParameters.Request(names=["method"])
+        return world.call(GetParameters, "trunk_payload/get_parameters", request).values[0].string_value
+
+    assert method() == "contact_forces"
+    assert world.call(Trigger, "trunk_payload/use_static_poses").success
+    assert method() == "static_poses"
+    answer = world.call(Trigger, "trunk_payload/identify")
+    assert answer.success
+    assert answer.message
+    assert world.run(lambda: holds[-1].data)
+    assert world.call(Trigger, "trunk_payload/cancel").success
+    assert world.run(lambda: not holds[-1].data and len(changes) == 3)
+    assert events_of(changes)[-1].kind == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ("contacts:=[lf_foot, rf_foot, lh_foot, right_hind]", "no frame 'right_hind'; the model has"),
+        ("trunk:=torso", "no link 'torso'; the model has"),
+    ],
+)
+def test_a_wrong_name_ends_with_one_line(world, wrong, expected):
+    given = ["--params-file", str(CONFIG), "-p", f"trunk_payload:{wrong}"]
+    node = world.start("trunk_payload", *given, described=False, robot={})
+    assert node.wait() == 1
+    errors = [line for line in node.output.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, node.output
+    assert expected in errors[0]
+    assert "Traceback" not in node.output
+
+
+def test_what_is_told_is_read_again():
+    told = PayloadEvent(
+        7_000_000_001, "loaded", HealthLevel.WARN, "loaded: ...", {"mass measured [kg]": "71"}
+    )
+    msg = load_change_to_msg(told, "trunk_payload")
+    assert load_change_from_msg(msg) == told
+    assert msg.status[0].name == "trunk_payload: load"
+    with pytest.raises(MeasurementError, match="expected one with the value 'kind'"):
+        load_change_from_msg(DiagnosticArray())
