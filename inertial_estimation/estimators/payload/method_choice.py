@@ -5,7 +5,9 @@ from collections.abc import Callable
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.payload.com_method import ComMethod
 from inertial_estimation.estimators.payload.contact_forces import ContactForces
+from inertial_estimation.estimators.payload.orientation_error import OrientationError
 from inertial_estimation.estimators.payload.payload_config import METHODS, TrunkPayloadConfig
+from inertial_estimation.estimators.payload.static_poses import StaticPoses
 
 __all__ = ["MethodFactory", "check_method", "make_method"]
 
@@ -29,5 +31,8 @@ def make_method(name: str, config: TrunkPayloadConfig) -> ComMethod:
     Raises:
         ConfigurationError: If there is no such method.
     """
-    check_method(name)
+    if check_method(name) == "static_poses":
+        return StaticPoses(config.static_poses)
+    if name == "orientation_error":
+        return OrientationError(config.orientation_error)
     return ContactForces(config.contact_forces)

@@ -64,6 +64,11 @@ class TrunkPayloadPipeline:
         nominal = self._publisher.nominal
         self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
         self._changes: dict[str, int] = {}
+        self._longest_step = config.robot.inputs.max_gap
+        self._last_ns: int | None = None
+        self._since_look = 0.0
+        self._at_rest = False
+        self._why_not = ""
         self._forget()
 
     def push_imu(self, sample: ImuSample) -> None:
@@ -162,23 +167,24 @@ class TrunkPayloadPipeline:
 
     def _forget(self) -> None:
         self._inputs.clear_window()
-        self._rest.reset()
+        self._lose_rest()
         self.gauge.reset()
         self._publisher.reset()
         self.identification.reset()
         self._changes.clear()
-        self._last_ns: int | None = None
-        self._since_look = 0.0
-        self._at_rest = False
-        self._why_not = "nothing seen yet"
+        self._begun = False
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
-        if sample.continuity is Continuity.RESTARTED and self._last_ns is not None:
+        if sample.continuity is Continuity.RESTARTED and self._begun:
             self._forget()
         elif sample.continuity is Continuity.AFTER_GAP:
             self._resume()
+        elif self._last_ns is not None and seconds(sample.time_ns - self._last_ns) > self._longest_step:
+            self._inputs.clear_window()
+        self._begun = True
         state = self._inputs.state_at(sample)
         if state is None:
+            self._lose_rest()
             return None
         period = 1.0 / self.config.rate
         dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
@@ -202,10 +208,16 @@ class TrunkPayloadPipeline:
 
     def _resume(self) -> None:
         self._inputs.clear_window()
-        self._rest.reset()
+        self._lose_rest()
         self.identification.interrupt()
-        self._since_look = 0.0
+
+    def _lose_rest(self) -> None:
+        """Begin to look for rest anew, without a window of readings."""
+        self._rest.reset()
+        self._at_rest = False
+        self._why_not = "an input is missing, or its window is not full"
         self._last_ns = None
+        self._since_look = 0.0
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
         identification = self.identification
