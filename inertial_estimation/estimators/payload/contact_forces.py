@@ -20,8 +20,6 @@ LIMIT = 10.0  # settling times after which it gives up
 NOISE_SIGMAS = 3.0
 ALONG = 0.5  # cos^2 to the vertical from which a base axis counts as unobserved
 FEWEST = 5  # samples before a scatter means anything
-TURNED = 0.01  # of the vertical in the base that counts as another pose [rad]
-MOST_PASSES = 4
 
 
 class ContactForces:
@@ -35,10 +33,6 @@ class ContactForces:
     behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. With `kept` "height" the base's z stays instead,
     on the same vertical line: loads move it least.
 
-    A trunk that a wrong centre of mass has tilted turns back once the controller has the right one. So what
-    was found on a tilted trunk goes to the controller, and the recursion runs again until the trunk no longer
-    turns.
-
     Attributes:
         com_B: Centre of mass of the trunk, base frame [m], shape (3,).
     """
@@ -49,16 +43,13 @@ class ContactForces:
         self._trunk_mass = 1.0
         self._elapsed = self._inside = self._gain = 0.0
         self._slow, self._quick = SampleScatter(), SampleScatter()
-        self._passes = 0
-        self._handed_up_B: Array = np.array([0.0, 0.0, 1.0])
 
     def start(self, com_B: Array, trunk_mass: float) -> None:
         """Begin from a centre of mass [m], shape (3,), with the trunk's mass known [kg]."""
         self.com_B = np.array(com_B, dtype=float)
         self._trunk_mass = trunk_mass
-        self._passes = 0
-        self._handed_up_B = np.array([0.0, 0.0, 1.0])
-        self._begin_pass()
+        self._elapsed = self._inside = self._gain = 0.0
+        self._slow, self._quick = SampleScatter(), SampleScatter()
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Take one measurement at rest.
@@ -104,17 +95,6 @@ class ContactForces:
             shift = shift - shift[2] / up_B[2] * up_B
         return shift
 
-    def _begin_pass(self) -> None:
-        self._elapsed = self._inside = self._gain = 0.0
-        self._slow, self._quick = SampleScatter(), SampleScatter()
-
-    def _turned(self, up_B: Array) -> bool:
-        """Say whether the trunk is in another pose than when its last result went to the controller."""
-        self._passes += 1
-        turned = self._passes < MOST_PASSES and float(np.linalg.norm(up_B - self._handed_up_B)) > TURNED
-        self._handed_up_B = up_B.copy()
-        return turned
-
     def _step(self, R_WB: Array, h: float) -> ComStep:
         config = self._config
         distance = float(np.linalg.norm(self._quick.mean - self.com_B))
@@ -132,7 +112,4 @@ class ContactForces:
                     f"after {self._elapsed:.1f} s the measured centre of mass still moves: it is "
                     f"{1e3 * distance:.1f} mm from the estimate, expected {1e3 * config.tolerance:.1f} mm"
                 )
-        again = done and self._turned(R_WB[2])
-        if again:
-            self._begin_pass()
-        return ComStep(self.com_B.copy(), sigma, distance, done and not again, refusal, to_controller=again)
+        return ComStep(self.com_B.copy(), sigma, distance, done, refusal)
