@@ -22,9 +22,11 @@ from inertial_estimation.signals import Array
 __all__ = ["OrientationError"]
 
 TILT_TIME = 1.0  # for the reference to reach another tilt [s]
-UNPREDICTED = 0.5  # of a predicted turn, the largest difference from the measured one
+UNPREDICTED = 0.7  # of a predicted turn, the largest difference from the measured one
 DRIFT = 0.25  # of the response, what may be left of a probe after it was taken back
+LEARN = 0.1  # of the probe: shifts from which the response is learnt on
 NOISE_FLOOR = 4.0  # steady changes of the tilt that no prediction is judged by
+FOLLOWED = 0.75  # of the tilt asked for, that the trunk must take: 0.2 m of error in z leave as much
 MOST_CORRECTIONS = 40
 INTEGRATES = "another controller holds it, or its posture controller integrates"
 
@@ -74,7 +76,7 @@ class OrientationError:
         self._stage = _Stage.PROBE
         self._seen: list[tuple[Array, Array]] = []  # horizontal shift and error of each probe
         self._forward: SettledTilt | None = None
-        self._predicted: tuple[Array, Array] | None = None  # error before, and the turn a correction makes
+        self._shifted: tuple[Array, Array] | None = None  # error before the last correction, horizontal shift
         self._predicted_z, self._last_dz = 0.0, math.inf
         self._changes: list[Array] = []
         self._found_z = not config.find_z
@@ -164,34 +166,50 @@ class OrientationError:
         shift = np.linalg.solve(settled.R_HB[:2, :2], -self._inverse @ settled.error)
         self._residual = float(np.linalg.norm(shift))
         if self._residual < self._config.tolerance:
-            self._predicted = None
+            self._shifted = None
             self._go(_Stage.END if self._found_z else _Stage.FORWARD)
             return
         part = recursion_gain(self._config.settling_time, settled.elapsed) * shift
         self.com_B = self.com_B + np.array([part[0], part[1], 0.0])
-        self._predicted = settled.error, self.response @ settled.R_HB[:2, :2] @ part
+        self._shifted = settled.error, settled.R_HB[:2, :2] @ part
         self._steady.restart()
         self._count_correction()
 
     def _as_predicted(self, error: Array) -> bool:
-        if self._predicted is None:
+        """Compare the turn a correction made with G times it, and learn from it; refuse a trunk that fights.
+
+        G += (turn - G s) s' / s's (Broyden): springs of a controller with limits are softer at large tilts.
+        """
+        if self._shifted is None:
             return True
-        before, turn = self._predicted
-        wrong = float(np.linalg.norm(error - before - turn))
-        size = float(np.linalg.norm(turn))
-        if wrong <= UNPREDICTED * size + NOISE_FLOOR * self._config.steady:
-            return True
-        turned = math.degrees(float(np.linalg.norm(error - before)))
-        self._refuse(
-            f"the error does not shrink as predicted: the last shift was to turn the trunk by "
-            f"{math.degrees(size):.2f} deg, it turned by {turned:.2f} deg, "
-            f"{math.degrees(wrong):.2f} deg from where it should be; {INTEGRATES}"
-        )
-        return False
+        before, shift = self._shifted
+        turn = error - before
+        predicted = self.response @ shift
+        wrong = float(np.linalg.norm(turn - predicted))
+        size = float(np.linalg.norm(predicted))
+        if wrong > UNPREDICTED * size + NOISE_FLOOR * self._config.steady:
+            self._refuse(
+                f"the error does not shrink as predicted: the last shift was to turn the trunk by "
+                f"{math.degrees(size):.2f} deg, it turned by {math.degrees(np.linalg.norm(turn)):.2f} deg, "
+                f"{math.degrees(wrong):.2f} deg from where it should be; {INTEGRATES}"
+            )
+            return False
+        square = float(shift @ shift)
+        if square > (LEARN * self._config.probe) ** 2:
+            self.response = self.response + np.outer(turn - predicted, shift) / square
+            self._inverse = np.array(np.linalg.inv(self.response))
+        return True
 
     def _height(self, backward: SettledTilt) -> None:
         """Correct z by the errors of two tilts (T 15)."""
         assert self._forward is not None
+        taken = math.asin(self._forward.R_HB[0, 2]) - math.asin(backward.R_HB[0, 2])
+        if taken < FOLLOWED * 2.0 * self._config.tilt:
+            self._refuse(
+                f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg from backward to "
+                f"forward, expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {INTEGRATES}"
+            )
+            return
         poses = (self._forward, backward)
         A = np.vstack([pose.R_HB[:2] for pose in poses])
         b = np.concatenate([-self._inverse @ pose.error for pose in poses])
