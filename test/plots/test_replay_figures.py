@@ -5,12 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inertial_estimation.estimators.payload.payload_events import PayloadEvent
 from inertial_estimation.replay.evaluation import Evaluation
 from inertial_estimation.replay.histories import InertialHistory, LinkHistory, TiltHistory
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.signals import OrientationSample
+from inertial_estimation.replay.payload_history import PayloadHistory
+from inertial_estimation.signals import HealthLevel, OrientationSample
 
 pytest.importorskip("matplotlib")
+from inertial_estimation.plots.payload_figure import figure_of_trunk
 from inertial_estimation.plots.replay_figures import (
     figure_of_bias,
     figure_of_masses,
@@ -55,6 +58,25 @@ def inertial(links: int = 2) -> InertialHistory:
     )
 
 
+def trunk() -> PayloadHistory:
+    mass = np.linspace(61.0, 71.0, N)
+    com, sigma = np.outer(mass - 61.0, [-0.01, 0.005, 0.0]), np.full((N, 3), np.inf)
+    sigma[150:, :2] = 1e-3
+    events = tuple(
+        PayloadEvent(int(STAMPS[k]), kind, level, kind)
+        for k, kind, level in (
+            (100, "loaded", HealthLevel.WARN),
+            (200, "refused", HealthLevel.ERROR),
+            (250, "loaded", HealthLevel.WARN),
+        )
+    )
+    held = (np.arange(N) > 100) & (np.arange(N) < 200)
+    return PayloadHistory(
+        *("trunk", STAMPS, mass, np.full(N, 0.1), com, sigma, mass, com, np.zeros((N, 3, 3)), mass - 61.0),
+        *(np.full(N, np.nan), ("watching",) * N, ~held, held, events),
+    )
+
+
 def labels(figure: object) -> list[str]:
     return [axis.get_ylabel() for axis in figure.axes]
 
@@ -90,6 +112,20 @@ def test_curves_are_the_data() -> None:
     np.testing.assert_allclose(curves["estimate, 2 sigma"], inertial().links[1].masses)
     nis = lines(figure_of_nis(inertial()).axes[0])
     assert [len(nis[name]) for name in ("accepted", "rejected", "not learning")] == [190, 10, 100]
+
+
+def test_the_trunk_is_drawn_with_what_happened_to_it(tmp_path: Path) -> None:
+    figure = figure_of_trunk(trunk())
+    assert labels(figure) == ["mass [kg]", "x [mm]", "y [mm]", "z [mm]"]
+    curves = lines(figure.axes[0])
+    np.testing.assert_allclose(curves["identified, 2 sigma"], trunk().masses)
+    assert {"published", "loaded", "refused", "asked to hold"} <= set(curves)
+    drawn = [np.asarray(line.get_ydata()) for line in figure.axes[2].get_lines()]
+    assert any(len(y) == N and np.allclose(y, 1e3 * trunk().coms_L[:, 1]) for y in drawn)
+    nothing = TiltHistory(STAMPS[:0], *(np.zeros((0, 3)),) * 3, (), np.zeros(0), np.zeros(0, dtype=bool))
+    empty = InertialHistory(STAMPS[:0], (), *(np.zeros(0),) * 3, (), (), np.zeros((0, 0)))
+    written = write_figures(tmp_path, Evaluation(nothing, empty, None, {}, trunk()))
+    assert [path.name for path in written] == ["trunk.png"]
 
 
 def test_untrusted_reference_is_not_drawn() -> None:
