@@ -19,7 +19,7 @@ class Contact:
     """One contact as the controller sees it.
 
     A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
-    world axes (a point foot rolls, its axes mean nothing).
+    world axes or those of the ground (a point foot rolls, its axes mean nothing).
 
     Attributes:
         name: Name of the contact.
@@ -79,13 +79,17 @@ def make_contacts(stance: StanceConfig, names: Sequence[str], friction: float) -
     )
 
 
-def contact_motion(contact: Contact, motion: FrameMotion) -> ContactMotion:
+def contact_motion(contact: Contact, motion: FrameMotion, R_WG: Array | None = None) -> ContactMotion:
     """Return the motion of a contact in the axes of its force.
 
     Args:
         contact: The contact.
         motion: Motion of its frame.
+        R_WG: Axes of the ground, for the force of a point, shape (3, 3); None: those of the world.
     """
+    if not contact.is_sole and R_WG is not None:
+        R_GW = R_WG.T
+        return ContactMotion(R_GW @ motion.jacobian[:3], R_GW @ motion.velocity[:3], R_GW @ motion.drift[:3])
     if not contact.is_sole:
         return ContactMotion(motion.jacobian[:3], motion.velocity[:3], motion.drift[:3])
     R_WC, nv = motion.R_WF, motion.jacobian.shape[1]

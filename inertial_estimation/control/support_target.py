@@ -21,7 +21,10 @@ class SupportTarget:
         yaw: Heading of the feet [rad].
         swing: Index of the foot in the air; None: all stand.
         swing_reference: Where it should be.
+        support_motion: Rate [m/s] and acceleration [m/s^2] of the ground's height under the moving base.
         tilt: Roll and pitch of the ground the base leans with [rad].
+        R_WG: Axes of the ground, z along its normal, in which the force of a point is bounded, shape (3, 3);
+            None: those of the world.
         fresh: Whether the reference starts anew from where the robot is, so that no error of before counts.
     """
 
@@ -33,5 +36,7 @@ class SupportTarget:
     yaw: float
     swing: int | None = None
     swing_reference: FootReference | None = None
+    support_motion: tuple[float, float] = (0.0, 0.0)
     tilt: tuple[float, float] = (0.0, 0.0)
+    R_WG: Array | None = None
     fresh: bool = False

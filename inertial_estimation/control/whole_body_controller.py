@@ -160,12 +160,12 @@ class WholeBodyController:
     ) -> ControlResult:
         config = self.config
         feet = state.frames
-        motions = [contact_motion(c, m) for c, m in zip(self._contacts, feet, strict=True)]
         centres = [sole_centre(c, m) for c, m in zip(self._contacts, feet, strict=True)]
         ground = sum(float(centre[2]) for centre in centres) / len(centres)
         omega = pendulum_frequency(float(state.com[2]) - ground)
         dcm = divergent_component(state.com, state.com_velocity, omega)
         target = self.gait.target(state, centres, omega, dcm, h, forces)
+        motions = [contact_motion(c, m, target.R_WG) for c, m in zip(self._contacts, feet, strict=True)]
         if target.fresh:
             self._feedback.reset()
         standing = [i for i, capacity in enumerate(target.capacity) if capacity > 0.0]
@@ -175,8 +175,13 @@ class WholeBodyController:
         )
         tasks = self._tasks(motions, target, omega**2 * (state.com[:2] - cop))
         loads = self._loads(state.mass, centres, target, cop)
+        result = self._solve(joints, state, motions, tasks, loads)
+        wrenches = result.wrenches_C
+        if target.R_WG is not None:
+            wrenches[:, :3] = wrenches[:, :3] @ target.R_WG.T
         return replace(
-            self._solve(joints, state, motions, tasks, loads),
+            result,
+            wrenches_C=wrenches,
             phase=target.phase,
             com=state.com,
             dcm=dcm,
@@ -214,7 +219,8 @@ class WholeBodyController:
         pitch_axis = (-math.sin(target.yaw), math.cos(target.yaw), 0.0)
         axes = np.array([R_ref[:, 0], pitch_axis]).T  # of roll and pitch
         w_ref, dw_ref = axes @ tilt.rate, axes @ tilt.acceleration
-        z_ref = (float(z.position[0]), float(z.rate[0]), float(z.acceleration[0]))
+        rate, acceleration = target.support_motion
+        z_ref = (float(z.position[0]), float(z.rate[0]) + rate, float(z.acceleration[0]) + acceleration)
         return [
             BaseHeightTask(-target.support_height, z_ref, height.stiffness, height.damping, height.weight),
             BaseOrientationTask(R_ref, w_ref, dw_ref, turn.stiffness, turn.damping, turn.weight),

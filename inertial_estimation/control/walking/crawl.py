@@ -33,7 +33,9 @@ LEAST_LOAD = 1e-3  # of a foot still on the ground: it may push, but hardly does
 TOUCH = 0.008  # how long a force must tell the ground, longer than a peak of the noise [s]
 STAY = 0.9  # of the margin: where it has that much, the body does not move again
 PLANE_TIME = 0.3  # in which the height follows a plane of the ground that a landing has changed [s]
-SETTLING = 0.5  # while standing, the places of the feet are taken from where they are [s]
+SETTLING = (
+    0.5  # the feet of a standing robot are taken from where they are, the base leans with the ground [s]
+)
 
 
 class CrawlGait:
@@ -94,6 +96,7 @@ class CrawlGait:
         self._load[:] = 1.0
         self._plane = self._old_plane = self._map.plane()
         self._since_landing = PLANE_TIME
+        self._lean = np.zeros(2)
         self._place: Array | None = None  # of the centre of mass at the last tick
         self._begin(STANDING)
 
@@ -144,6 +147,7 @@ class CrawlGait:
         self._feel(state, forces, h)
         self._move_on(frame, centres)
         self._share_load(h)
+        self._lean += min(1.0, h / SETTLING) * (self._walking.follow_slope * self._slope() - self._lean)
         if self.phase == STANDING:
             self._map.update(frame, centres, self._standing(), min(1.0, h / SETTLING))
             self._plane = self._map.plane()
@@ -171,6 +175,8 @@ class CrawlGait:
             return True
         if float(np.abs(place - before - h * velocity).max()) < LEAP:
             return False
+        if self.phase == DWELL:
+            self._begin(TRANSFER)  # no rest any more
         self._lay(place, velocity, np.zeros(2), self._path.goal)
         return True
 
@@ -316,6 +322,13 @@ class CrawlGait:
         u = min(1.0, self._since_landing / PLANE_TIME)
         return self._old_plane.blended(self._plane, u**3 * (10.0 - 15.0 * u + 6.0 * u * u))
 
+    def _slope(self) -> Array:
+        """Return roll and pitch of the ground as seen along the heading [rad], shape (2,)."""
+        c, s = math.cos(self._steps.heading), math.sin(self._steps.heading)
+        sx, sy = self._ground().slope.tolist()
+        pitch = -math.atan(c * sx + s * sy)
+        return np.array([math.atan((c * sy - s * sx) * math.cos(pitch)), pitch])
+
     def _target(self, frame: GroundFrame, omega: float, fresh: bool) -> SupportTarget:
         place, velocity, acceleration = self._reference()
         swing = self._foot if self.phase == SWING else None
@@ -324,6 +337,7 @@ class CrawlGait:
             reference = self._swing.reference(self._elapsed, self._landing, frame)
         capacity = [0.0 if i == swing else float(load) ** 2 for i, load in enumerate(self._load)]
         plane = self._ground()
+        roll, pitch = self._lean.tolist()
         x, y, _ = frame.to_ground(np.zeros(3)).tolist()
         name = "" if self.phase == STANDING else f" of {self._names[self._foot]}"
         return SupportTarget(
@@ -335,6 +349,9 @@ class CrawlGait:
             frame.yaw + self._steps.heading,
             swing,
             reference,
+            support_motion=(float(plane.slope @ velocity), float(plane.slope @ acceleration)),
+            tilt=(roll, pitch),
+            R_WG=frame.R_WF @ plane.axes(),
             fresh=fresh,
         )
 

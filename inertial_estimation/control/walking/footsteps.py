@@ -27,6 +27,7 @@ class Footsteps:
         length: Distance of a step forward [m].
         width: Distance between the feet [m].
         left: Steps still to be made, the one under way included.
+        closing: Whether the last one closes the feet.
     """
 
     def __init__(self, config: WalkingConfig) -> None:
@@ -34,6 +35,7 @@ class Footsteps:
         self.length = 0.0
         self.width = 0.2
         self.left = 0
+        self.closing = True
 
     def set_config(self, config: WalkingConfig) -> None:
         """Take new durations."""
@@ -44,10 +46,10 @@ class Footsteps:
 
         Args:
             swing: The foot in the air: 0 left, 1 right.
-            left: Steps left, this one included; the last one closes the feet.
+            left: Steps left, this one included; the last one closes the feet, if `closing`.
         """
         side = self.width if swing == 0 else -self.width
-        return np.array([self.length if left > 1 else 0.0, side, 0.0])
+        return np.array([0.0 if left <= 1 and self.closing else self.length, side, 0.0])
 
     def pressure_plan(
         self, stance: Point, yaw: float, swing: int, remaining: float, shift: Point = (0.0, 0.0)

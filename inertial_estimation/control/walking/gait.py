@@ -58,7 +58,8 @@ class Gait:
         self._asked: WalkCommand | None = None
         self._steps.left = 0
         self.steps_made = 0
-        self.held = False
+        self.held, self._kept = False, 0
+        self._steps.closing = True
 
     def set_config(self, config: WalkingConfig, _: CrawlConfig | None = None) -> None:
         """Take new durations and heights, from the next phase on."""
@@ -75,7 +76,7 @@ class Gait:
         R_HW = np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]])
         self._home = [R_HW @ motion.p_BF_W[:2] for motion in state.frames]
         self._begin(STANDING, None, None, 0.0)
-        self._steps.left = 0
+        self._steps.left = self._kept = 0
 
     def command(self, command: WalkCommand) -> None:
         """Take steps to walk from now on; while walking they replace what is left.
@@ -93,8 +94,8 @@ class Gait:
                 f"steps of {command.length:g} m, expected at most walking.longest_step, "
                 f"{self._config.longest_step:g} m"
             )
-        if self.phase == STANDING or self._to is None:
-            self._asked = command
+        if self.phase == STANDING or self._to is None or self.held:
+            self._asked, self._kept = command, 0
             return
         under_way = 1 if self.phase == SWING else 0
         self._steps.left = command.steps + under_way
@@ -106,7 +107,19 @@ class Gait:
         Args:
             held: True: the step under way ends, then it stands; False: it goes on.
         """
+        if held == self.held:
+            return
         self.held = held
+        if held:
+            under_way = min(self._steps.left, 1 if self.phase == SWING else 0)
+            self._kept, self._steps.left = self._steps.left - under_way, under_way
+            self._steps.closing = self._kept == 0
+        else:
+            kept, self._kept, self._steps.closing = self._kept, 0, True
+            if self.phase != STANDING and self._to is not None:
+                self._steps.left += kept
+            elif kept and self._asked is None:
+                self._asked = WalkCommand(kept, self._steps.length)
 
     def target(
         self,
@@ -147,7 +160,7 @@ class Gait:
     def _move_on(
         self, state: DynamicsState, centres: Sequence[Array], forces: Sequence[float | None]
     ) -> None:
-        if self.phase == STANDING and self._asked is not None:
+        if self.phase == STANDING and self._asked is not None and not self.held:
             self._set_out(state, centres, self._asked)
             self._asked = None
         elif self.phase == TRANSFER and self._elapsed >= self._duration:

@@ -65,6 +65,14 @@ class GroundPlane:
         sx, sy = self.slope.tolist()
         return float(cz + sx * (x - cx) + sy * (y - cy))
 
+    def axes(self) -> Array:
+        """Return axes with z along the normal and x without a part along y, in the ground frame, (3, 3)."""
+        sx, sy = self.slope.tolist()
+        z = np.array([-sx, -sy, 1.0]) / math.sqrt(1.0 + sx * sx + sy * sy)
+        x = np.array([1.0, 0.0, sx]) / math.sqrt(1.0 + sx * sx)
+        axes: Array = np.array([x, np.cross(z, x), z]).T
+        return axes
+
     def blended(self, other: "GroundPlane", share: float) -> "GroundPlane":
         """Return the plane a share of the way to another."""
         centre = self.centre + share * (other.centre - self.centre)
