@@ -1,0 +1,298 @@
+"""The phases of an identification, with a method that does what the test wants."""
+
+import math
+
+import numpy as np
+import pytest
+from standing_hyq import config
+
+from inertial_estimation.estimators.payload.com_method import ComStep
+from inertial_estimation.estimators.payload.identification import Identification, Look
+from inertial_estimation.estimators.payload.payload_estimate import Phase
+from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.models.trunk_statics import StaticMeasurement
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+NOMINAL_MASS, NOMINAL_COM = 60.0, np.array([0.05, 0.02, 0.0])
+FOUND = np.array([-0.05, 0.07, 0.01])
+DT = 0.02
+
+
+class Method:
+    """Gives a result after some steps, by way of what `script` says."""
+
+    def __init__(self, script):
+        self.script = list(script)
+        self.began = []
+        self.steps = []
+
+    def start(self, com_B, trunk_mass):
+        self.began.append((com_B, trunk_mass))
+
+    def update(self, measurement, h):
+        self.steps.append(h)
+        return self.script[min(len(self.steps), len(self.script)) - 1]
+
+
+def step(com_B=FOUND, **fields):
+    return ComStep(com_B, np.full(3, 1e-3), 2e-3, **fields)
+
+
+class Robot:
+    """Shows an identification a robot."""
+
+    def __init__(self, script, **changes):
+        self.made = []
+
+        def factory(name, _config):
+            self.made.append((name, Method(script)))
+            return self.made[-1][1]
+
+        self.identification = Identification(config(**changes), NOMINAL_MASS, NOMINAL_COM, factory)
+        self.mass = NOMINAL_MASS
+        self.com_B = NOMINAL_COM
+        self.tilt = (0.0, 0.0)
+        self.at_rest = True
+        self.arrived = True
+        self.phases = []
+        self.changes = []
+
+    @property
+    def method(self):
+        return self.made[-1][1]
+
+    def reading(self):
+        R_WB = rotation_from_roll_pitch_yaw(*self.tilt, 0.0)
+        seen_W = R_WB @ self.com_B
+        seen_W[2] = 0.0
+        zeros = np.zeros((2, 3))
+        measurement = StaticMeasurement(R_WB, zeros, zeros, 20.0, np.zeros(3))
+        return TrunkReading(measurement, self.mass, R_WB.T @ seen_W, *self.tilt, 0.6)
+
+    def run(self, duration, *, until=None):
+        for _ in range(round(duration / DT)):
+            reading = self.reading() if self.at_rest else None
+            why = "" if reading else "the base moves with 0.2 m/s"
+            look = Look(0, DT, self.at_rest, reading, why, self.arrived)
+            change = self.identification.look(look)
+            if change is not None:
+                self.changes.append(change.kind)
+            if not self.phases or self.phases[-1] is not self.identification.phase:
+                self.phases.append(self.identification.phase)
+            if until is not None and self.identification.phase is until:
+                return
+        assert until is None, f"never {until}, phases {self.phases}"
+
+
+def test_a_request_goes_through_all_phases():
+    robot = Robot([step()] * 4 + [step(done=True)])
+    robot.run(0.2)
+    robot.identification.start()
+    assert robot.identification.hold
+    robot.mass = 61.0
+    robot.run(2.0)
+    assert robot.phases == [Phase.WATCHING, Phase.MASS, Phase.COM, Phase.RETURNING, Phase.WATCHING]
+    identification = robot.identification
+    assert identification.converged
+    assert not identification.hold
+    assert identification.reference is None, "a method that asks no tilt moves no base"
+    assert identification.value.mass == pytest.approx(61.0)
+    np.testing.assert_array_equal(identification.value.com_B, FOUND)
+    assert identification.target is identification.value
+    assert robot.method.began[0][1] == pytest.approx(61.0), "the method is told the measured mass"
+    assert sum(robot.method.steps) == pytest.approx(5 * DT)
+
+
+def test_a_load_change_starts_it_or_is_only_told():
+    for start, phase in (("on_change", Phase.SETTLING), ("on_request", Phase.WATCHING)):
+        robot = Robot([step(done=True)], start=start)
+        robot.mass = 70.0
+        robot.run(0.1)
+        assert robot.changes == ["loaded"]
+        assert robot.identification.phase is phase
+        assert (robot.identification.watch.unidentified is not None) or phase is Phase.SETTLING
+
+
+def test_nothing_is_published_before_it_has_converged_unless_the_method_works_through_the_controller():
+    for through in (False, True):
+        robot = Robot([step(to_controller=through)])
+        robot.identification.start()
+        robot.run(2.0)
+        assert robot.identification.phase is Phase.COM
+        published = robot.identification.target.com_B
+        np.testing.assert_array_equal(published, FOUND if through else NOMINAL_COM)
+
+
+def test_a_method_through_the_controller_waits_for_its_value_to_arrive():
+    robot = Robot([step(to_controller=True)])
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(0.04)
+    robot.arrived = False
+    fed = len(robot.method.steps)
+    robot.run(1.0)
+    assert len(robot.method.steps) == fed
+
+
+def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
+    robot = Robot([step(done=True)], **{"rest.timeout": 3.0})
+    robot.at_rest = False
+    robot.identification.start()
+    robot.run(2.9)
+    assert robot.identification.phase is Phase.SETTLING
+    robot.run(0.3)
+    identification = robot.identification
+    assert identification.phase is Phase.WATCHING, "nothing to return from, so no rest is waited for"
+    assert "the base moves with 0.2 m/s" in identification.refusal
+    assert not identification.converged
+    assert identification.value.mass == NOMINAL_MASS
+
+
+def test_flickering_rest_does_not_wait_for_ever():
+    robot = Robot([step(done=True)], **{"rest.timeout": 2.0})
+    robot.identification.start()
+    for _ in range(12):
+        robot.at_rest = True
+        robot.run(0.2)
+        robot.at_rest = False
+        robot.run(0.2)
+    assert "2 s" in robot.identification.refusal
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (step(refusal="the posture controller integrates"), "integrates"),
+        (step(np.array([math.nan, 0.0, 0.0]), done=True), "no number"),
+        (step(), "has not converged in 5 s, 2.0 mm are left"),
+    ],
+)
+def test_what_a_method_does_not_find_leaves_what_was_before(last, words):
+    robot = Robot([step(to_controller=True), last], timeout=5.0, start="on_request")
+    robot.identification.start()
+    robot.mass = 70.0
+    robot.run(7.0)
+    identification = robot.identification
+    assert words in identification.refusal
+    assert identification.phase is Phase.WATCHING
+    assert not identification.converged
+    for trunk in (identification.value, identification.target):
+        assert trunk.mass == NOMINAL_MASS
+        np.testing.assert_array_equal(trunk.com_B, NOMINAL_COM)
+
+
+@pytest.mark.parametrize(("mass", "words"), [(0.01, "stand"), (15.0, "hoist"), (190.0, "unit and sign")])
+def test_an_impossible_mass_is_refused_with_its_likely_cause(mass, words):
+    robot = Robot([step(done=True)])
+    robot.mass = mass
+    robot.identification.start()
+    robot.run(1.0)
+    assert words in robot.identification.refusal
+    assert robot.made == []
+    assert robot.changes == [], "what cannot be is no load either"
+    assert robot.identification.value.mass == NOMINAL_MASS
+
+
+def test_cancelling_keeps_what_was_before_without_a_refusal():
+    robot = Robot([step(to_controller=True)])
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(0.1)
+    robot.identification.cancel()
+    robot.run(0.1)
+    identification = robot.identification
+    assert (identification.phase, identification.refusal) == (Phase.WATCHING, "")
+    np.testing.assert_array_equal(identification.target.com_B, NOMINAL_COM)
+
+
+def test_a_load_that_comes_during_an_identification_begins_it_anew():
+    robot = Robot([step()] * 60 + [step(done=True)], start="on_request")
+    robot.identification.start("static_poses")
+    robot.run(1.0, until=Phase.COM)
+    robot.mass = 66.0
+    robot.run(0.1)
+    assert robot.changes == ["loaded"]
+    assert robot.identification.phase is Phase.SETTLING
+    robot.run(3.0, until=Phase.RETURNING)
+    assert [name for name, _ in robot.made] == ["static_poses"] * 2
+    assert robot.identification.value.mass == pytest.approx(66.0)
+
+
+def test_a_load_during_the_averaging_is_not_averaged_in():
+    robot = Robot([step(done=True)], start="on_request")
+    robot.identification.start()
+    robot.run(0.06)
+    assert robot.identification.phase is Phase.MASS
+    robot.mass = 70.0
+    robot.run(2.0, until=Phase.RETURNING)
+    assert robot.identification.value.mass == pytest.approx(70.0)
+
+
+def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
+    robot = Robot([step(tilt=(0.1, 0.0))] * 3 + [step(done=True, tilt=(0.1, 0.0))])
+    robot.run(0.1)
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(DT)
+    asked = robot.identification.reference
+    assert (asked.height, asked.roll, asked.pitch) == (pytest.approx(0.6), 0.1, 0.0)
+    robot.tilt = (0.1, 0.0)
+    robot.run(3.0, until=Phase.RETURNING)
+    assert robot.identification.reference.roll == 0.0
+    robot.run(2.0)
+    assert robot.identification.phase is Phase.RETURNING, "the base is still tilted"
+    robot.tilt = (0.0, 0.0)
+    robot.run(0.1)
+    assert robot.identification.phase is Phase.WATCHING
+    assert robot.identification.converged
+
+
+def test_a_base_at_rest_in_its_old_posture_is_not_taken_for_one_in_the_new():
+    robot = Robot([step(tilt=(0.1, 0.0))] * 1000)
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(0.5)
+    assert len(robot.method.steps) == 1, "the controller has not even begun to tilt"
+    robot.at_rest = False
+    robot.run(0.2)
+    robot.at_rest = True
+    robot.run(0.2)
+    assert len(robot.method.steps) > 5
+
+
+def test_a_result_that_turns_the_base_is_found_again_there():
+    robot = Robot([step(done=True)])
+    robot.tilt = (0.15, -0.05)
+    robot.identification.start()
+    robot.run(1.0, until=Phase.RETURNING)
+    assert not robot.identification.converged, "one result is not the last"
+    robot.tilt = (0.0, 0.0)
+    robot.run(2.0)
+    assert robot.identification.converged
+    assert len(robot.made) == 2
+    np.testing.assert_array_equal(robot.method.began[0][0], FOUND)
+
+
+def test_a_robot_whose_legs_are_modelled_wrong_is_identified_once():
+    robot = Robot([step(done=True)])
+    robot.mass, robot.com_B = 70.0, FOUND + np.array([0.05, 0.0, 0.0])  # not what the method says
+    robot.run(10.0)
+    assert robot.changes == ["loaded"]
+    assert robot.identification.phase is Phase.WATCHING
+
+
+def test_method_of_a_request_holds_this_time_only():
+    robot = Robot([step(done=True)], method="contact_forces")
+    robot.identification.start("static_poses")
+    robot.run(2.0)
+    robot.identification.start()
+    robot.run(2.0)
+    assert [name for name, _ in robot.made] == ["static_poses", "contact_forces"]
+
+
+def test_a_gap_begins_the_identification_anew():
+    robot = Robot([step()])
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.identification.interrupt()
+    assert robot.identification.phase is Phase.SETTLING

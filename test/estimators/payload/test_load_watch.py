@@ -1,0 +1,94 @@
+"""When a difference at rest is a new load."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.estimators.payload.load_watch import LoadWatch
+from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
+from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.models.trunk_statics import StaticMeasurement
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+CONFIG = LoadChangeConfig(mass=2.0, com=0.03, duration=0.1)
+COM = np.array([0.05, 0.02, 0.1])
+DT = 0.02
+
+
+def reading(mass, com_B=COM, roll=0.0, pitch=0.0):
+    """Return a look at a trunk; what lies along gravity is not seen."""
+    R_WB = rotation_from_roll_pitch_yaw(roll, pitch, 0.3)
+    seen_W = R_WB @ com_B
+    seen_W[2] = 0.0
+    zeros = np.zeros((2, 3))
+    measurement = StaticMeasurement(R_WB, zeros, zeros, 20.0, np.zeros(3))
+    return TrunkReading(measurement, mass, R_WB.T @ seen_W, roll, pitch, 0.6)
+
+
+def watch(mass=60.0, com_B=COM):
+    return LoadWatch(CONFIG, mass, com_B)
+
+
+def told(over, readings):
+    return [c for c in (over.look(r, DT, 7) for r in readings) if c is not None]
+
+
+def test_a_load_is_told_once_after_its_duration():
+    over = watch()
+    changes = [over.look(reading(70.0), DT, i) for i in range(50)]
+    found = [(i, change) for i, change in enumerate(changes) if change is not None]
+    assert [i for i, _ in found] == [4]
+    change = found[0][1]
+    assert (change.kind, change.stamp_ns) == ("loaded", 4)
+    assert change.mass_before == 60.0
+    assert change.mass_measured == 70.0
+    assert over.unidentified is change
+
+
+def test_a_load_taken_off_again_is_told_and_nothing_is_left_to_identify():
+    over = watch()
+    told(over, [reading(70.0)] * 10)
+    changes = told(over, [reading(60.0)] * 10)
+    assert [change.kind for change in changes] == ["unloaded"]
+    assert over.unidentified is None
+
+
+def test_the_same_mass_elsewhere_has_shifted():
+    over = watch()
+    moved = COM + np.array([0.0, 0.05, 0.0])
+    changes = told(over, [reading(60.5, moved)] * 20)
+    assert [change.kind for change in changes] == ["shifted"]
+    np.testing.assert_allclose(changes[0].shift_B, [0.0, 0.05, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.25, -0.2)])
+def test_a_shift_along_gravity_is_not_seen(tilt):
+    R_WB = rotation_from_roll_pitch_yaw(*tilt, 0.0)
+    over = watch()
+    raised = COM + 0.5 * R_WB[2]
+    assert told(over, [reading(60.0, raised, *tilt)] * 20) == []
+
+
+def test_on_a_tilted_trunk_nothing_has_shifted_by_the_tilt_alone():
+    over = watch()
+    assert told(over, [reading(60.0, COM, r, -r) for r in np.linspace(-0.3, 0.3, 60)]) == []
+
+
+def test_differences_within_the_limits_never_add_up():
+    over = watch()
+    assert told(over, [reading(61.9, COM + np.array([0.02, 0.02, 0.0]))] * 1000) == []
+
+
+def test_short_moments_of_rest_add_up_and_one_without_difference_ends_them():
+    over = watch()
+    assert told(over, [reading(70.0)] * 4) == []
+    assert told(over, [reading(60.0)]) == []
+    assert told(over, [reading(70.0)] * 4) == []
+    assert [c.kind for c in told(over, [reading(70.0)])] == ["loaded"]
+
+
+def test_after_an_identification_what_was_measured_is_expected():
+    over = watch()
+    told(over, [reading(70.0)] * 10)
+    over.expect(71.5, COM + np.array([0.025, 0.0, 0.0]))  # the legs' model may be off
+    assert told(over, [reading(70.5, COM + np.array([0.02, 0.01, 0.0]))] * 200) == []
+    assert over.unidentified is None
