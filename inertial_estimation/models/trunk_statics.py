@@ -5,6 +5,7 @@ f = -pinv(J') (tau - g) (T V-B), with the rows of the contact's own limb alone: 
 the unknown trunk. Gravity of a limb depends on its own links only, which are known.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -136,7 +137,7 @@ class TrunkStatics:
             MeasurementError: If what is needed is missing, of another shape, or no number.
         """
         needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_C, (len(self.contacts), 6))
-        given = self._checked(needed, shape, q)
+        given = self._checked(needed, shape, R_WB, q)
         model, data = self._model, self._data
         configuration = self._robot.configuration(q)
         configuration[3:7] = quaternion_from_rotation(R_WB)
@@ -148,12 +149,9 @@ class TrunkStatics:
             forces, singular = self._estimated(configuration, given)
         else:
             forces, moment = self._measured(points, given)
-        result = StaticMeasurement(
+        return StaticMeasurement(
             R_WB, points, forces, self.legs_mass, data.com[0].copy(), moment, self._gravity, singular
         )
-        if not np.isfinite(forces).all() or not np.isfinite(result.legs_com_W).all():
-            raise MeasurementError(f"joint positions or orientation hold what is no number: {q}, {R_WB}")
-        return result
 
     def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
         """Return the forces by J' f = g - tau of each limb, and whose limb does not tell its force."""
@@ -194,10 +192,12 @@ class TrunkStatics:
             forces.append(force)
         return np.array(forces), np.array(moment)
 
-    def _checked(self, needed: Array | None, shape: tuple[int, ...], q: Array) -> Array:
+    def _checked(self, needed: Array | None, shape: tuple[int, ...], R_WB: Array, q: Array) -> Array:
         what = "joint torques" if self.estimates_forces else "wrenches of the contacts"
         if len(q) != self._robot.n_joints:
             raise MeasurementError(f"{len(q)} joint positions, expected {self._robot.n_joints}")
+        if not math.isfinite(float(q.sum() + R_WB.sum())):
+            raise MeasurementError(f"joint positions or orientation hold what is no number: {q}, {R_WB}")
         if needed is None:
             raise MeasurementError(f"no {what}, which the forces of the ground are made of")
         if needed.shape != shape:
