@@ -98,9 +98,9 @@ class JointActuators:
         """Take the torques to apply from now on [Nm], shape (n_joints,)."""
         self._command = np.minimum(np.maximum(tau, -self.limit), self.limit)
 
-    def start_from(self, tau: Array) -> None:
-        """Let the lag begin at these torques [Nm], shape (n_joints,)."""
-        self.tau = np.minimum(np.maximum(tau, -self.limit), self.limit)
+    def rest(self, tau_link: Array) -> None:
+        """Give what a robot at rest needs on its links [Nm], shape (n_joints,); the lag begins there."""
+        self.tau = np.minimum(np.maximum(tau_link + self._offset, -self.limit), self.limit)
 
     def advance(self) -> None:
         """Let the motors follow their commands for one step."""

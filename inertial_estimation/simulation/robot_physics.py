@@ -176,6 +176,7 @@ class RobotPhysics:
         carried = self.data.qfrc_bias - force.ravel() @ self.points.jacobian
         self.data.qacc[:] = 0.0
         self.tau_link = carried[self.built.dof]
+        self.actuators.rest(self.tau_link)
         mujoco.mj_rnePostConstraint(self.model, self.data)
         return self.points.in_world(force)
 

@@ -107,7 +107,6 @@ class Simulation:
             raise MeasurementError(f"the torques of {listing(bad)} are not finite")
         if not self.released:
             self._instant()
-            self._physics.actuators.start_from(self._physics.tau_link)
             self._forces_W = None
             self.released, self._release_step = True, self._steps
         self._physics.actuators.command(torques)
@@ -161,7 +160,7 @@ class Simulation:
             physics.q,
             physics.v,
             self._acceleration(base),
-            physics.actuators.tau if self.released else physics.tau_link,
+            physics.actuators.tau,
             physics.tau_link,
             self._true.wrenches(forces),
             {name: physics.points.depth[where].copy() for name, where in places.items()},

@@ -69,6 +69,16 @@ def test_effort_is_sensed_where_the_config_says(kind, seen):
     assert simulation.advance(30_000_000)[-1].joints.effort[0] == pytest.approx(seen, rel=1e-9)
 
 
+def test_motors_carry_the_robot_on_the_hoist_and_stay_as_they_are_when_released():
+    offset = {"nominal_friction.joints": ["panda_joint2"], "nominal_friction.offset": [3.0]}
+    at = {kind: panda_simulation({**offset, "sensors.effort_at": kind}) for kind in ("link", "motor")}
+    effort = {kind: robot.advance(robot.period_ns)[-1].joints.effort for kind, robot in at.items()}
+    np.testing.assert_allclose((effort["motor"] - effort["link"])[:3], [0.0, 3.0, 0.0], atol=1e-9)
+    at["motor"].apply(effort["motor"])
+    at["motor"].advance(100_000_000)
+    assert np.abs(at["motor"].truth().v).max() < 1e-6
+
+
 def test_viscous_friction_sets_the_final_speed():
     assert spin(flywheel(actuators__viscous=0.5), 1.0, 2.0).v[0] == pytest.approx(2.0, rel=1e-6)
 
