@@ -4,23 +4,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import default_rng
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
 from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
 from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["CrawlPlan", "CrawlRun", "Event", "crawl_run", "load_on_trunk"]
+__all__ = ["CrawlPlan", "CrawlRun", "Event", "crawl_run", "load_on_trunk", "unlike_its_file"]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
 ENDLESS = 100_000  # swings asked for: it walks until the end
+MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 Believed = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the trunk as an estimator says it is, None before it says anything."""
 
@@ -101,6 +105,32 @@ def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, s
     """
     T_TB = robot.fixed_transform(trunk, robot.base_link)
     return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(point_B))), start=start_s)
+
+
+def unlike_its_file(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
+    """Return a robot that differs from what estimators and controller believe, as real ones do.
+
+    Masses of all links off by 3 % and centres of mass by 3 mm (the trunk's too), torques of all joints by
+    1 Nm, sensed at the motor, accelerometer biased by 0.05 m/s^2 an axis; all normal.
+
+    Args:
+        robot: The robot as described.
+        seed: Of the deviations.
+
+    Returns:
+        URDF of the true robot, and what the simulation differs in.
+    """
+    rng = default_rng([seed, 1])
+    urdf = perturbed_urdf(robot.urdf, rng, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA)
+    names = robot.inertial().robot.joint_names
+    return urdf, {
+        SIMULATOR_NODE: {
+            "nominal_friction.joints": names,
+            "nominal_friction.offset": tuple((OFFSET_SIGMA * rng.standard_normal(len(names))).tolist()),
+            "sensors.effort_at": "motor",
+            "sensors.specific_force_bias": tuple((BIAS_SIGMA * rng.standard_normal(3)).tolist()),
+        }
+    }
 
 
 def crawl_run(

@@ -24,7 +24,7 @@ from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "RobotLoop", "settings_in_words"]
+__all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "Overrides", "RobotLoop", "settings_in_words"]
 
 SIMULATOR_NODE = "simulator"
 CONTROLLER_NODE = "whole_body_controller"

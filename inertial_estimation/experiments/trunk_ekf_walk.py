@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.experiments.crawl_run import CrawlRun, crawl_run, load_on_trunk
+from inertial_estimation.experiments.crawl_run import CrawlRun, crawl_run, load_on_trunk, unlike_its_file
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
 from inertial_estimation.experiments.robot_loop import RobotLoop, settings_in_words
@@ -22,11 +22,13 @@ from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["run"]
 
-LOADS = (100.0, 50.0)  # [N]; the first one is judged
+LOAD = 100.0  # [N]
 JUDGED_AFTER = 5.0  # [s]
 BOUND_MM, AIM_MM = 10.0, 5.0
 STANDSTILL = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
 CYCLE = 6.0  # [s]
+DESCRIBED, UNLIKE = "as described", "unlike its file"
+CASES = (DESCRIBED, UNLIKE)
 SETTINGS: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"hand_over_rate": 30.0}}
 
 
@@ -65,36 +67,40 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         Falls, errors 5 s after the load; bounds: no fall, 10 mm, no pause.
     """
     robot = RobotLoop("hyq", SETTINGS)
-    used, loads = (tuple(seeds[:1]), LOADS[:1]) if quick else (tuple(seeds), LOADS)
-    runs: dict[float, list[CrawlRun]] = {force: [] for force in loads}
-    for i, force in enumerate(loads):
+    used, cases = (tuple(seeds[:1]), CASES[:1]) if quick else (tuple(seeds), CASES)
+    runs: dict[str, list[CrawlRun]] = {case: [] for case in cases}
+    for i, case in enumerate(cases):
         for k, seed in enumerate(used):
-            progress(f"{force:g} N, seed {seed}", (i + k / len(used)) / len(loads))
-            runs[force].append(_walk(robot, force, seed, quick=quick))
+            progress(f"{case}, seed {seed}", (i + k / len(used)) / len(cases))
+            runs[case].append(_walk(robot, seed, unlike=case == UNLIKE, quick=quick))
     progress("done", 1.0)
-    outcomes = {force: _columns(runs[force]) for force in loads}
+    outcomes = {case: _columns(runs[case]) for case in cases}
     return ExperimentResult(
         seeds=used,
-        rows=tuple(row for force in loads for row in _rows(force, outcomes[force], len(used))),
+        rows=tuple(row for case in cases for row in _rows(case, outcomes[case], len(used))),
         per_seed={
-            f"{force:g} N: {name}": tuple(values.tolist())
-            for force, columns in outcomes.items()
+            f"{case}: {name}": tuple(values.tolist())
+            for case, columns in outcomes.items()
             for name, values in columns.items()
         },
-        settings={"load at [m]": str(POINT), **settings_in_words(SETTINGS)},
+        settings={"load [N]": LOAD, "load at [m]": str(POINT), **settings_in_words(SETTINGS)},
         facts=(
             "the paper has no such walk: it stops to identify and names this as future work",
             "the same moments of the load as in tournois-walk",
+            "as described: legs and sensors as the filter believes, but for noise and the gyroscope's bias",
+            f"{UNLIKE}: masses of all links off by 3 %, centres of mass by 3 mm, torques by 1 Nm, "
+            "accelerometer by 0.05 m/s^2 (sigmas), drawn for every seed",
         ),
-        panels=_panels(runs[LOADS[0]], used),
+        panels=_panels(runs[CASES[0]], used),
         columns=2,
     )
 
 
-def _walk(robot: RobotLoop, force: float, seed: int, *, quick: bool) -> CrawlRun:
+def _walk(robot: RobotLoop, seed: int, *, unlike: bool, quick: bool) -> CrawlRun:
     plan = walk_plan(seed, quick=quick)
-    load = load_on_trunk(robot.inertial().robot, TRUNK, force, np.array(POINT), plan.load_s)
-    loop = robot.build(disturbances=[load], seed=seed)
+    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD, np.array(POINT), plan.load_s)
+    true_urdf, overrides = unlike_its_file(robot, seed) if unlike else ("", {})
+    loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
     return crawl_run(loop, plan, _estimate, _published, hoist_s=hoist_time(quick=quick))
 
 
@@ -134,13 +140,12 @@ def _columns(runs: Sequence[CrawlRun]) -> dict[str, Array]:
     return {field.name: np.array([getattr(one, field.name) for one in every]) for field in fields(_Outcome)}
 
 
-def _rows(force: float, c: Mapping[str, Array], seeds: int) -> list[TableRow]:
-    judged = force == LOADS[0]
+def _rows(name: str, c: Mapping[str, Array], seeds: int) -> list[TableRow]:
+    judged = name == DESCRIBED
 
     def bound(relation: str, value: float) -> Bound | None:
         return Bound(relation, value) if judged else None
 
-    name = f"{force:g} N"
     falls = float(np.isfinite(c["fell"]).sum())
     return [
         TableRow(f"{name}: falls, of {seeds}", "", falls, bound=bound("==", 0.0)),
