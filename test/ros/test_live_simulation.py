@@ -14,8 +14,10 @@ from arm_robot import HOLDING, JOINTS, URDF
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.ros.command_messages import torque_command_to_msg
@@ -157,6 +159,8 @@ def counts_of(diagnostics, part):
 
 def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     given = {"inertias.links": "[lower]", "await_inertias": "true"}
+    latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    world.publish("hold", Bool(data=True), latched)
     node = world.start("whole_body_controller", robot=arm, **given)
     commands = world.listen(JointState, "joint_torque_commands", 200)
     diagnostics = world.listen(DiagnosticArray, "/diagnostics")
@@ -186,6 +190,11 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     assert settle(lambda: len(commands) > 20)
     assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
     assert torques() == pytest.approx(HOLDING, rel=1e-3)
+    assert settle(lambda: counts_of(diagnostics, "controller").get("held") == "yes"), (
+        "though sent before it was"
+    )
+    world.publish("hold", Bool(data=False), latched)
+    assert settle(lambda: counts_of(diagnostics, "controller")["held"] == "no")
 
     heavier = LinkInertia("lower", 2.0, np.array([0.1, 0.0, 0.0]), 0.02 * np.eye(3))
     world.publish("link_inertias/lower", link_inertia_to_msg(heavier, sent[-1]))
