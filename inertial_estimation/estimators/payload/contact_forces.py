@@ -18,6 +18,7 @@ HOLD = 0.2  # of the settling time, how long the distance must stay small
 PATIENCE = 2.0  # settling times after which the noise decides
 LIMIT = 10.0  # settling times after which it gives up
 NOISE_SIGMAS = 3.0
+NOISIEST = 4.0  # tolerances that the noise may hide
 ALONG = 0.5  # cos^2 to the vertical from which a base axis counts as unobserved
 FEWEST = 5  # samples before a scatter means anything
 
@@ -56,7 +57,7 @@ class ContactForces:
 
         It has converged when the estimate is within `tolerance` of the mean of what is measured (over a
         third of the settling time), for a fifth of the settling time; or, after two settling times, when
-        the two cannot be told apart in the noise.
+        the two cannot be told apart in a noise of less than four tolerances.
 
         Args:
             measurement: Forces and lever arms.
@@ -106,10 +107,11 @@ class ContactForces:
         refusal = ""
         if not done and self._elapsed >= PATIENCE * config.settling_time:
             noise = math.sqrt(float(np.trace(self._quick.filtered_covariance(self._quick.forgetting))))
-            done = distance < NOISE_SIGMAS * noise
+            done = distance < NOISE_SIGMAS * noise and noise < NOISIEST * config.tolerance
             if not done and self._elapsed >= LIMIT * config.settling_time:
                 refusal = (
                     f"after {self._elapsed:.1f} s the measured centre of mass still moves: it is "
-                    f"{1e3 * distance:.1f} mm from the estimate, expected {1e3 * config.tolerance:.1f} mm"
+                    f"{1e3 * distance:.1f} mm from the estimate and scatters by {1e3 * noise:.1f} mm, "
+                    f"expected {1e3 * config.tolerance:.1f} mm"
                 )
         return ComStep(self.com_B.copy(), sigma, distance, done, refusal)
