@@ -280,13 +280,6 @@ class CrawlConfig:
         upper=2.0,
         runtime=True,
     )
-    touchdown_load: float = parameter(
-        0.01,
-        "Force at a foot that tells the ground, as a share of the robot's weight.",
-        lower=1e-3,
-        upper=1.0,
-        runtime=True,
-    )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from inertial_estimation.control.walking.ground_map import GroundFrame, GroundMa
 from inertial_estimation.control.walking.support_region import edge_distance, rest_point
 from inertial_estimation.control.walking.swing import SwingPath
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of
@@ -30,7 +29,9 @@ __all__ = ["CrawlGait"]
 STANDING, TRANSFER, DWELL, SWING = "standing", "transfer", "dwell", "swing"
 LEAP = 0.002  # of the centre of mass between two ticks: its inertias have changed [m]
 LEAST_LOAD = 1e-3  # of a foot still on the ground: it may push, but hardly does
-TOUCH = 0.008  # how long a force must tell the ground, longer than a peak of the noise [s]
+TOUCH = 0.008  # how long the ground must be felt, longer than a peak of the noise [s]
+LIFTED = 0.2  # of a swing: from here on a force at the foot is new ground, or the robot tips over
+LAG = 0.01  # of a foot behind its way down: the ground is there [m]
 STAY = 0.9  # of the margin: where it has that much, the body does not move again
 PLANE_TIME = 0.3  # in which the height follows a plane of the ground that a landing has changed [s]
 SETTLING = (
@@ -95,7 +96,7 @@ class CrawlGait:
         self._steps.left = 0
         self._load[:] = 1.0
         self._plane = self._old_plane = self._map.plane()
-        self._since_landing = PLANE_TIME
+        self._since_landing, self._touch = PLANE_TIME, 0.0
         self._lean = np.zeros(2)
         self._place: Array | None = None  # of the centre of mass at the last tick
         self._begin(STANDING)
@@ -144,7 +145,7 @@ class CrawlGait:
         self._since_landing += h
         frame = self._map.locate(centres, self._standing())
         fresh = self._follow(state, frame, h)
-        self._feel(state, forces, h)
+        self._feel(frame, state, forces, h)
         self._move_on(frame, centres)
         self._share_load(h)
         self._lean += min(1.0, h / SETTLING) * (self._walking.follow_slope * self._slope() - self._lean)
@@ -265,35 +266,32 @@ class CrawlGait:
         self._load[foot] = 0.0
         self._begin_with_path(SWING)
 
-    def _feel(self, state: DynamicsState, forces: Sequence[float | None], h: float) -> None:
-        """Take note of how long the foot in the air has felt the ground [s]; None: it cannot feel.
+    def _feel(
+        self, frame: GroundFrame, state: DynamicsState, forces: Sequence[float | None], h: float
+    ) -> None:
+        """Take note of how long the foot in the air has been stopped by the ground [s].
 
-        It feels a force, or that it no longer goes down as it should; a light foot hardly presses.
+        A force tells it, where there is a sensor; and that the foot does not follow its way down: a light leg
+        hardly presses.
         """
-        if self.phase != SWING:
-            self._touch: float | None = 0.0
-            return
-        force = forces[self._foot] if forces else None
-        if force is None:
-            self._touch = None
-            return
-        touched = force > self._crawl.touchdown_load * state.mass * STANDARD_GRAVITY
-        if self._elapsed >= self._swing.duration:  # it goes down evenly, unless the ground is there
-            speed = -float(state.frames[self._foot].velocity[2])
-            touched |= speed < 0.5 * self._walking.touchdown_speed
-        if touched:
-            self._touch = (self._touch or 0.0) + h
-        else:
-            self._touch = 0.0
+        touched = False
+        if self.phase == SWING:
+            progress = self._elapsed / self._swing.duration
+            force, foot = forces[self._foot] if forces else None, state.frames[self._foot]
+            wanted = self._swing.reference(self._elapsed, self._landing, frame)
+            slow = foot.velocity[2] - wanted.velocity[2] > 0.5 * self._walking.touchdown_speed
+            behind = foot.p_BF_W[2] - wanted.p_BF_W[2] > LAG
+            touched = bool(
+                (progress >= LIFTED and force is not None and force > self._walking.touchdown_force)
+                or (progress >= self._walking.early_touchdown and behind)
+                or (progress >= 1.0 and slow)
+            )
+        self._touch = self._touch + h if touched else 0.0
 
     def _landed(self) -> bool:
-        """Say whether the swing is over: by the force at the foot, without one by time."""
-        progress = self._elapsed / self._swing.duration
-        if self._touch is None:
-            return progress >= 1.0
-        if progress >= self._walking.early_touchdown and self._touch >= TOUCH:
-            return True
-        return self._elapsed >= self._swing.duration + self._walking.late_touchdown
+        """Say whether the swing is over: by what the foot feels, in the end by time."""
+        late = self._elapsed >= self._swing.duration + self._walking.late_touchdown
+        return late or self._touch >= TOUCH
 
     def _touch_down(self, frame: GroundFrame, centres: Sequence[Array]) -> None:
         self._map.update(frame, centres, [self._foot], 1.0)
