@@ -8,6 +8,7 @@ import numpy as np
 from inertial_estimation.estimators.payload.com_method import ComStep, recursion_gain
 from inertial_estimation.estimators.payload.payload_config import OrientationErrorConfig
 from inertial_estimation.estimators.payload.tilt_response import (
+    FIGHTS,
     SettledTilt,
     SteadyTilt,
     fit_response,
@@ -28,7 +29,6 @@ LEARN = 0.1  # of the probe: shifts from which the response is learnt on
 NOISE_FLOOR = 4.0  # steady changes of the tilt that no prediction is judged by
 FOLLOWED = 0.75  # of the tilt asked for, that the trunk must take: 0.2 m of error in z leave as much
 MOST_CORRECTIONS = 40
-INTEGRATES = "another controller holds it, or its posture controller integrates"
 
 
 class _Stage(Enum):
@@ -105,7 +105,7 @@ class OrientationError:
                 self._refuse(
                     f"the tilt does not settle: after {self._steady.elapsed:.0f} s it still changes by "
                     f"{math.degrees(self._steady.change):.2f} deg in {self._config.window:.2g} s; "
-                    f"{INTEGRATES}"
+                    f"{FIGHTS}"
                 )
         done = self._stage is _Stage.END and not self._refusal
         return ComStep(
@@ -191,7 +191,7 @@ class OrientationError:
             self._refuse(
                 f"the error does not shrink as predicted: the last shift was to turn the trunk by "
                 f"{math.degrees(size):.2f} deg, it turned by {math.degrees(np.linalg.norm(turn)):.2f} deg, "
-                f"{math.degrees(wrong):.2f} deg from where it should be; {INTEGRATES}"
+                f"{math.degrees(wrong):.2f} deg from where it should be; {FIGHTS}"
             )
             return False
         square = float(shift @ shift)
@@ -206,8 +206,8 @@ class OrientationError:
         taken = math.asin(self._forward.R_HB[0, 2]) - math.asin(backward.R_HB[0, 2])
         if taken < FOLLOWED * 2.0 * self._config.tilt:
             self._refuse(
-                f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg from backward to "
-                f"forward, expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {INTEGRATES}"
+                f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg from back to front, "
+                f"expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {FIGHTS}"
             )
             return
         poses = (self._forward, backward)
@@ -218,7 +218,7 @@ class OrientationError:
         if abs(dz - self._predicted_z) > UNPREDICTED * self._last_dz + 2.0 * tolerance:
             self._refuse(
                 f"z does not approach a value: {1e3 * dz:.1f} mm are left to go, expected "
-                f"{1e3 * self._predicted_z:.1f} mm; {INTEGRATES}"
+                f"{1e3 * self._predicted_z:.1f} mm; {FIGHTS}"
             )
             return
         if abs(dz) < tolerance:
@@ -240,7 +240,7 @@ class OrientationError:
         if self._corrections > MOST_CORRECTIONS:
             self._refuse(
                 f"no end after {MOST_CORRECTIONS} corrections: {1e3 * self._residual:.1f} mm are left; "
-                f"{INTEGRATES}"
+                f"{FIGHTS}"
             )
 
     def _refuse(self, reason: str) -> None:

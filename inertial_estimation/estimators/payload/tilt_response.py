@@ -20,6 +20,7 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
 
 __all__ = [
+    "FIGHTS",
     "SettledTilt",
     "SteadyTilt",
     "fit_response",
@@ -29,6 +30,7 @@ __all__ = [
     "spring_response",
 ]
 
+FIGHTS = "another controller holds it, or its posture controller integrates"
 WRONG_WAY = 0.5  # share of a response that must be about the axis of T 12, in its sense
 MISMATCH = 0.5  # relative difference from a stiffness that was given
 PAUSE = 0.25  # [s] a gap this long between samples: the robot moved, a window begins anew
@@ -85,15 +87,12 @@ def response_problem(G: Array, probe: float, least: float, expected: Array | Non
         )
         size = float(np.linalg.norm(G[:, k]))
         if not size >= least:
-            return (
-                f"the trunk does not follow: {says}; another controller holds it, or its posture controller "
-                "integrates"
-            )
+            return f"the trunk does not follow: {says}; {FIGHTS}"
         along = float(G[1, 0] if k == 0 else -G[0, 1])
         if along < WRONG_WAY * size:
-            return f"the trunk turns the wrong way: {says} in {axis}; another controller holds it"
+            return f"the trunk turns the wrong way: {says} in {axis}; {FIGHTS}"
         if expected is not None and abs(along - wanted) > MISMATCH * wanted:
-            return f"the trunk does not follow its stiffness: {says}"
+            return f"the trunk does not follow its stiffness: {says}; {FIGHTS}"
     return ""
 
 
