@@ -103,7 +103,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
 
 def _cases(quick: bool) -> tuple[_Case, ...]:
     if quick:
-        return (_Case(SLOPES_DEG[-1], LOADS_N[-1], PARALLEL, MISTAKEN),)
+        return (_Case(SLOPES_DEG[-1], LOADS_N[0], PARALLEL, MISTAKEN),)
     kinds = [
         (PARALLEL, DESCRIPTION, HEIGHT),
         (PARALLEL, DESCRIPTION, GRAVITY),
