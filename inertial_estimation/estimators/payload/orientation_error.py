@@ -206,7 +206,7 @@ class OrientationError:
         taken = math.asin(self._forward.R_HB[0, 2]) - math.asin(backward.R_HB[0, 2])
         if taken < FOLLOWED * 2.0 * self._config.tilt:
             self._refuse(
-                f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg from back to front, "
+                f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg to and fro, "
                 f"expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {FIGHTS}"
             )
             return
