@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
-LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 8 deg of stretched
+LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 
 
 @dataclass(frozen=True, slots=True, eq=False)

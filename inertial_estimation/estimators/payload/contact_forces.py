@@ -24,10 +24,10 @@ FEWEST = 5  # samples before a scatter means anything
 
 
 class ContactForces:
-    """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy R_WB (m / m_tr) [F]x+ r`.
+    """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy (m / m_tr) (-[F]x)+ r`.
 
-    `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `[F]x+ r` the
-    damped least-norm shift F x r / (F'F + damping^2). Written on the residual its fixed point is r = 0
+    `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `(-[F]x)+ r`
+    the damped least-norm shift F x r / (F'F + damping^2). Written on the residual its fixed point is r = 0
     whatever the damping; T 18 subtracts c from the damped solution, which shortens c. E_xy drops what lies
     along gravity, which no force tells, in the world: on a tilted trunk that is no axis of the base. An error
     of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
