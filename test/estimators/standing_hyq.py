@@ -93,6 +93,8 @@ class StandingHyq:
         self.alter_wrench = lambda contact, wrench: wrench
         self.silent = set()
         self.ticking = True
+        self._ideal = None
+        self._lift = lambda: (0.0, 0.0)
 
     def put_on(self, load):
         self.load = load
@@ -102,11 +104,11 @@ class StandingHyq:
         self.tilt = tilt
         self._ideal = None
 
-    _ideal = None
-
     def ideal(self):
         """Return what ideal sensors read; constant while nothing changes."""
-        if self._ideal is None:
+        velocity, acceleration = self._lift()
+        self.base_velocity[2] = velocity
+        if self._ideal is None or acceleration:
             sensors = IdealSensors(
                 ROBOT,
                 imu_frame="trunk_imu",
@@ -117,9 +119,21 @@ class StandingHyq:
             q = ROBOT.configuration(self.q)
             R_WB = rotation_from_roll_pitch_yaw(*self.tilt, 0.7)
             q[3:7] = self.quaternion = quaternion_from_rotation(R_WB)
-            still = np.zeros(ROBOT.model.nv)
-            self._ideal = sensors.read(MotionState(q, still, still))
+            v, a = np.zeros((2, ROBOT.model.nv))
+            a[2] = acceleration
+            self._ideal = sensors.read(MotionState(q, v, a))
         return self._ideal
+
+    def bounce(self, amplitude, frequency):
+        """Move the whole robot up and down from now on, as in a lift."""
+        begin_ns = self.stamp_ns
+
+        def lift():
+            phase = 2.0 * np.pi * frequency * 1e-9 * (self.stamp_ns - begin_ns)
+            w = 2.0 * np.pi * frequency
+            return amplitude * w * np.cos(phase), -amplitude * w * w * np.sin(phase)
+
+        self._lift = lift
 
     def spread(self, sigma, size):
         return self.rng.normal(0.0, 1.0, size) * sigma

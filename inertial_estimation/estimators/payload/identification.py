@@ -34,6 +34,7 @@ class Look:
         at_rest: Whether the robot is at rest.
         reading: The trunk, at rest and measurable; else None.
         why_not: Why there is no reading.
+        moving_mass: Of the trunk, weighed in motion [kg]; None at rest, or where it could not be.
         arrived: Whether the published trunk has reached `target`.
     """
 
@@ -43,6 +44,7 @@ class Look:
     reading: TrunkReading | None
     why_not: str
     arrived: bool
+    moving_mass: float | None = None
 
 
 class Identification:
@@ -87,7 +89,7 @@ class Identification:
         self.method = self.config.method
         self.value = self.target = self._before = self._nominal
         self.watch.expect(self._nominal.mass, self._nominal.com_B)
-        self._expected_before = (self.watch.mass, self.watch.com_B)
+        self._expected_before = self.watch.expectation
         self.converged = False
         self.refusal = ""
         self.reference: BaseReference | None = None
@@ -121,7 +123,7 @@ class Identification:
             self._before = self.value
         self.method = method or self.config.method
         self.value = self.target = self._before
-        self._expected_before = (self.watch.mass, self.watch.com_B)
+        self._expected_before = self.watch.expectation
         self.converged = self._succeeded = False
         self.refusal = ""
         self._passes = 0
@@ -163,16 +165,27 @@ class Identification:
         return self._look_for_change(look)
 
     def _look_for_change(self, look: Look) -> LoadChange | None:
-        reading = look.reading
-        if reading is None or self.phase is Phase.SETTLING or self._implausible(reading.mass):
-            return None
-        change = self.watch.look(reading, look.dt, look.stamp_ns)
-        if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
-            self._height = reading.height
+        change = self._change_in_motion(look) if look.reading is None else self._change_at_rest(look)
         under_way = self.identifying or (self.hold and self._succeeded)
         if change is not None and (under_way or self.config.start == "on_change"):
             self.start(self.method if under_way else "")
         return change
+
+    def _change_at_rest(self, look: Look) -> LoadChange | None:
+        reading = look.reading
+        assert reading is not None
+        if self.phase is Phase.SETTLING or self._implausible(reading.mass):
+            return None
+        change = self.watch.look(reading, look.dt, look.stamp_ns)
+        if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
+            self._height = reading.height
+        return change
+
+    def _change_in_motion(self, look: Look) -> LoadChange | None:
+        mass = look.moving_mass
+        if mass is None or self.phase is not Phase.WATCHING or self._implausible(mass):
+            return None
+        return self.watch.weigh(mass, look.dt, look.stamp_ns)
 
     def _look_settling(self, look: Look) -> None:
         if look.reading is None:
@@ -307,7 +320,7 @@ class Identification:
         self.refusal = refusal
         self._succeeded = False
         self.value = self.target = self._before
-        self.watch.follow(*self._expected_before)
+        self.watch.restore(self._expected_before)
         self._return()
 
     def _return(self) -> None:

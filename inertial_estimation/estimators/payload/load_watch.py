@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange
 from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading, across_gravity
@@ -10,6 +12,8 @@ from inertial_estimation.signals import Array, frozen_array
 __all__ = ["LoadWatch"]
 
 TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
+Expectation = tuple[float, Array, bool]
+"""Mass, centre of mass, and whether they were told in motion."""
 
 
 class LoadWatch:
@@ -18,6 +22,9 @@ class LoadWatch:
     A difference counts while the robot is at rest, however short each rest is: motion in between neither
     adds to its time nor ends it, one reading without the difference ends it. A change that was told becomes
     what is expected, so it is told once.
+
+    A walk may not rest before a load has it fall. So the mass is watched in motion, too, with a wider limit;
+    what is measured at the next rest then is expected without being told again.
 
     Attributes:
         config: Its limits.
@@ -50,10 +57,22 @@ class LoadWatch:
             com_B: Its centre of mass [m], shape (3,).
         """
         self.mass, self.com_B = mass, com_B.copy()
+        self._told_in_motion = False
+
+    @property
+    def expectation(self) -> Expectation:
+        """What is expected, to be given back to `restore`."""
+        return self.mass, self.com_B, self._told_in_motion
+
+    def restore(self, expectation: Expectation) -> None:
+        """Expect what was expected before."""
+        self.follow(*expectation[:2])
+        self._told_in_motion = expectation[2]
 
     def forget_evidence(self) -> None:
         """Let a change be seen for its whole duration from now on."""
         self._seen_for = 0.0
+        self._seen_moving_for = 0.0
 
     @property
     def suspicious(self) -> bool:
@@ -80,11 +99,42 @@ class LoadWatch:
         if self._seen_for < self.config.duration - TIME_TOLERANCE:
             return None
         shift_B = across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
+        if self._told_in_motion:
+            self.follow(reading.mass, self.com_B + shift_B)
+            self.forget_evidence()
+            return None
         kind = self._kind(reading.mass)
         change = LoadChange(stamp_ns, kind, self.mass, reading.mass, frozen_array("shift", shift_B))
         self.follow(reading.mass, self.com_B + shift_B)
         self.forget_evidence()
         self.unidentified = change if self._differs(reading, *self._in_force) else None
+        return change
+
+    def weigh(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
+        """Take a mass measured in motion.
+
+        Time with a difference counts up, time without counts down.
+
+        Args:
+            mass: Of the trunk [kg].
+            dt: Time it stands for [s].
+            stamp_ns: Its stamp [ns].
+
+        Returns:
+            A change, in the step in which it has been seen long enough; its shift is not known and zero.
+        """
+        limit = max(self.config.moving_mass, self.config.mass)
+        if abs(mass - self.mass) <= limit:
+            self._seen_moving_for = max(0.0, self._seen_moving_for - dt)
+            return None
+        self._seen_moving_for += dt
+        if self._seen_moving_for < self.config.moving_duration - TIME_TOLERANCE:
+            return None
+        change = LoadChange(stamp_ns, self._kind(mass), self.mass, mass, frozen_array("shift", np.zeros(3)))
+        self.follow(mass, self.com_B)
+        self._told_in_motion = True
+        self.forget_evidence()
+        self.unidentified = None if abs(mass - self._mass_in_force) <= limit else change
         return change
 
     @property

@@ -65,6 +65,17 @@ class LoadChangeConfig:
     duration: float = parameter(
         0.1, "How long it must be seen, at rest.", unit="s", lower=0.0, upper=10.0, runtime=True
     )
+    moving_mass: float = parameter(
+        4.0,
+        "Change of the mass that counts in motion, where it is known less well; 1000: none does.",
+        unit="kg",
+        lower=0.01,
+        upper=1e3,
+        runtime=True,
+    )
+    moving_duration: float = parameter(
+        0.15, "How long it must be seen, in motion.", unit="s", lower=0.0, upper=10.0, runtime=True
+    )
 
 
 @dataclass(frozen=True)

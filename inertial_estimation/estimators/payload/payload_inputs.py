@@ -37,6 +37,7 @@ class MeanState:
         pitch: Of the base [rad].
         base_speed: Speed of the base [m/s].
         angular_rate: Of the gyroscope where there is one, else of the base state [rad/s].
+        vertical_acceleration: Of the base, up [m/s^2].
         acceleration: Of the base [m/s^2]: slope of its velocity over the window, or the change of the
             specific force from half to half, whichever is more.
     """
@@ -49,6 +50,7 @@ class MeanState:
     pitch: float
     base_speed: float
     angular_rate: float
+    vertical_acceleration: float
     acceleration: float
 
     @property
@@ -177,6 +179,7 @@ class PayloadInputs:
             pitch=math.atan2(-sx, math.hypot(sy, sz)),
             base_speed=math.sqrt(vx * vx + vy * vy + vz * vz),
             angular_rate=math.sqrt(wx * wx + wy * wy + wz * wz),
+            vertical_acceleration=(sx * ax + sy * ay + sz * az) / apart,
             acceleration=acceleration,
         )
 

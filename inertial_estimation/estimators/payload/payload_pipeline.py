@@ -200,7 +200,9 @@ class TrunkPayloadPipeline:
         dt, self._since_look = self._since_look, 0.0
         reading = self.gauge.read(state) if self._at_rest else None
         self._why_not = "" if reading else self._rest.why_not or self.gauge.trouble
-        look = Look(stamp_ns, dt, self._at_rest, reading, self._why_not, self._publisher.arrived)
+        moving_mass = None if self._at_rest else self.gauge.weigh(state)
+        arrived = self._publisher.arrived
+        look = Look(stamp_ns, dt, self._at_rest, reading, self._why_not, arrived, moving_mass)
         change = self.identification.look(look)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1

@@ -13,6 +13,7 @@ __all__ = ["Statics", "TrunkGauge", "TrunkReading", "across_gravity", "implausib
 
 FEWEST_FEET = 2
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
+LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
 SMALLEST_TRUNK = 0.1  # kg: lighter, it has no centre of mass to speak of
 
 
@@ -104,6 +105,27 @@ class TrunkGauge:
             height = -float(measurement.points_W[standing, 2].mean())
             return TrunkReading(measurement, mass, com_B, state.roll, state.pitch, height)
         return None
+
+    def weigh(self, state: MeanState) -> float | None:
+        """Weigh the trunk of a robot in motion, m = sum f_z / (g + a_z) less the legs.
+
+        Only the vertical acceleration of the base is known: what legs do besides is an error, of about a
+        kilogram for HyQ crawling.
+
+        Args:
+            state: Means over the window.
+
+        Returns:
+            Mass [kg]; None where the robot flies, or it cannot be measured.
+        """
+        try:
+            measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_C)
+        except MeasurementError:
+            return None
+        felt = measurement.gravity + state.vertical_acceleration
+        if measurement.singular or felt < LEAST_GRAVITY * measurement.gravity:
+            return None
+        return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
 
     def _count(self, reason: str, trouble: str) -> None:
         self.trouble = trouble

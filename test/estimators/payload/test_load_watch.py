@@ -92,3 +92,28 @@ def test_after_an_identification_what_was_measured_is_expected():
     over.expect(71.5, COM + np.array([0.025, 0.0, 0.0]))  # the legs' model may be off
     assert told(over, [reading(70.5, COM + np.array([0.02, 0.01, 0.0]))] * 200) == []
     assert over.unidentified is None
+
+
+def weighed(over, masses):
+    return [c for c in (over.weigh(m, DT, 9) for m in masses) if c is not None]
+
+
+def test_a_heavy_load_is_told_in_motion_and_not_again_at_rest():
+    over = watch()
+    (change,) = weighed(over, [71.0] * 20)
+    assert (change.kind, change.mass_measured) == ("loaded", 71.0)
+    moved = COM + np.array([-0.1, 0.0, 0.0])
+    assert told(over, [reading(69.0, moved)] * 50) == []
+    assert over.unidentified is change
+    assert [c.kind for c in told(over, [reading(60.0)] * 50)] == ["unloaded"], "then as ever"
+
+
+@pytest.mark.parametrize("masses", [[63.5] * 200, [71.0, 60.0] * 100, [71.0] * 5 + [60.0] * 20])
+def test_in_motion_small_or_short_differences_are_no_load(masses):
+    assert weighed(watch(), masses) == []
+
+
+def test_in_motion_a_limit_is_never_smaller_than_at_rest():
+    over = LoadWatch(LoadChangeConfig(mass=20.0, moving_mass=1.0), 60.0, COM)
+    assert weighed(over, [75.0] * 50) == []
+    assert [c.kind for c in weighed(over, [85.0] * 50)] == ["loaded"]

@@ -396,3 +396,16 @@ def test_wrong_names_are_refused_at_once(changes, error, words):
 def test_a_wrench_of_an_unknown_contact_is_an_error():
     with pytest.raises(MeasurementError, match="no contact 'foot'; there are lf_foot, rf_foot"):
         pipeline().push_wrench("foot", WrenchSample(0, np.zeros(6)))
+
+
+def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():
+    """It bounces at 2 Hz with 1.5 m/s^2; ideal sensors of the whole motion."""
+    scene = StandingHyq(pipeline(start="on_request"), noise=SILENT)
+    scene.bounce(amplitude=1.5 / (4.0 * np.pi) ** 2, frequency=2.0)
+    scene.run(1.0)
+    assert not any(estimate.at_rest for estimate in scene.estimates[20:])
+    assert scene.changes == []
+    scene.put_on(LOAD)
+    scene.run(0.5)
+    assert [change.kind for change in scene.changes] == ["loaded"]
+    assert scene.changes[0].mass_measured == pytest.approx(loaded_trunk(LOAD)[0], abs=3.0)

@@ -11,7 +11,7 @@ from inertial_estimation.estimators.payload.payload_inputs import MeanState
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 
 NAMES = ("hip", "knee")
-STILL = MeanState(np.zeros(2), np.zeros(2), None, None, 0.0, 0.0, 0.0, 0.0, 0.0)
+STILL = MeanState(np.zeros(2), np.zeros(2), None, None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 LIMITS = RestConfig(joint_speed=0.1, base_speed=0.02, angular_rate=0.03, acceleration=0.2, duration=0.1)
 
 
