@@ -69,14 +69,15 @@ class PayloadEvents:
 
 
 def _found(change: LoadChange) -> PayloadEvent:
-    x, y, z = 1e3 * change.shift_B
-    masses = f"trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
-    message = f"{change.kind}: {masses}, centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
+    message = f"{change.kind}: trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
     values = {
         "mass before [kg]": _text(change.mass_before),
         "mass measured [kg]": _text(change.mass_measured),
-        **_vector("shift", change.shift_B),
     }
+    if change.shift_B.any():  # else found in motion: it is not known
+        x, y, z = 1e3 * change.shift_B
+        message += f", centre of mass {x:+.0f} {y:+.0f} {z:+.0f} mm off across gravity"
+        values |= _vector("shift", change.shift_B)
     return PayloadEvent(change.stamp_ns, change.kind, HealthLevel.WARN, message, values)
 
 
