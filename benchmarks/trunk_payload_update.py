@@ -53,13 +53,15 @@ class Stance:
         ]
         return np.vstack(feet)
 
-    def push(self, pipeline: TrunkPayloadPipeline, stamp_ns: int) -> None:
+    def push(self, pipeline: TrunkPayloadPipeline, stamp_ns: int, speed: float) -> None:
         """Push one reading of every sensor."""
         noise = self._rng.normal(size=(2, 12))
         base = BaseState(stamp_ns, (0, 0, 0, 1), (0, 0, 0.6), 1e-3 * self._rng.normal(size=3), (0, 0, 0))  # type: ignore[arg-type]
         pipeline.push_imu(ImuSample(stamp_ns, UP + 0.01 * self._rng.normal(size=3), np.zeros(3)))
         pipeline.push_base_state(base)
-        joints = JointReading(stamp_ns, self.names, self.q[7:], 1e-3 * noise[0], self.tau + 0.1 * noise[1])
+        joints = JointReading(
+            stamp_ns, self.names, self.q[7:], speed + 1e-3 * noise[0], self.tau + 0.1 * noise[1]
+        )
         pipeline.push_joints(joints)
 
 
@@ -96,7 +98,9 @@ def times_us(call: Callable[[], object], count: int) -> np.ndarray:
     return np.array(durations)
 
 
-def step_times_us(method: str, count: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def step_times_us(
+    method: str, count: int, rng: np.random.Generator, *, speed: float = 0.0
+) -> dict[str, np.ndarray]:
     """Times of a tick by what it does; pushes are counted in."""
     pipeline = hyq_pipeline()
     stance = Stance(pipeline, rng)
@@ -107,7 +111,7 @@ def step_times_us(method: str, count: int, rng: np.random.Generator) -> dict[str
         if method and k % 1000 == 300:
             pipeline.identify(method)
         begin = time.perf_counter_ns()
-        stance.push(pipeline, stamp_ns)
+        stance.push(pipeline, stamp_ns, speed)
         estimates = pipeline.tick(stamp_ns)
         elapsed = (time.perf_counter_ns() - begin) * 1e-3
         if k > 300 and estimates:
@@ -122,7 +126,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=3000)
     args = parser.parse_args()
     rng = np.random.default_rng(0)
-    rows: dict[str, np.ndarray] = {}
+    rows = step_times_us("", args.steps, rng, speed=1.0)
     for method in ("", *METHODS):
         rows = {**step_times_us(method, args.steps, rng), **rows}
     bare = times_us(floor(Stance(hyq_pipeline(), rng)), args.steps)
