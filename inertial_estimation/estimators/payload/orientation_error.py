@@ -203,7 +203,7 @@ class OrientationError:
     def _height(self, backward: SettledTilt) -> None:
         """Correct z by the errors of two tilts (T 15)."""
         assert self._forward is not None
-        taken = math.asin(self._forward.R_HB[0, 2]) - math.asin(backward.R_HB[0, 2])
+        taken = _pitch(self._forward.R_HB) - _pitch(backward.R_HB)
         if taken < FOLLOWED * 2.0 * self._config.tilt:
             self._refuse(
                 f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg to and fro, "
@@ -258,3 +258,7 @@ class OrientationError:
         if self._found_z and self._config.find_z:
             sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(self._config.tilt))
         return sigma
+
+
+def _pitch(R_HB: Array) -> float:
+    return math.atan2(R_HB[0, 2], R_HB[2, 2])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
 __all__ = [
     "FIGHTS",
@@ -38,10 +38,12 @@ LONGEST = 6.0  # [s] a tilt may take to settle
 
 
 def heading_rotation(R_WB: Array) -> Array:
-    """Return the orientation of the base in axes that have its heading: R_WB without yaw, shape (3, 3)."""
-    x, y = float(R_WB[0, 0]), float(R_WB[1, 0])
-    size = math.hypot(x, y)
-    c, s = x / size, y / size
+    """Return the orientation of the base in axes that have its heading: R_WB without yaw, shape (3, 3).
+
+    A base whose x axis is vertical has no heading; any serves.
+    """
+    yaw = yaw_of(R_WB)
+    c, s = math.cos(yaw), math.sin(yaw)
     R: Array = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ R_WB
     return R
 

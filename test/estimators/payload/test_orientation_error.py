@@ -34,6 +34,11 @@ def test_error_is_free_of_yaw_and_zero_where_the_reference_is(roll, pitch, yaw) 
     np.testing.assert_allclose(orientation_error(R_HB, (roll, pitch)), 0.0, atol=1e-12)
 
 
+def test_base_that_stands_on_its_nose_yields_numbers() -> None:
+    R_HB = heading_rotation(np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]))
+    assert np.isfinite(orientation_error(R_HB, (0.0, 0.0))).all()
+
+
 def test_small_error_of_a_level_base_is_that_of_the_paper() -> None:
     R_HB = rotation_from_roll_pitch_yaw(0.002, -0.003, 0.0)
     np.testing.assert_allclose(orientation_error(R_HB, (0.0, 0.0)), [-0.002, 0.003], atol=1e-5)
