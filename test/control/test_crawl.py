@@ -1,0 +1,179 @@
+"""The crawl in closed loop: simulation, controller, true base state."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from robots import ClosedLoop, pipeline_of, push_state, simulation_of
+
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.simulation.payload import ball
+
+TICK_NS = 3_000_000
+HOLD = (1.2, 2.8)  # begins in the first swing [s]
+TOLD = 2.3  # when the controller is told of the load that was put on at 2 s
+BACKPACK = ball("trunk", 10.2, (-0.75, 0.4, 0.0))
+
+
+def home(pipeline: ControllerPipeline) -> np.ndarray:
+    return stance_positions(pipeline.config.stance, pipeline.robot)
+
+
+class Recorder:
+    """What happens at every tick: truth, phase, errors."""
+
+    def __init__(self, loop: ClosedLoop) -> None:
+        self.loop, self.rows, self.triangles = loop, [], []
+
+    def __call__(self, t: float) -> None:
+        pipeline, truth = self.loop.pipeline, self.loop.simulation.truth()
+        last = pipeline.last
+        if last is None:
+            return
+        swing = last.phase.split()[-1] if last.phase.startswith("swing") else None
+        feet = [name for name in pipeline.contacts if name != swing]
+        if swing is not None:
+            corners = np.array([truth.points_W[name].reshape(-1, 3)[0, :2] for name in feet])
+            shares = np.linalg.solve(np.vstack((corners.T, np.ones(3))), [*truth.com_W[:2], 1.0])
+            loads = [np.linalg.norm(truth.wrenches_C[name][:3]) for name in feet]
+            self.triangles.append((float(shares.min()), float(min(loads))))
+        base, error = truth.base, last.dcm - last.dcm_ref
+        speeds = (
+            np.abs(truth.v[6:]).max() / 0.05,
+            np.linalg.norm(base.v_WB_B) / 0.02,
+            np.linalg.norm(base.w_WB_B) / 0.03,
+            np.linalg.norm(truth.a[:3]) / 0.1,
+        )
+        self.rows.append((t, last.phase, float(np.abs(error).max()), float(max(speeds)), last.state))
+
+    @property
+    def phases(self) -> list[str]:
+        names = [row[1] for row in self.rows]
+        return [names[0], *(b for a, b in pairwise(names) if a != b)]
+
+    def longest_rest(self, phase: str) -> float:
+        """Longest time within one phase in which all speeds are those of rest [s]."""
+        best = run = 0
+        for row in self.rows:
+            run = run + 1 if row[1] == phase and row[3] < 1.0 else 0
+            best = max(best, run)
+        return best * 0.003
+
+
+@pytest.fixture(scope="module")
+def walk() -> Recorder:
+    """Three swings of HyQ; held in the first one, loaded and told of the load meanwhile."""
+    simulation = simulation_of("hyq", (Attachment(BACKPACK, start=2.0),))
+    pipeline = pipeline_of("hyq")
+    loop = ClosedLoop(simulation, pipeline)
+    record = Recorder(loop)
+
+    def each(t: float) -> None:
+        record(t)
+        pipeline.push_hold(HOLD[0] <= t < HOLD[1])
+        if t >= TOLD:
+            pipeline.push_inertia(simulation.stamp_ns, simulation.truth(("trunk",)).inertias["trunk"])
+
+    pipeline.push_walk_command(WalkCommand(3, 0.2))
+    assert loop.run(6.9, each)
+    return record
+
+
+def test_the_feet_swing_in_order_and_rest_before(walk) -> None:
+    made = walk.loop.pipeline.controller.gait.steps_made
+    swings = [phase for phase in walk.phases if phase.startswith("swing")]
+    assert (made, swings) == (3, ["swing of lh_foot", "swing of lf_foot", "swing of rh_foot"])
+    for before, phase in pairwise(walk.phases):
+        assert not phase.startswith("swing") or before == phase.replace("swing", "dwell")
+
+
+def test_the_centre_of_mass_stays_over_the_triangle_of_the_feet_that_stand_and_all_carry(walk) -> None:
+    shares, loads = np.array(walk.triangles).T
+    assert shares.min() > 0.03
+    assert loads.min() > 20.0
+
+
+def test_it_follows_its_reference_even_when_the_believed_centre_of_mass_leaps(walk) -> None:
+    assert max(row[2] for row in walk.rows) < 0.01
+    assert {row[4] for row in walk.rows} == {"control"}
+
+
+def test_a_hold_ends_the_swing_stands_and_goes_on_after(walk) -> None:
+    at = [row[1] for row in walk.rows if HOLD[0] + 0.5 < row[0] < HOLD[1] - 0.01]
+    assert set(at) == {"standing"}
+    during = {row[1] for row in walk.rows if HOLD[0] < row[0] < HOLD[0] + 0.5}
+    assert during == {"swing of lh_foot", "standing"}
+
+
+@pytest.mark.parametrize("foot", ["lh_foot", "rh_foot"])
+def test_the_robot_is_really_at_rest_before_a_swing(walk, foot) -> None:
+    assert walk.longest_rest(f"dwell of {foot}") >= 0.15
+
+
+def test_health_says_whether_it_is_held() -> None:
+    hyq = pipeline_of("hyq")
+    push_state(hyq, 0, home(hyq))
+    hyq.tick(0)
+    held = lambda: next(h for h in hyq.health(0) if h.name == "controller").values["held"]  # noqa: E731
+    assert held() == "no"
+    hyq.push_hold(True)
+    assert held() == "yes"
+
+
+def test_it_crawls_up_a_ramp_of_ten_degrees_along_its_slope() -> None:
+    slope = np.radians(10.0)
+    ground = {"ground.terrain": "ramp", "ground.slope": slope, "ground.begin": -5.0}
+    loop = ClosedLoop(simulation_of("hyq", **ground), pipeline_of("hyq", **{"walking.follow_slope": 1.0}))
+    record = Recorder(loop)
+    loop.pipeline.push_walk_command(WalkCommand(2, 0.2))
+    assert loop.run(3.2, record)
+    assert loop.pipeline.controller.gait.steps_made == 2
+    assert np.array(record.triangles).min(axis=0)[1] > 20.0
+    x, y, z, w = loop.simulation.truth().base.quaternion_xyzw
+    assert np.arcsin(2.0 * (w * y - z * x)) == pytest.approx(-slope, abs=0.02)
+
+
+def solo12(config: dict[str, Any]) -> dict[str, Any]:
+    legs = [f"{leg}_{joint}" for leg in ("FL", "FR", "HL", "HR") for joint in ("HAA", "HFE", "KFE")]
+    stance = (0.1, 0.8, -1.6, -0.1, 0.8, -1.6, 0.1, -0.8, 1.6, -0.1, -0.8, 1.6)
+    return {
+        "urdf": read_urdf("example-robot-data:solo12"),
+        "imu_frame": "base_link",
+        "contacts": ("fl", "fr", "hl", "hr"),
+        "contact_frames": ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"),
+        "stance.joints": tuple(legs),
+        "stance.positions": stance,
+        **config,
+    }
+
+
+def test_a_quadruped_of_two_kilograms_crawls_with_the_same_parameters() -> None:
+    pipeline = pipeline_of("hyq", **solo12({"inertias.links": ()}))
+    loop = ClosedLoop(simulation_of("hyq", **solo12({})), pipeline)
+    record = Recorder(loop)
+    pipeline.push_walk_command(WalkCommand(4, 0.1))
+    begin = loop.simulation.truth().base.p_WB[0]
+    assert loop.run(5.6, record)
+    assert pipeline.controller.gait.steps_made == 4
+    assert loop.simulation.truth().base.p_WB[0] - begin == pytest.approx(0.1, abs=0.02)
+    assert np.array(record.triangles).min(axis=0)[0] > 0.0
+    assert max(row[2] for row in record.rows) < 0.01
+
+
+def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> None:
+    talos = pipeline_of("talos")
+    phases = []
+    talos.push_walk_command(WalkCommand(2))
+    for k in range(1950):
+        t = k * TICK_NS * 1e-9
+        talos.push_hold(1.2 <= t < 3.5)
+        push_state(talos, k * TICK_NS, home(talos))
+        talos.tick(k * TICK_NS)
+        phases.append((t, talos.controller.gait.phase, talos.controller.gait.steps_made))
+    assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
+    assert phases[-1][2] == 2
