@@ -104,7 +104,7 @@ class StaticPoses:
             return self._step(done=True)
         return self._step(
             refusal=f"the base did not tilt: {len(self.poses)} poses spread by {spread:.3f} rad, expected "
-            f"more than {least:.3f} rad to tell the centre of mass along gravity; tilt it, or take another method"
+            f"more than {least:.3f} rad to tell all three components; tilt it, or take another method"
         )
 
 
