@@ -16,7 +16,7 @@ COMPONENT = st.floats(-2.0, 2.0)
 
 
 @given(mass=st.floats(1e-3, 1e3), com=st.tuples(COMPONENT, COMPONENT, COMPONENT))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_mass_and_centre_make_a_consistent_body(mass, com) -> None:
     body = trunk_inertia(NOMINAL, mass, np.array(com), reach=1.0)
     assert body.violations() == []
