@@ -12,7 +12,8 @@ class Phase(Enum):
     """What the identification is doing.
 
     Attributes:
-        WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest.
+        WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
+            the mass in motion too.
         SETTLING: The robot has been asked to hold still and is not yet at rest.
         MASS: The mass is averaged.
         COM: The centre of mass is identified by the chosen method.
@@ -28,14 +29,15 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadChange:
-    """A change of the trunk's load, found at rest.
+    """A change of the trunk's load, found at rest or, a heavy one, in motion.
 
     Attributes:
         stamp_ns: When it was found [ns].
         kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
-        mass_before: Trunk mass in force [kg].
+        mass_before: Trunk mass expected: in force, or the last one told where that was not identified [kg].
         mass_measured: Trunk mass measured [kg].
-        shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,).
+        shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,); zero
+            where found in motion, which does not tell it.
     """
 
     stamp_ns: int
@@ -60,7 +62,7 @@ class PayloadEstimate:
         mass_sigma: Standard deviation of the mass [kg]; inf before it was ever measured.
         com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where never measured.
         residual: How far the last measurements were from the result, as a centre of mass [m]; NaN before.
-        converged: Whether the last identification came to its end.
+        converged: Whether the last identification came to its end, its result published.
         hold: Whether the robot is asked to stand still on all its feet.
         reference: Where the base is asked to be, until another is given; None: nothing is asked.
         change: A load change, in the step in which it was found.
