@@ -100,7 +100,7 @@ class Identification:
         self._step: ComStep | None = None
         self._asked_for: float | None = None
         self._succeeded = False
-        self._found_at = (0.0, 0.0)
+        self._found_at = self._weighed_at = (0.0, 0.0)
         self._passes = 0
 
     @property
@@ -176,7 +176,10 @@ class Identification:
         assert reading is not None
         if self.phase is Phase.SETTLING or self._implausible(reading.mass):
             return None
-        change = self.watch.look(reading, look.dt, look.stamp_ns)
+        tilted = (
+            self.phase in (Phase.COM, Phase.RETURNING) and _apart(reading, self._weighed_at) > SAME_POSTURE
+        )
+        change = self.watch.look(reading, look.dt, look.stamp_ns, mass_only=tilted)
         if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
             self._height = reading.height
         return change
@@ -216,6 +219,7 @@ class Identification:
         self.value = TrunkValue(average.mass, before.com_B, sigma, np.full(3, math.inf), math.nan)
         self._com_method = self._factory(self.method, self.config)
         self._com_method.start(before.com_B.copy(), average.mass)
+        self._weighed_at = (look.reading.roll, look.reading.pitch)
         self.phase = Phase.COM
         self._waited = self._lasted = 0.0
         self._step = self._asked_for = None
@@ -285,8 +289,7 @@ class Identification:
         Under the load the base stood tilted, and an unknown height of the centre of mass showed across
         gravity.
         """
-        roll, pitch = self._found_at
-        moved = math.hypot(reading.roll - roll, reading.pitch - pitch) > SAME_POSTURE
+        moved = _apart(reading, self._found_at) > SAME_POSTURE
         return moved and self.reference is None and self._passes < MOST_PASSES
 
     def _refine(self) -> None:
@@ -342,3 +345,8 @@ class Identification:
 
     def _implausible(self, mass: float) -> str:
         return implausible_mass(mass, self._nominal.mass)
+
+
+def _apart(reading: TrunkReading, tilt: tuple[float, float]) -> float:
+    """Return how far the base is from a roll and pitch [rad]."""
+    return math.hypot(reading.roll - tilt[0], reading.pitch - tilt[1])

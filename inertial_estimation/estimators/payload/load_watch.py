@@ -79,20 +79,25 @@ class LoadWatch:
         """Whether the last reading differed from what is expected."""
         return self._seen_for > 0.0
 
-    def look(self, reading: TrunkReading, dt: float, stamp_ns: int) -> LoadChange | None:
+    def look(
+        self, reading: TrunkReading, dt: float, stamp_ns: int, *, mass_only: bool = False
+    ) -> LoadChange | None:
         """Take a reading at rest.
 
         Args:
             reading: The reading.
             dt: Time it stands for [s].
             stamp_ns: Its stamp [ns].
+            mass_only: Whether a shift does not count: on a base tilted otherwise than when the centre of mass
+                was measured, an unknown height shows across gravity.
 
         Returns:
             A change, in the step in which it has been seen long enough.
         """
         if self.unidentified is not None and not self._differs(reading, *self._in_force):
             self.unidentified = None
-        if not self._differs(reading, self.mass, self.com_B):
+        differs = abs(reading.mass - self.mass) > self.config.mass
+        if not differs and (mass_only or not self._differs(reading, self.mass, self.com_B)):
             self.forget_evidence()
             return None
         self._seen_for += dt

@@ -247,6 +247,21 @@ def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
     assert robot.identification.converged
 
 
+def test_a_load_up_high_does_not_shift_by_the_tilt_that_is_asked_for():
+    asked = step(tilt=(0.3, 0.0))
+    robot = Robot([asked] * 20 + [step(done=True)], start="on_request")
+    robot.com_B = NOMINAL_COM + np.array([0.0, 0.0, 0.2])  # 0.2 sin(0.3) is twice what counts as a shift
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(DT)
+    robot.tilt = (0.3, 0.0)
+    robot.run(3.0, until=Phase.RETURNING)
+    robot.tilt = (0.0, 0.0)
+    robot.run(1.0)
+    assert robot.changes == []
+    assert robot.identification.converged
+
+
 def test_a_base_at_rest_in_its_old_posture_is_not_taken_for_one_in_the_new():
     robot = Robot([step(tilt=(0.1, 0.0))] * 1000)
     robot.identification.start()
