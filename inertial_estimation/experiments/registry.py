@@ -90,7 +90,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         source="Tournois et al., V-B, Table IV",
         summary="torque offsets and misplaced feet: what they do to the centre of mass of HyQ's trunk",
         module=f"{PACKAGE}.tournois_sensitivity",
-        seeds=3,
+        seeds=2,
     ),
     Experiment(
         name="tournois-walk",

@@ -178,14 +178,17 @@ def _facts(trials: dict[_Case, list[Identification]]) -> tuple[str, ...]:
 
 def _panel(trials: dict[_Case, list[Identification]], trunk: str) -> Panel:
     curves = []
+    kinds = ((DESCRIPTION, HEIGHT, "line"), (MISTAKEN, HEIGHT, "dashed"), (DESCRIPTION, GRAVITY, "dotted"))
     for k, load in enumerate(LOADS_N):
-        for start, style in ((DESCRIPTION, "line"), (MISTAKEN, "dashed")):
-            cases = [c for c in trials if (c.load_N, c.start, c.kept) == (load, start, HEIGHT)]
-            cases = [c for c in cases if c.trunk == trunk or c.slope_deg == 0.0]
+        for start, kept, style in kinds:
+            cases = [c for c in trials if (c.load_N, c.start, c.kept) == (load, start, kept)]
+            cases = [c for c in cases if c.trunk == trunk or (c.slope_deg == 0.0 and kept == HEIGHT)]
+            if not cases:
+                continue
             x = np.array([case.slope_deg for case in cases])
             y = np.array([np.median(_errors_cm(trials[case])) for case in cases])
             order = np.argsort(x)
-            curves.append(Series(f"{load:g} N, {start}", x[order], y[order], style, colour=k))
+            curves.append(Series(f"{load:g} N, {start}{KEPT[kept]}", x[order], y[order], style, colour=k))
     paper = [
         Series(f"{load:g} N, paper", np.array(SLOPES_DEG), np.array(PAPER_CM)[:, k], "points", colour=k)
         for k, load in enumerate(LOADS_N)
