@@ -227,6 +227,14 @@ class TrunkPayloadConfig:
         upper=1e4,
         runtime=True,
     )
+    largest_tilt: float = parameter(
+        0.7,
+        "A base tilted by more has fallen: nothing is measured.",
+        unit="rad",
+        lower=0.05,
+        upper=3.2,
+        runtime=True,
+    )
     mass_duration: float = parameter(
         0.5, "Time over which the mass is averaged.", unit="s", lower=0.01, upper=60.0, runtime=True
     )

@@ -1,5 +1,6 @@
 """What a robot at rest says of its trunk, or why it says nothing that can be believed."""
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,7 +50,7 @@ class TrunkReading:
 
 
 class TrunkGauge:
-    """Measures, and refuses what cannot be: feet that pull, fewer than two that carry.
+    """Measures, and refuses what cannot be: feet that pull, fewer than two that carry, a fallen robot.
 
     The forces of all feet are summed, those below `foot_force` too: a lifted foot gives zero by itself.
 
@@ -81,6 +82,11 @@ class TrunkGauge:
         Returns:
             The reading, or None: `trouble` says why.
         """
+        if self._fallen(state):
+            tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))
+            limit = self.config.largest_tilt
+            self._count("fallen", f"the base is tilted by {tilt:.2f} rad, expected at most {limit:g} rad")
+            return None
         try:
             measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_C)
         except MeasurementError as error:
@@ -116,8 +122,10 @@ class TrunkGauge:
             state: Means over the window.
 
         Returns:
-            Mass [kg]; None where the robot flies, or it cannot be measured.
+            Mass [kg]; None where the robot flies or has fallen, or it cannot be measured.
         """
+        if self._fallen(state):
+            return None
         try:
             measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_C)
         except MeasurementError:
@@ -126,6 +134,9 @@ class TrunkGauge:
         if measurement.singular or felt < LEAST_GRAVITY * measurement.gravity:
             return None
         return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
+
+    def _fallen(self, state: MeanState) -> bool:
+        return float(state.R_WB[2, 2]) < math.cos(self.config.largest_tilt)
 
     def _count(self, reason: str, trouble: str) -> None:
         self.trouble = trouble

@@ -336,6 +336,17 @@ def test_a_stretched_leg_is_refused_and_named():
     assert scene.changes == []
 
 
+def test_a_fallen_robot_is_neither_weighed_nor_handed_over():
+    scene = StandingHyq(pipeline())
+    scene.run(0.5)
+    scene.stand((-2.1, 0.1))
+    scene.put_on(LOAD)
+    last = scene.run(1.0)
+    assert scene.changes == []
+    assert last.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
+    assert "the base is tilted by 2.1" in scene.health()["payload"].message
+
+
 def test_on_request_a_load_is_told_once_and_stays_a_warning_until_identified():
     scene = StandingHyq(pipeline(start="on_request", **FAST))
     scene.put_on(LOAD)
