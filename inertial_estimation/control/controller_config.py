@@ -272,6 +272,14 @@ class CrawlConfig:
     least_transfer: float = parameter(
         0.2, "Shortest motion of the body.", unit="s", lower=0.02, upper=5.0, runtime=True
     )
+    catch: float = parameter(
+        0.025,
+        "Error of the DCM at which a foot in the air is put down at once, and none leaves; 0: never.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
     load_duration: float = parameter(
         0.12,
         "Time in which a landed foot takes its load, and one about to leave gives it up.",

@@ -32,6 +32,7 @@ LEAST_LOAD = 1e-3  # of a foot still on the ground: it may push, but hardly does
 TOUCH = 0.008  # how long the ground must be felt, longer than a peak of the noise [s]
 LIFTED = 0.2  # of a swing: from here on a force at the foot is new ground, or the robot tips over
 LAG = 0.01  # of a foot behind its way down: the ground is there [m]
+CATCH_TIME = 0.1  # in which a foot is put down that was caught in the air [s]
 STAY = 0.9  # of the margin: where it has that much, the body does not move again
 PLANE_TIME = 0.3  # in which the height follows a plane of the ground that a landing has changed [s]
 SETTLING = (
@@ -97,6 +98,7 @@ class CrawlGait:
         self._load[:] = 1.0
         self._plane = self._old_plane = self._map.plane()
         self._since_landing, self._touch = PLANE_TIME, 0.0
+        self._tipping = self._caught = False
         self._lean = np.zeros(2)
         self._place: Array | None = None  # of the centre of mass at the last tick
         self._begin(STANDING)
@@ -145,6 +147,7 @@ class CrawlGait:
         self._since_landing += h
         frame = self._map.locate(centres, self._standing())
         fresh = self._follow(state, frame, h)
+        self._judge(frame, dcm, omega)
         self._feel(frame, state, forces, h)
         self._move_on(frame, centres)
         self._share_load(h)
@@ -195,10 +198,18 @@ class CrawlGait:
         middle: Array = self._map.places[:, :2].sum(axis=0) / len(self._names)
         return middle
 
+    def _judge(self, frame: GroundFrame, dcm: Array, omega: float) -> None:
+        """Take note of whether the robot is about to tip over, as far as the model knows."""
+        place, velocity, _ = self._reference()
+        error = dcm - self._point(frame, place + velocity / omega)
+        self._tipping = 0.0 < self._crawl.catch < math.hypot(*error.tolist())
+
     def _move_on(self, frame: GroundFrame, centres: Sequence[Array]) -> None:
         if self.phase == SWING:
             if self._landed():
                 self._touch_down(frame, centres)
+            elif self._tipping and not self._caught:
+                self._come_down(frame, centres)
             return
         self._take_command()
         if self.phase == STANDING:
@@ -206,6 +217,8 @@ class CrawlGait:
                 self._set_off()
         elif self.held or self._steps.left == 0:
             self._stand()
+        elif self._tipping:
+            self._begin_with_path(TRANSFER)
         elif self.phase == TRANSFER and self._elapsed - self._path_time >= self._path.duration:
             self._begin_with_path(DWELL)
         elif self.phase == DWELL and self._elapsed >= self._dwell():
@@ -263,8 +276,17 @@ class CrawlGait:
         walking, duration = self._walking, self._crawl.swing_duration
         apex = max(float(start[2]), float(self._landing[2])) + walking.swing_height
         self._swing = SwingPath(start, np.zeros(3), duration, apex, walking.touchdown_speed)
-        self._load[foot] = 0.0
+        self._load[foot], self._caught = 0.0, False
         self._begin_with_path(SWING)
+
+    def _come_down(self, frame: GroundFrame, centres: Sequence[Array]) -> None:
+        """Put the foot down where it is."""
+        start = frame.to_ground(centres[self._foot])
+        x, y, z = start.tolist()
+        self._landing = np.array([x, y, self._ground().height(x, y)])
+        self._swing = SwingPath(start, np.zeros(3), CATCH_TIME, z, self._walking.touchdown_speed)
+        self._begin_with_path(SWING)
+        self._caught = True
 
     def _feel(
         self, frame: GroundFrame, state: DynamicsState, forces: Sequence[float | None], h: float
@@ -297,6 +319,9 @@ class CrawlGait:
         self._map.update(frame, centres, [self._foot], 1.0)
         self._old_plane, self._plane = self._ground(), self._map.plane()
         self._since_landing = 0.0
+        if self._caught:
+            self._begin_with_path(TRANSFER)  # the same foot again, once the robot stands
+            return
         self._steps.left -= 1
         self.steps_made += 1
         self._next = (self._next + 1) % len(self.sequence)
