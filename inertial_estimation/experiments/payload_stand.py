@@ -6,7 +6,7 @@ centimetres off. An identification runs through the pipeline of the node and is 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "COM_ERROR_L",
     "LOADS_N",
     "POINT_B",
+    "QUICK",
     "ROBOT",
     "STANDING_S",
     "TRUNK",
@@ -46,6 +47,8 @@ STANDING_S = 1.5  # between release and request
 PERIOD_S = 0.01  # of the record
 RAMP_BEGIN = -2.0  # far behind the robot [m]
 Overrides = dict[str, dict[str, Any]]
+QUICK: Mapping[str, Any] = {"contact_forces.settling_time": 0.3, "mass_duration": 0.1}
+"""Parameters of the identification in a shortened run."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     LOADS_N,
     POINT_B,
+    QUICK,
     ROBOT,
     STANDING_S,
     Identification,
@@ -24,7 +25,7 @@ from inertial_estimation.experiments.payload_stand import (
     mistaken,
     standing_loop,
 )
-from inertial_estimation.experiments.robot_loop import RobotLoop
+from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, RobotLoop
 from inertial_estimation.signals import Array
 
 __all__ = ["APPROACHES", "run"]
@@ -70,10 +71,11 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     approaches = ("contact_forces",) if quick else tuple(APPROACHES)
     cases = [(approach, load) for approach in approaches for load in loads]
     trials = _Trials({case: [] for case in cases}, [])
+    shortened = {PAYLOAD_NODE: dict(QUICK)} if quick else {}
     for i, seed in enumerate(seeds):
         for j, (approach, load) in enumerate(cases):
             progress(f"seed {seed}, {APPROACHES[approach]}, {load:g} N", (i + j / len(cases)) / len(seeds))
-            loop = standing_loop(mistaken(robot), Scene(load), seed, hoist_s=hoist_s)
+            loop = standing_loop(mistaken(robot), Scene(load), seed, hoist_s=hoist_s, overrides=shortened)
             trials.by_case[approach, load].append(identification(loop, approach, LIMIT_S[approach]))
         if not quick:
             scene = Scene(LOADS_N[-1], load_s=STANDING_S)

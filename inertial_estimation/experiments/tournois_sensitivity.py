@@ -7,7 +7,7 @@ same kinematics, both end at the same place. So both readings of each error are 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_links
 from inertial_estimation.experiments.panels import Panel, Series
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
+    QUICK,
     ROBOT,
     TRUNK,
     Identification,
@@ -89,7 +90,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     for i, seed in enumerate(seeds):
         for j, case in enumerate(cases):
             progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-            loop = _loop(robot, case, seed, hoist_s)
+            loop = _loop(robot, case, seed, hoist_s, QUICK if quick else {})
             for approach in approaches:
                 trials[case, approach].append(identification(loop, approach, LIMIT_S[approach]))
     pose = _pose(robot, hoist_s)
@@ -117,10 +118,12 @@ def _cases(quick: bool) -> tuple[_Case, ...]:
     return (*torques, *feet)
 
 
-def _loop(robot: RobotLoop, case: _Case, seed: int, hoist_s: float) -> ClosedLoop:
+def _loop(
+    robot: RobotLoop, case: _Case, seed: int, hoist_s: float, shortened: Mapping[str, Any]
+) -> ClosedLoop:
     rng = default_rng([seed, case.place, int(case.torque)])
     believed = mistaken(robot)
-    overrides: dict[str, dict[str, Any]] = {PAYLOAD_NODE: {f"{B}.find_z": False}}
+    overrides: dict[str, dict[str, Any]] = {PAYLOAD_NODE: {f"{B}.find_z": False, **shortened}}
     if case.torque:
         joints, offsets = _joint_offsets(robot, case.level, rng)
         overrides[SIMULATOR_NODE] = {

@@ -19,6 +19,7 @@ from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     LOADS_N,
     POINT_B,
+    QUICK,
     ROBOT,
     Identification,
     Scene,
@@ -83,7 +84,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     for i, seed in enumerate(seeds):
         for j, case in enumerate(cases):
             progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-            rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept}}
+            rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept, **(QUICK if quick else {})}}
             start = robots[case.start]
             loop = standing_loop(start, case.scene, seed, hoist_s=hoist_s, overrides=rule)
             trials[case].append(identification(loop, METHOD, LIMIT_S))
@@ -97,7 +98,6 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         },
         facts=_facts(trials),
         panels=(_panel(trials, PARALLEL), _panel(trials, LEVEL)) if not quick else (),
-        columns=2,
     )
 
 

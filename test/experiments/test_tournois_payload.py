@@ -15,6 +15,7 @@ from inertial_estimation.errors import ModelError
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_com, urdf_with_moved_links
 from inertial_estimation.experiments.payload_stand import (
+    QUICK,
     ROBOT,
     TRUNK,
     Identification,
@@ -24,7 +25,7 @@ from inertial_estimation.experiments.payload_stand import (
     standing_loop,
 )
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.stance_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
@@ -110,7 +111,8 @@ def test_without_adaptation_the_trunk_stays_and_the_hold_is_passed_on(
 
 def test_load_and_believed_centre_are_found(robot: RobotLoop) -> None:
     """100 N on a robot wrong about its trunk: found to millimetres by the pipeline of the node."""
-    loop = standing_loop(mistaken(robot), Scene(100.0), 0, hoist_s=0.5)
+    shortened = {PAYLOAD_NODE: dict(QUICK)}
+    loop = standing_loop(mistaken(robot), Scene(100.0), 0, hoist_s=0.5, overrides=shortened)
     found = identification(loop, "contact_forces", 15.0)
     assert found.converged
     assert np.hypot(*found.error_L[0, :2]) > 0.1
@@ -128,7 +130,8 @@ def test_offset_the_sensors_do_not_see_misleads_as_computed(robot: RobotLoop, po
         "nominal_friction.offset": offsets.tolist(),
         "sensors.effort_at": "motor",
     }
-    loop = standing_loop(robot, Scene(), 0, hoist_s=0.5, overrides={SIMULATOR_NODE: simulated})
+    overrides = {SIMULATOR_NODE: simulated, PAYLOAD_NODE: dict(QUICK)}
+    loop = standing_loop(robot, Scene(), 0, hoist_s=0.5, overrides=overrides)
     found = identification(loop, "contact_forces", 15.0)
     expected = pose.error_of_torques(offsets)
     assert np.hypot(*expected[:2]) > 0.01
