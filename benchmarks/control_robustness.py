@@ -94,7 +94,7 @@ def rough(roughness: float, seed: int) -> dict[str, Any]:
     return {"ground.terrain": "rough", "ground.roughness": roughness, "ground.seed": seed}
 
 
-FAST = {"crawl.swing_duration": 0.35, "crawl.acceleration": 1.5, "crawl.dwell": 0.25}
+FAST = {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
 SCENES: dict[str, Scene] = {
     "10 steps of 0.15 m": walking(10, 0.15),
     "10 steps in place": walking(10, 0.0),

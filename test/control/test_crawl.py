@@ -11,7 +11,7 @@ from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.replay.urdf_source import read_urdf
-from inertial_estimation.simulation.disturbances import Attachment
+from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import ball
 
 TICK_NS = 3_000_000
@@ -123,6 +123,18 @@ def test_health_says_whether_it_is_held() -> None:
     assert held() == "no"
     hyq.push_hold(True)
     assert held() == "yes"
+
+
+def test_a_foot_comes_down_when_the_robot_is_pushed_over_and_the_same_foot_tries_again() -> None:
+    push = Push("trunk", np.array([-250.0, 150.0, 0.0]), start=1.15, duration=0.15)
+    loop = ClosedLoop(simulation_of("hyq", (push,)), pipeline_of("hyq", **{"crawl.dwell": 0.25}))
+    record = Recorder(loop)
+    loop.pipeline.push_walk_command(WalkCommand(1, 0.2))
+    assert loop.run(3.4, record)
+    swings = [(a, b) for a, b in pairwise(record.phases) if a.startswith("swing")]
+    assert swings[0] == ("swing of lh_foot", "transfer of lh_foot")
+    assert swings[-1] == ("swing of lh_foot", "standing")
+    assert loop.pipeline.controller.gait.steps_made == 1
 
 
 def test_it_crawls_up_a_ramp_of_ten_degrees_along_its_slope() -> None:
