@@ -97,7 +97,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     rows = [row for case in cases for row in _rows(case, approaches, trials, pose, 2 if quick else DRAWS)]
     return ExperimentResult(
         seeds=tuple(seeds),
-        rows=(*rows, _as_described(pose, 2 if quick else DRAWS), _ended(trials)),
+        rows=(*rows, *_apart(trials), _as_described(pose, 2 if quick else DRAWS), _ended(trials)),
         per_seed={
             f"|delta| [cm], {LETTERS[approach]}, {case}": tuple(_errors_cm(some))
             for (case, approach), some in trials.items()
@@ -188,9 +188,11 @@ def _rows(
         name = f"{LETTERS[approach]}, {case}, median"
         rows.append(TableRow(name, "cm", float(np.median(errors)), float(errors.std()), entry, bound))
     if case.kind in (UNSEEN, ALL_BELIEVE):
-        rows.append(
-            TableRow(f"computed, {case}, median of {draws} draws", "cm", _computed(case, pose, draws))
-        )
+        name = f"computed, {case}, median of {draws} draws"
+        rows.append(TableRow(name, "cm", _computed(case, pose, draws)))
+    if case.kind == UNSEEN and case.level:
+        name = f"computed, mu {-case.level:g}: links that get more than is commanded"
+        rows.append(TableRow(name, "cm", _computed(_Case(UNSEEN, -case.level), pose, draws)))
     return rows
 
 
@@ -213,6 +215,17 @@ def _as_described(pose: RestingPose, draws: int) -> TableRow:
     case = _Case(UNSEEN, TORQUE_MEANS[1])
     value = _computed(case, pose, draws, mirrored=False)
     return TableRow("computed, 10 Nm about the description's axes, not mirrored", "cm", value)
+
+
+def _apart(trials: dict[tuple[_Case, str], list[Identification]]) -> list[TableRow]:
+    """Return how far (b) and (c) end from one another where they read the same torques and kinematics."""
+    alike = [case for case, approach in trials if approach == B and case.kind in (UNSEEN, ALL_BELIEVE)]
+    pairs = [pair for case in alike for pair in zip(trials[case, B], trials[case, C], strict=True)]
+    if not pairs:
+        return []
+    apart = [1e2 * math.hypot(*(b.error_L[-1] - c.error_L[-1])[:2]) for b, c in pairs]
+    name = "(b) and (c) apart, where torques and kinematics are the same for both, worst"
+    return [TableRow(name, "cm", max(apart))]
 
 
 def _ended(trials: dict[tuple[_Case, str], list[Identification]]) -> TableRow:
