@@ -22,7 +22,7 @@ class ComStep:
         residual: Of the method, as a distance of centres of mass [m].
         done: Whether it has converged.
         refusal: Why it gives up; empty while it does not.
-        tilt: Roll and pitch the base is asked to take [rad]; None: level.
+        tilt: Roll and pitch the base is asked to take [rad]; None: those it had before.
         to_controller: Whether `com_B` must reach the controller now: the method works through it.
     """
 
@@ -43,7 +43,7 @@ class ComMethod(Protocol):
         ...
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
-        """Take one measurement at rest, h [s] after the last one."""
+        """Take one measurement that stands for h [s] of rest; what passed between rests is not in it."""
         ...
 
 

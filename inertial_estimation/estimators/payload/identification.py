@@ -17,9 +17,10 @@ from inertial_estimation.signals import Array, BaseReference
 
 __all__ = ["Identification", "Look"]
 
-LEVEL = 0.03  # rad: roll and pitch of a base that is level again
+LEVEL = 0.03  # rad: a base this near to level, or to where it is asked to be, is there
 SAME_POSTURE = 0.02  # rad: a result found within this of the posture it leads to needs no second look
 MOST_PASSES = 3
+MOST_RESTARTS = 10  # a load that goes on changing, or inputs that go on failing, hold no robot for ever
 RESPONSE = 1.0  # s: by when the base has begun to move to another tilt, if it moves at all
 TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
@@ -93,7 +94,7 @@ class Identification:
         self.converged = False
         self.refusal = ""
         self.reference: BaseReference | None = None
-        self._height: float | None = None
+        self._stood: tuple[float, float, float] | None = None  # height, roll, pitch in force undisturbed
         self._waited = self._lasted = 0.0
         self._average = RestAverage()
         self._com_method: ComMethod | None = None
@@ -101,7 +102,7 @@ class Identification:
         self._asked_for: float | None = None
         self._succeeded = False
         self._found_at = self._weighed_at = (0.0, 0.0)
-        self._passes = 0
+        self._passes = self._restarts = 0
 
     @property
     def hold(self) -> bool:
@@ -119,11 +120,15 @@ class Identification:
         Args:
             method: Its name; empty: as configured.
         """
+        self._restarts = 0
         if not self.identifying:
             self._before = self.value
-        self.method = method or self.config.method
+            self._expected_before = self.watch.expectation
+        self._begin(method or self.config.method)
+
+    def _begin(self, method: str) -> None:
+        self.method = method
         self.value = self.target = self._before
-        self._expected_before = self.watch.expectation
         self.converged = self._succeeded = False
         self.refusal = ""
         self._passes = 0
@@ -142,7 +147,7 @@ class Identification:
         """Settle anew, as after a gap in the data."""
         self.watch.forget_evidence()
         if self.identifying:
-            self.start(self.method)
+            self._begin_anew("inputs were lost")
 
     def look(self, look: Look) -> LoadChange | None:
         """Take the next look.
@@ -167,9 +172,21 @@ class Identification:
     def _look_for_change(self, look: Look) -> LoadChange | None:
         change = self._change_in_motion(look) if look.reading is None else self._change_at_rest(look)
         under_way = self.identifying or (self.hold and self._succeeded)
-        if change is not None and (under_way or self.config.start == "on_change"):
-            self.start(self.method if under_way else "")
+        if change is not None and under_way:
+            if not self.identifying:
+                self._before = self.value
+            self._expected_before = self.watch.expectation
+            self._begin_anew("the load changed")
+        elif change is not None and self.config.start == "on_change":
+            self.start()
         return change
+
+    def _begin_anew(self, cause: str) -> None:
+        self._restarts += 1
+        if self._restarts > MOST_RESTARTS:
+            self._give_up(f"begun anew {MOST_RESTARTS} times without a result, the last time because {cause}")
+        else:
+            self._begin(self.method)
 
     def _change_at_rest(self, look: Look) -> LoadChange | None:
         reading = look.reading
@@ -180,8 +197,10 @@ class Identification:
             self.phase in (Phase.COM, Phase.RETURNING) and _apart(reading, self._weighed_at) > SAME_POSTURE
         )
         change = self.watch.look(reading, look.dt, look.stamp_ns, mass_only=tilted)
-        if self.phase is Phase.WATCHING and not self.watch.suspicious and change is None:
-            self._height = reading.height
+        undisturbed = change is None and not self.watch.suspicious and self.watch.unidentified is None
+        if self.phase is Phase.WATCHING and undisturbed:
+            level = _apart(reading, (0.0, 0.0)) < LEVEL
+            self._stood = (reading.height, 0.0, 0.0) if level else _posture(reading)
         return change
 
     def _change_in_motion(self, look: Look) -> LoadChange | None:
@@ -194,8 +213,8 @@ class Identification:
         if look.reading is None:
             self._wait(look)
             return
-        if self._height is None:
-            self._height = look.reading.height
+        if self._stood is None:
+            self._stood = (look.reading.height, 0.0, 0.0)
         self.phase = Phase.MASS
         self._average = RestAverage()
         self._look_for_mass(look)
@@ -272,14 +291,14 @@ class Identification:
             self._finish(None)
             return
         if look.arrived and reading is not None:
-            tilt = math.hypot(reading.roll, reading.pitch)
-            if self.reference is None or tilt < LEVEL:
+            asked = self.reference
+            if asked is None or _apart(reading, (asked.roll, asked.pitch)) < LEVEL:
                 if self._succeeded and self._has_moved(reading):
-                    self._refine()
+                    self._refine(reading)
                 else:
                     self._finish(reading)
                 return
-        self._waited += look.dt
+        self._waited += look.dt if look.arrived else 0.0
         if self._waited > self.config.rest.timeout:
             self._finish(None)
 
@@ -292,9 +311,11 @@ class Identification:
         moved = _apart(reading, self._found_at) > SAME_POSTURE
         return moved and self.reference is None and self._passes < MOST_PASSES
 
-    def _refine(self) -> None:
+    def _refine(self, reading: TrunkReading) -> None:
         """Identify again, from the result; if that fails, the result stays."""
         self._before = self.value
+        self.watch.expect(self.watch.mass, self._beside(reading.com_B, reading))
+        self._expected_before = self.watch.expectation
         self._succeeded = False
         self._settle()
         self._waited = 0.0
@@ -333,8 +354,10 @@ class Identification:
             self._ask(None)
 
     def _ask(self, tilt: tuple[float, float] | None) -> None:
-        roll, pitch = tilt or (0.0, 0.0)
-        self.reference = BaseReference(self._height or 0.0, roll, pitch)
+        """Ask for roll and pitch; None: for those before."""
+        height, *before = self._stood or (0.0, 0.0, 0.0)
+        roll, pitch = before if tilt is None else tilt
+        self.reference = BaseReference(height, roll, pitch)
         self._asked_for = 0.0
 
     def _beside(self, com_B: Array, reading: TrunkReading) -> Array:
@@ -345,6 +368,11 @@ class Identification:
 
     def _implausible(self, mass: float) -> str:
         return implausible_mass(mass, self._nominal.mass)
+
+
+def _posture(reading: TrunkReading) -> tuple[float, float, float]:
+    """Return height [m], roll and pitch [rad]."""
+    return reading.height, reading.roll, reading.pitch
 
 
 def _apart(reading: TrunkReading, tilt: tuple[float, float]) -> float:

@@ -98,6 +98,7 @@ class LoadWatch:
             self.unidentified = None
         differs = abs(reading.mass - self.mass) > self.config.mass
         if not differs and (mass_only or not self._differs(reading, self.mass, self.com_B)):
+            self._told_in_motion = False  # at rest it shows what was told: the next difference is a new one
             self.forget_evidence()
             return None
         self._seen_for += dt

@@ -113,8 +113,11 @@ class OrientationError:
         )
 
     def _tilt(self) -> tuple[float, float] | None:
-        pitch = {_Stage.FORWARD: self._config.tilt, _Stage.BACKWARD: -self._config.tilt}.get(self._stage)
-        return None if pitch is None else (0.0, pitch)
+        """Return roll and pitch to ask for; level is asked for, too: the robot may keep another posture."""
+        if self._stage is _Stage.END:
+            return None
+        tilt = self._config.tilt
+        return 0.0, {_Stage.FORWARD: tilt, _Stage.BACKWARD: -tilt}.get(self._stage, 0.0)
 
     def _settled(self, settled: SettledTilt, weight: float) -> None:
         if self._stage is _Stage.PROBE:

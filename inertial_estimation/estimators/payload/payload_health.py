@@ -40,9 +40,8 @@ def payload_health(
     watch = identification.watch
     if identification.identifying:
         doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
-        if why_not:
-            return Health(NAME, HealthLevel.WARN, f"{doing}: {why_not}", values)
-        return Health(NAME, HealthLevel.OK, doing, values)
+        level = HealthLevel.WARN if at_rest and gauge.trouble else HealthLevel.OK  # to move is part of it
+        return Health(NAME, level, f"{doing}: {why_not}" if why_not else doing, values)
     if identification.refusal:
         return Health(NAME, HealthLevel.WARN, f"identification given up: {identification.refusal}", values)
     if watch.unidentified is not None:

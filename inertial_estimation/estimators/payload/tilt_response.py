@@ -33,7 +33,6 @@ __all__ = [
 FIGHTS = "another controller holds it, or its posture controller integrates"
 WRONG_WAY = 0.5  # share of a response that must be about the axis of T 12, in its sense
 MISMATCH = 0.5  # relative difference from a stiffness that was given
-PAUSE = 0.25  # [s] a gap this long between samples: the robot moved, a window begins anew
 LONGEST = 6.0  # [s] a tilt may take to settle
 
 
@@ -165,10 +164,6 @@ class SteadyTilt:
             h: Time since the last sample [s].
         """
         self.elapsed += max(0.0, h)
-        if h > PAUSE:
-            self._before = None
-            self._clear()
-            h = 0.0
         if self.elapsed < self._dwell:
             return None
         self._lasted += h

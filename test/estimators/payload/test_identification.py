@@ -311,3 +311,92 @@ def test_a_gap_begins_the_identification_anew():
     robot.run(1.0, until=Phase.COM)
     robot.identification.interrupt()
     assert robot.identification.phase is Phase.SETTLING
+
+
+def test_a_robot_that_stood_tilted_is_given_that_posture_back_not_the_one_a_load_left_it_in():
+    slope, sag = (0.02, -0.17), (0.05, -0.3)
+    robot = Robot([step(tilt=(0.0, 0.0))] * 3 + [step(done=True, tilt=(0.0, 0.0))])
+    robot.tilt = slope
+    robot.run(0.2)
+    robot.tilt, robot.mass = sag, 70.0
+    robot.run(1.0, until=Phase.COM)
+    robot.run(DT)
+    asked = robot.identification.reference
+    assert (asked.roll, asked.pitch) == (0.0, 0.0), "the method wants it level"
+    robot.tilt = (0.0, 0.0)
+    robot.run(3.0, until=Phase.RETURNING)
+    robot.run(1.0)
+    asked = robot.identification.reference
+    assert (asked.roll, asked.pitch) == slope
+    assert robot.identification.phase is Phase.RETURNING
+    robot.tilt = slope
+    robot.run(0.1)
+    assert robot.identification.converged
+
+
+def test_a_posture_under_a_load_that_was_refused_is_none_to_return_to():
+    asks = step(tilt=(0.1, 0.0))
+    robot = Robot([step(refusal="no")])
+    robot.run(0.2)
+    robot.mass, robot.tilt = 70.0, (0.0, 0.2)
+    robot.run(2.0)
+    assert robot.identification.refusal == "no"
+    robot.identification._factory = lambda name, config: Method([asks, step(refusal="no")])
+    robot.identification.start()
+    robot.run(2.0, until=Phase.RETURNING)
+    assert (robot.identification.reference.roll, robot.identification.reference.pitch) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("disturbance", ["load", "gap"])
+def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
+    robot = Robot([step()], start="on_request")
+    robot.identification.start()
+    for k in range(30):
+        robot.run(1.0)
+        if disturbance == "load":
+            robot.mass = 60.0 + 10.0 * (k % 2)
+        else:
+            robot.identification.interrupt()
+    assert not robot.identification.hold
+    assert "begun anew 10 times" in robot.identification.refusal
+    assert robot.identification.target.mass == NOMINAL_MASS
+
+
+def test_a_slow_hand_over_is_waited_for():
+    robot = Robot([step(done=True)], **{"rest.timeout": 2.0})
+    robot.identification.start()
+    robot.run(1.0, until=Phase.RETURNING)
+    robot.arrived = False
+    robot.run(10.0)
+    assert not robot.identification.converged, "converged means published"
+    robot.arrived = True
+    robot.run(0.1)
+    assert robot.identification.converged
+
+
+def test_a_request_repeated_and_cancelled_does_not_hide_a_difference():
+    robot = Robot([step()], start="on_request")
+    robot.identification.start()
+    robot.mass = 70.0
+    robot.run(0.2)
+    assert robot.identification.phase is Phase.MASS
+    robot.identification.start()
+    robot.run(0.2)
+    robot.identification.cancel()
+    robot.run(1.0)
+    assert robot.changes == ["loaded"]
+
+
+def test_a_second_look_that_fails_leaves_the_first_result_in_force():
+    robot = Robot([step(done=True)])
+    robot.run(0.1)
+    robot.mass, robot.com_B, robot.tilt = 70.0, FOUND, (0.1, 0.0)
+    robot.run(2.0, until=Phase.RETURNING)
+    robot.identification._factory = lambda name, config: Method([step(refusal="no")])
+    robot.tilt = (0.0, 0.0)
+    robot.run(3.0)
+    identification = robot.identification
+    assert identification.refusal == "no"
+    assert identification.target.mass == pytest.approx(70.0)
+    assert identification.watch.unidentified is None
+    assert robot.changes == ["loaded"]

@@ -117,3 +117,18 @@ def test_in_motion_a_limit_is_never_smaller_than_at_rest():
     over = LoadWatch(LoadChangeConfig(mass=20.0, moving_mass=1.0), 60.0, COM)
     assert weighed(over, [75.0] * 50) == []
     assert [c.kind for c in weighed(over, [85.0] * 50)] == ["loaded"]
+
+
+def test_a_change_told_in_motion_and_seen_at_rest_hides_no_later_one():
+    over = watch()
+    weighed(over, [71.0] * 20)
+    assert told(over, [reading(70.5)] * 20) == []
+    moved = COM + np.array([-0.1, 0.0, 0.0])
+    assert [c.kind for c in told(over, [reading(70.5, moved)] * 50)] == ["shifted"]
+
+
+def test_a_load_that_grows_slowly_is_told_when_it_has_grown_enough():
+    over = watch()
+    changes = told(over, [reading(m) for m in np.linspace(60.0, 65.0, 1000)])
+    assert [c.kind for c in changes] == ["loaded", "loaded"]
+    assert over.unidentified is not None

@@ -67,6 +67,23 @@ def test_all_three_components_within_the_tolerances() -> None:
     np.testing.assert_allclose(method.response, expected, atol=0.1 * np.abs(expected).max())
 
 
+def test_robot_that_keeps_another_posture_is_asked_to_be_level() -> None:
+    """As on a slope: its springs turn it to that posture unless another is asked for."""
+    own, h = (0.0, -0.17), 0.01
+    trunk = SpringTrunk(TRUE)
+    method = OrientationError(OrientationErrorConfig())
+    method.start(START, trunk.mass)
+    com, tilt = START, own
+    for _ in range(round(100.0 / h)):
+        trunk.step(com, tilt)
+        step = method.update(trunk.measurement(), h)
+        if step.done or step.refusal:
+            break
+        com, tilt = step.com_B, own if step.tilt is None else step.tilt
+    assert step.done, step.refusal
+    np.testing.assert_allclose(step.com_B, TRUE, atol=2.5e-3)
+
+
 def test_stiffness_that_is_given_serves_as_well() -> None:
     _, step = run(SpringTrunk(TRUE), stiffness_roll=450.0, stiffness_pitch=600.0, find_z=False)
     assert step.done

@@ -322,6 +322,10 @@ def test_a_robot_never_at_rest_says_what_moves():
     scene.put_on(LOAD)
     scene.joint_speed = 0.3
     scene.pipe.identify()
+    scene.run(0.3)
+    entry = scene.health()["payload"]
+    assert entry.level is HealthLevel.OK, "a robot that is asked to stand still moves for a while"
+    assert "moves with 0.3" in entry.message
     last = identified(scene)
     assert "moves with 0.3" in last.refusal
     assert last.trunk.mass == pytest.approx(ROBOT.link_body("trunk").nominal_J.mass)
