@@ -69,6 +69,11 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
             for event in self._events.take(estimate):
                 self._tell(event)
 
+    def _on_input(self) -> None:
+        super()._on_input()
+        if self.pipeline.identification.hold != self._held:  # it ends while an input is missing, too
+            self._set_hold(self.pipeline.identification.hold)
+
     def _ask(self, estimate: PayloadEstimate) -> None:
         """Publish what the identification asks for, where it has changed."""
         if estimate.hold != self._held:

@@ -149,6 +149,21 @@ class Identification:
         if self.identifying:
             self._begin_anew("inputs were lost")
 
+    def go_without(self, dt: float) -> None:
+        """Let time pass in which an input is missing; no robot is held longer than `rest.timeout` for it.
+
+        Args:
+            dt: That time [s].
+        """
+        if not self.hold:
+            return
+        self._waited += dt
+        if self._waited > self.config.rest.timeout:
+            if self.identifying:
+                self._give_up(f"an input is missing for {self.config.rest.timeout:g} s")
+            else:
+                self._finish(None)
+
     def look(self, look: Look) -> LoadChange | None:
         """Take the next look.
 

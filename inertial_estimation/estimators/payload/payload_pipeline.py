@@ -66,6 +66,7 @@ class TrunkPayloadPipeline:
         self._changes: dict[str, int] = {}
         self._longest_step = config.robot.inputs.max_gap
         self._last_ns: int | None = None
+        self._without_ns: int | None = None  # last step with an input missing
         self._since_look = 0.0
         self._at_rest = False
         self._why_not = ""
@@ -173,6 +174,7 @@ class TrunkPayloadPipeline:
         self.identification.reset()
         self._changes.clear()
         self._begun = False
+        self._without_ns = None
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
         if sample.continuity is Continuity.RESTARTED and self._begun:
@@ -185,7 +187,11 @@ class TrunkPayloadPipeline:
         state = self._inputs.state_at(sample)
         if state is None:
             self._lose_rest()
+            if self._without_ns is not None:
+                self.identification.go_without(seconds(sample.time_ns - self._without_ns))
+            self._without_ns = sample.time_ns
             return None
+        self._without_ns = None
         period = 1.0 / self.config.rate
         dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
         self._last_ns = sample.time_ns

@@ -219,6 +219,20 @@ def test_nothing_is_said_while_an_input_is_lost(lost, stream):
     assert scene.run(0.3).stamp_ns == scene.stamp_ns
 
 
+def test_a_robot_is_not_held_for_an_input_that_does_not_come_back():
+    scene = StandingHyq(pipeline(ground_forces="measured", **{"rest.timeout": 0.5}))
+    scene.run(0.5)
+    scene.pipe.identify()
+    scene.run(0.1)
+    scene.silent = {FEET[0]}
+    scene.run(0.4)
+    assert scene.pipe.identification.hold
+    scene.run(1.2)
+    assert not scene.pipe.identification.hold
+    scene.silent = set()
+    assert "input is missing" in scene.run(0.3).refusal
+
+
 def test_wrenches_are_waited_for_only_where_forces_are_measured():
     for source, expected in (("estimated", True), ("measured", False)):
         scene = StandingHyq(pipeline(ground_forces=source))
