@@ -192,6 +192,8 @@ class Identification:
                 self._before = self.value
             self._expected_before = self.watch.expectation
             self._begin_anew("the load changed")
+        elif change is not None and look.reading is not None and self.watch.unidentified is None:
+            self.refusal = ""  # what is in force is right again
         elif change is not None and self.config.start == "on_change":
             self.start()
         return change

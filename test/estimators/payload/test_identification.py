@@ -357,6 +357,9 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
             robot.mass = 60.0 + 10.0 * (k % 2)
         else:
             robot.identification.interrupt()
+        robot.run(0.5)
+        if not robot.identification.hold:
+            break
     assert not robot.identification.hold
     assert "begun anew 10 times" in robot.identification.refusal
     assert robot.identification.target.mass == NOMINAL_MASS
@@ -400,3 +403,16 @@ def test_a_second_look_that_fails_leaves_the_first_result_in_force():
     assert identification.target.mass == pytest.approx(70.0)
     assert identification.watch.unidentified is None
     assert robot.changes == ["loaded"]
+
+
+def test_a_refused_load_taken_off_again_leaves_nothing_to_identify():
+    robot = Robot([step(refusal="no")])
+    robot.run(0.2)
+    robot.mass = 70.0
+    robot.run(2.0)
+    assert robot.identification.refusal == "no"
+    robot.mass = NOMINAL_MASS
+    robot.run(2.0)
+    assert robot.changes == ["loaded", "unloaded"]
+    assert len(robot.made) == 1
+    assert robot.identification.refusal == ""
