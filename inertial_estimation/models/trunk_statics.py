@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 POINT_UNKNOWNS = 3  # a point foot carries a force and no moment
+SOLE_UNKNOWNS = 6
 LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 
 
@@ -333,6 +334,11 @@ def _limbs(
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints whose torque is measured, of "
                 f"{listing(names)}; expected {POINT_UNKNOWNS} or more to tell its force"
+            )
+        if len(limb) >= SOLE_UNKNOWNS:
+            raise ConfigurationError(
+                f"the limb of contact '{contact.name}' has {len(limb)} joints and may stand on a sole, which "
+                "carries a moment, too; expected a point foot with fewer, or 'ground_forces' measured"
             )
         for j in joints:
             if j in owner:

@@ -185,6 +185,13 @@ class TestRefusals:
         with pytest.raises(ConfigurationError, match="no contacts"):
             TrunkStatics(scene.robot, [], "trunk")
 
+    def test_a_leg_with_joints_enough_for_a_sole(self) -> None:
+        talos = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+        sole = [ContactFrames("left", "left_sole_link", "left_sole_link")]
+        with pytest.raises(ConfigurationError, match="'left' has 6 joints and may stand on a sole"):
+            TrunkStatics(talos, sole, "base_link")
+        TrunkStatics(talos, sole, "base_link", "measured")
+
     def test_two_contacts_on_one_limb(self) -> None:
         scene = Standing()
         twice = [*scene.contacts, ContactFrames("lf_shank", "lf_lowerleg", "lf_lowerleg")]

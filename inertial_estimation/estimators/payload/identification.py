@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.estimators.payload.asked_posture import AskedPosture
 from inertial_estimation.estimators.payload.com_method import ComMethod, ComStep
 from inertial_estimation.estimators.payload.load_watch import LoadWatch
 from inertial_estimation.estimators.payload.method_choice import MethodFactory, make_method
@@ -60,7 +61,6 @@ class Identification:
         target: What is to be published.
         converged: Whether the last identification came to its end.
         refusal: Why it was given up; empty if it was not.
-        reference: Where the base is asked to be; None: nothing is asked.
     """
 
     def __init__(
@@ -82,10 +82,11 @@ class Identification:
         self._factory = method_factory
         self._nominal = unmeasured_trunk(mass, com_B)
         self.watch = LoadWatch(config.load_change, mass, com_B)
+        self._posture = AskedPosture()
         self.reset()
 
     def reset(self) -> None:
-        """Return to the nominal trunk, watching."""
+        """Return to the nominal trunk, watching; a base that was asked to tilt is asked back."""
         self.phase = Phase.WATCHING
         self.method = self.config.method
         self.value = self.target = self._before = self._nominal
@@ -93,8 +94,7 @@ class Identification:
         self._expected_before = self.watch.expectation
         self.converged = False
         self.refusal = ""
-        self.reference: BaseReference | None = None
-        self._stood: tuple[float, float, float] | None = None  # height, roll, pitch in force undisturbed
+        self._posture.reset()
         self._waited = self._lasted = 0.0
         self._average = RestAverage()
         self._com_method: ComMethod | None = None
@@ -103,6 +103,11 @@ class Identification:
         self._succeeded = False
         self._found_at = self._weighed_at = (0.0, 0.0)
         self._passes = self._restarts = 0
+
+    @property
+    def reference(self) -> BaseReference | None:
+        """Where the base is asked to be; None: nothing is asked."""
+        return self._posture.reference
 
     @property
     def hold(self) -> bool:
@@ -211,13 +216,13 @@ class Identification:
         if self.phase is Phase.SETTLING or self._implausible(reading.mass):
             return None
         tilted = (
-            self.phase in (Phase.COM, Phase.RETURNING) and _apart(reading, self._weighed_at) > SAME_POSTURE
+            self.phase in (Phase.COM, Phase.RETURNING)
+            and reading.turned_from(self._weighed_at) > SAME_POSTURE
         )
         change = self.watch.look(reading, look.dt, look.stamp_ns, mass_only=tilted)
         undisturbed = change is None and not self.watch.suspicious and self.watch.unidentified is None
         if self.phase is Phase.WATCHING and undisturbed:
-            level = _apart(reading, (0.0, 0.0)) < LEVEL
-            self._stood = (reading.height, 0.0, 0.0) if level else _posture(reading)
+            self._posture.stood(reading)
         return change
 
     def _change_in_motion(self, look: Look) -> LoadChange | None:
@@ -230,8 +235,7 @@ class Identification:
         if look.reading is None:
             self._wait(look)
             return
-        if self._stood is None:
-            self._stood = (look.reading.height, 0.0, 0.0)
+        self._posture.stands(look.reading)
         self.phase = Phase.MASS
         self._average = RestAverage()
         self._look_for_mass(look)
@@ -307,14 +311,12 @@ class Identification:
         if look.arrived and reading is None and not self._succeeded and self.reference is None:
             self._finish(None)
             return
-        if look.arrived and reading is not None:
-            asked = self.reference
-            if asked is None or _apart(reading, (asked.roll, asked.pitch)) < LEVEL:
-                if self._succeeded and self._has_moved(reading):
-                    self._refine(reading)
-                else:
-                    self._finish(reading)
-                return
+        if look.arrived and reading is not None and self._posture.reached(reading):
+            if self._succeeded and self._has_moved(reading):
+                self._refine(reading)
+            else:
+                self._finish(reading)
+            return
         self._waited += look.dt if look.arrived else 0.0
         if self._waited > self.config.rest.timeout:
             self._finish(None)
@@ -325,7 +327,7 @@ class Identification:
         Under the load the base stood tilted, and an unknown height of the centre of mass showed across
         gravity.
         """
-        moved = _apart(reading, self._found_at) > SAME_POSTURE
+        moved = reading.turned_from(self._found_at) > SAME_POSTURE
         return moved and self.reference is None and self._passes < MOST_PASSES
 
     def _refine(self, reading: TrunkReading) -> None:
@@ -344,7 +346,7 @@ class Identification:
             watch.expect(watch.mass, com_B)
         self.converged = self._succeeded
         self.phase = Phase.WATCHING
-        self.reference = None
+        self._posture.release()
         watch.forget_evidence()
 
     def _settle(self) -> None:
@@ -371,10 +373,7 @@ class Identification:
             self._ask(None)
 
     def _ask(self, tilt: tuple[float, float] | None) -> None:
-        """Ask for roll and pitch; None: for those before."""
-        height, *before = self._stood or (0.0, 0.0, 0.0)
-        roll, pitch = before if tilt is None else tilt
-        self.reference = BaseReference(height, roll, pitch)
+        self._posture.ask(tilt)
         self._asked_for = 0.0
 
     def _beside(self, com_B: Array, reading: TrunkReading) -> Array:
@@ -385,13 +384,3 @@ class Identification:
 
     def _implausible(self, mass: float) -> str:
         return implausible_mass(mass, self._nominal.mass)
-
-
-def _posture(reading: TrunkReading) -> tuple[float, float, float]:
-    """Return height [m], roll and pitch [rad]."""
-    return reading.height, reading.roll, reading.pitch
-
-
-def _apart(reading: TrunkReading, tilt: tuple[float, float]) -> float:
-    """Return how far the base is from a roll and pitch [rad]."""
-    return math.hypot(reading.roll - tilt[0], reading.pitch - tilt[1])

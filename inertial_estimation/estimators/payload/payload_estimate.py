@@ -65,7 +65,7 @@ class PayloadEstimate:
         converged: Whether the last identification came to its end, its result published.
         hold: Whether the robot is asked to stand still on all its feet.
         reference: Where the base is asked to be, until another is given; None: nothing is asked.
-        change: A load change, in the step in which it was found.
+        change: A load change, once: in the step in which it was found, or the next that is published.
         refusal: Why the last identification was given up; empty if it was not.
     """
 

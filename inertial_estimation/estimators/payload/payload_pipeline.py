@@ -1,5 +1,7 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
+from dataclasses import replace
+
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.payload.identification import Identification, Look
@@ -64,6 +66,7 @@ class TrunkPayloadPipeline:
         nominal = self._publisher.nominal
         self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
         self._changes: dict[str, int] = {}
+        self._untold: list[LoadChange] = []
         self._longest_step = config.robot.inputs.max_gap
         self._last_ns: int | None = None
         self._without_ns: int | None = None  # last step with an input missing
@@ -108,7 +111,16 @@ class TrunkPayloadPipeline:
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        return [] if self._inputs.aligner.missing(now_ns) else estimates
+        if self._inputs.aligner.missing(now_ns):
+            self._untold += [estimate.change for estimate in estimates if estimate.change is not None]
+            return []
+        return [self._with_untold(estimate) for estimate in estimates]
+
+    def _with_untold(self, estimate: PayloadEstimate) -> PayloadEstimate:
+        """Add the oldest load change that was found while an input was stale."""
+        if estimate.change is not None or not self._untold:
+            return estimate
+        return replace(estimate, change=self._untold.pop(0))
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how inputs and identification are."""
@@ -173,6 +185,7 @@ class TrunkPayloadPipeline:
         self._publisher.reset()
         self.identification.reset()
         self._changes.clear()
+        self._untold.clear()
         self._begun = False
         self._without_ns = None
 

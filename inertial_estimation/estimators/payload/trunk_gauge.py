@@ -48,6 +48,10 @@ class TrunkReading:
     pitch: float
     height: float
 
+    def turned_from(self, tilt: tuple[float, float]) -> float:
+        """Return how far the base is from a roll and pitch [rad]."""
+        return math.hypot(self.roll - tilt[0], self.pitch - tilt[1])
+
 
 class TrunkGauge:
     """Measures, and refuses what cannot be: feet that pull, fewer than two that carry, a fallen robot.

@@ -228,6 +228,20 @@ def test_a_load_during_the_averaging_is_not_averaged_in():
     assert robot.identification.value.mass == pytest.approx(70.0)
 
 
+def test_a_reset_while_the_base_is_tilted_asks_it_back():
+    robot = Robot([step(tilt=(0.1, 0.0))] * 50)
+    robot.run(0.1)
+    robot.identification.start()
+    robot.run(1.0, until=Phase.COM)
+    robot.run(DT)
+    assert robot.identification.reference.roll == 0.1
+    robot.identification.reset()
+    asked = robot.identification.reference
+    assert (asked.height, asked.roll, asked.pitch) == (pytest.approx(0.6), 0.0, 0.0)
+    robot.identification.reset()
+    assert robot.identification.reference is None, "nothing was asked since"
+
+
 def test_a_tilt_is_asked_for_at_the_height_before_and_the_end_is_level():
     robot = Robot([step(tilt=(0.1, 0.0))] * 3 + [step(done=True, tilt=(0.1, 0.0))])
     robot.run(0.1)

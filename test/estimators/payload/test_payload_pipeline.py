@@ -219,6 +219,20 @@ def test_nothing_is_said_while_an_input_is_lost(lost, stream):
     assert scene.run(0.3).stamp_ns == scene.stamp_ns
 
 
+def test_a_load_found_while_an_input_is_late_is_told_with_the_next_estimate():
+    scene = StandingHyq(pipeline())
+    scene.run(0.3)
+    scene.put_on(LOAD)
+    late_ns = 10_000_000_000
+    for _ in range(100):
+        scene.push()
+        assert scene.pipe.tick(scene.stamp_ns + late_ns) == []
+    assert scene.changes == []
+    scene.run(0.1)
+    assert [change.kind for change in scene.changes] == ["loaded"]
+    assert scene.changes[0].stamp_ns < scene.estimates[-1].stamp_ns - 100_000_000
+
+
 def test_a_robot_is_not_held_for_an_input_that_does_not_come_back():
     scene = StandingHyq(pipeline(ground_forces="measured", **{"rest.timeout": 0.5}))
     scene.run(0.5)
