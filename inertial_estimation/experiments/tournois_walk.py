@@ -121,9 +121,15 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     )
 
 
-def walk_plan(seed: int, *, quick: bool) -> CrawlPlan:
-    """Return what happens in the run of a seed: the load comes at a moment drawn from it."""
-    begin, earliest, spread, walked = QUICK_TIMES if quick else (BEGIN, EARLIEST, SPREAD, WALKED)
+def walk_plan(seed: int, *, quick: bool, walked: float = WALKED) -> CrawlPlan:
+    """Return what happens in the run of a seed: the load comes at a moment drawn from it.
+
+    Args:
+        seed: The seed.
+        quick: A shortened run.
+        walked: How long it is to walk on after the load [s].
+    """
+    begin, earliest, spread, walked = QUICK_TIMES if quick else (BEGIN, EARLIEST, SPREAD, walked)
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
     return CrawlPlan(TRUNK, STRIDE, begin, load_s, load_s + walked)
 

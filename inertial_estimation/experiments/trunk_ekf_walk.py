@@ -24,6 +24,7 @@ __all__ = ["run"]
 
 LOAD = 100.0  # [N]
 JUDGED_AFTER = 5.0  # [s]
+WALKED = 20.0  # after the load has come [s]
 BOUND_MM, AIM_MM = 10.0, 5.0
 STANDSTILL = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
 CYCLE = 6.0  # [s]
@@ -97,7 +98,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
 
 
 def _walk(robot: RobotLoop, seed: int, *, unlike: bool, quick: bool) -> CrawlRun:
-    plan = walk_plan(seed, quick=quick)
+    plan = walk_plan(seed, quick=quick, walked=WALKED)
     load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD, np.array(POINT), plan.load_s)
     true_urdf, overrides = unlike_its_file(robot, seed) if unlike else ("", {})
     loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
