@@ -17,6 +17,7 @@ COMMANDS = {
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, what it promises",
     "calibrate": "joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",
+    "simulate": "stand or walk a robot in simulation, write what its sensors deliver",
     "experiment": "run an experiment of the papers: table, JSON, figure",
     "demo": "watch Talos hold a weight, on four live nodes",
     "version": "print the version",

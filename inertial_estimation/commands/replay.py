@@ -13,6 +13,7 @@ from inertial_estimation.commands.arguments import add_output, add_param, add_re
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.replay.config_file import parse_overrides
 from inertial_estimation.replay.config_lookup import load_configs
 from inertial_estimation.replay.evaluation import Evaluation, evaluate
@@ -168,3 +169,6 @@ def _summarise_trunk(metrics: Mapping[str, Any]) -> None:
     print(f"trunk's com [mm]      {com}")
     for change in metrics["load_changes"]:
         print(f"  at {change['time_s']:8.3f} s       {change['message']}")
+    if trunk["phase"] != Phase.WATCHING.value:
+        doing = f"{trunk['method']}, phase {trunk['phase']}"
+        print(f"  at the end          identification under way ({doing}): not yet a result")

@@ -60,6 +60,7 @@ class ClosedLoop:
         spectators: Filters that only watch.
         watched: Their newest estimates.
         command: Newest torque command.
+        on_readings: Called with all readings as they arrive, on the hoist too; None: nobody listens.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class ClosedLoop:
         self.identified: PayloadEstimate | None = None
         self.load_changes: list[LoadChange] = []
         self.command: TorqueCommand | None = None
+        self.on_readings: Callable[[SensorReadings], None] | None = None
         self._asked: BaseReference | None = None
         self._period_ns = simulation.period_ns
         self._released_ns: int | None = None
@@ -171,6 +173,8 @@ class ClosedLoop:
     def _push(self, readings: SensorReadings) -> None:
         self.readings = readings
         self.imu = readings.imu or self.imu
+        if self.on_readings is not None:
+            self.on_readings(readings)
         if readings.joints is not None and self._controlling:
             self.controller.push_joints(readings.joints)
         for pipeline in (self.tilt, self.inertial, self.payload, *self.spectators):

@@ -1,0 +1,130 @@
+"""Simulate a robot on its own estimates, in one process, and write what its sensors deliver as a rosbag2.
+
+The robot of a parameter file stands, and walks where told to; disturbances are those of the simulator
+('ball link=trunk mass=5 at=-0.3,0.1,0.1 start=4'; times count from the release, which follows the time on
+the hoist). Beside the bag, truth.json holds what an estimator should find at the end. `replay` runs the
+estimators on the bag: the same readings, and other parameters than those the robot stood on.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.commands.arguments import add_param, add_robot
+from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
+from inertial_estimation.experiments.loop_recording import LoopRecording
+from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.replay.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.replay.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.replay.sensor_noise import GROUND_TRUTH_TOPIC
+from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+__all__ = ["add_arguments", "run"]
+
+TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
+SLICE_S = 0.1  # between two looks at the time [s]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_robot(parser, "hyq, go2, talos")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
+    parser.add_argument("--duration", type=float, default=12.0, metavar="S", help="from the release (12)")
+    parser.add_argument("--hoist", type=float, default=HOIST_S, metavar="S", help=f"at rest ({HOIST_S:g})")
+    parser.add_argument(
+        "--disturbance", action="append", default=[], metavar="TEXT", help="what happens; repeat for more"
+    )
+    parser.add_argument(
+        "--walk",
+        nargs=3,
+        type=float,
+        metavar=("STEPS", "LENGTH", "S"),
+        help="number of steps (of single feet), length of one [m], when, from the release",
+    )
+    parser.add_argument(
+        "--inertias",
+        choices=TRUNKS,
+        default="nominal",
+        help="whose inertias the controller uses; trunk_payload also has it stand and tilt (nominal)",
+    )
+    parser.add_argument("--noise-free", action="store_true", help="ideal sensors")
+    parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise")
+    parser.add_argument("--storage", choices=STORAGES, default="mcap")
+    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 at that place")
+    add_param(parser, "NODE.NAME=VALUE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, record, write."""
+    if args.duration <= 0.0 or args.hoist < 0.0:
+        raise ConfigurationError("--duration is expected to be positive, --hoist not to be negative")
+    check_bag_folder(args.output, overwrite=args.overwrite)
+    robot = _robot(args)
+    loop = _loop(robot, args)
+    recorder = LoopRecording(loop)
+    _go(loop, args)
+    recording = recorder.recording()
+    imu_frame = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imu_frame
+    frames = {"/imu/data": imu_frame, GROUND_TRUTH_TOPIC: "world"}
+    write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
+    content = json.dumps(_truth(loop, args), indent=2)
+    (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")
+    fell = f", fell after {loop.time_s:.1f} s" if loop.simulation.fallen else ""
+    print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}{fell}")
+    return 0
+
+
+def _robot(args: argparse.Namespace) -> RobotLoop:
+    overrides: dict[str, dict[str, Any]] = {}
+    for node, name, value in parse_overrides(args.param):
+        overrides.setdefault(node, {})[name] = value
+    if args.urdf:
+        overrides.setdefault(ALL_NODES, {})["urdf"] = args.urdf
+    return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else REALISTIC)
+
+
+def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
+    return robot.build(
+        disturbances=[parse_disturbance(text) for text in args.disturbance],
+        seed=args.seed,
+        adaptation=args.inertias != "nominal",
+        payload=args.inertias == "trunk_payload",
+        inertial=args.inertias == "inertial_ekf",
+    )
+
+
+def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
+    steps, length, start_s = args.walk or (0.0, 0.0, float("inf"))
+    loop.release(args.hoist)
+    with progress_bar("simulate", args.duration, "s") as progress:
+        walked = False
+        while loop.time_s < args.duration and not loop.simulation.fallen:
+            if not walked and loop.time_s >= start_s:
+                loop.controller.push_walk_command(WalkCommand(int(steps), length))
+                walked = True
+            loop.run(min(SLICE_S, args.duration - loop.time_s))
+            progress(loop.time_s)
+
+
+def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
+    links = sorted({link for text in args.disturbance for link in _links(text)})
+    inertias = loop.simulation.truth(links).inertias
+    return {
+        "disturbances": list(args.disturbance),
+        "released_s": args.hoist,
+        "fallen": loop.simulation.fallen,
+        "links_at_the_end": {
+            link: {"mass": inertia.mass, "com": list(map(float, inertia.com_L))}
+            for link, inertia in inertias.items()
+        },
+    }
+
+
+def _links(text: str) -> list[str]:
+    return [word.partition("=")[2] for word in text.split() if word.startswith("link=")]
