@@ -104,8 +104,10 @@ class PointContacts:
             mujoco.mj_jac(self._model, data, row, None, p[k], self._ids[k])
         m = len(self.near)
         self.jacobian = self._buffer[: 3 * m]
-        if m and not self._terrain.level:
-            self._axes = ground_axes(normals[self.near])
+        if self._terrain.level:
+            return
+        self._axes = ground_axes(normals[self.near])
+        if m:
             nv = self._model.nv
             self._buffer[: 3 * m] = (self._axes @ self.jacobian.reshape(m, 3, nv)).reshape(3 * m, nv)
 

@@ -176,3 +176,12 @@ def test_block_stands_on_rough_ground():
     R = released(block_simulation({**ON_GROUND, **ground})).truth()
     assert np.abs(truth.base.v_WB_B).max() < 1e-6
     assert R.depths["block"].max() < 0.01
+
+
+@pytest.mark.parametrize("terrain", ["flat", "ramp", "rough"])
+def test_block_thrown_off_the_ground_falls_freely(terrain):
+    ground = {"ground.terrain": terrain, "ground.begin": -5.0, "ground.cell": 0.3}
+    throw = Push("block", (0, 0, 200.0 * MASS), start=0.0, duration=0.01)
+    truth = run(block_simulation({**ON_GROUND, **ground}, [throw]), 0.1)
+    assert truth.depths["block"].max() < -0.02
+    np.testing.assert_array_equal(truth.wrenches_C["block"], 0.0)
