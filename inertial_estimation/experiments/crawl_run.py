@@ -68,6 +68,7 @@ class CrawlRun:
     Attributes:
         load_s: When the load came [s].
         fell_s: When the robot fell [s]; None if it did not.
+        ended_s: When the run ended [s].
         swings: Feet that landed after the load came.
         events: In order of time: load change, hold, refusals.
         columns: By name, shape (n,) each: time [s]; ahead, aside (of the base against the start) [m];
@@ -79,6 +80,7 @@ class CrawlRun:
 
     load_s: float
     fell_s: float | None
+    ended_s: float
     swings: int
     events: tuple[Event, ...]
     columns: dict[str, Array]

@@ -217,7 +217,7 @@ def _outcome(run: CrawlRun) -> _Outcome:
     walks = int(after.sum()) > 1
     return _Outcome(
         fell=np.nan if run.fell_s is None else run.fell_s - load_s,
-        walked=float(t[-1] - load_s),
+        walked=run.ended_s - load_s,
         swings=float(run.swings),
         detected=found - load_s,
         stood=on - found,
