@@ -328,7 +328,7 @@ def _panels(identified: CrawlRun, nominal: CrawlRun, seed: int) -> tuple[Panel, 
     label = "time [s]"
     c, t = identified.columns, identified.columns["time"]
     n, tn = nominal.columns, nominal.columns["time"]
-    spans = (Span(identified.load_s, float(t[-1]), "load"), *_standing(c))
+    spans = _standing(c)
     com = tuple(
         series
         for i, axis in enumerate("xy")
