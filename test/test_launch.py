@@ -51,6 +51,7 @@ def test_every_argument_is_described(name):
         ({"robot": "talos", "nodes": "tilt_observer"}, ["tilt_observer"]),
         ({"robot": "hyq"}, ["tilt_observer", "inertial_ekf"]),
         ({"robot": "hyq", "trunk_inertia": "trunk_payload"}, ["tilt_observer", "trunk_payload"]),
+        ({"robot": "go2", "trunk_inertia": "trunk_payload"}, ["tilt_observer", "trunk_payload"]),
         ({"robot": "hyq", "alongside": "true"}, ["tilt_observer", "inertial_ekf", "trunk_payload"]),
     ],
 )
