@@ -155,7 +155,12 @@ def crawl_run(
     loop.run(plan.duration_s, recorder.tick)
     fell = loop.time_s if loop.simulation.fallen else None
     return CrawlRun(
-        plan.load_s, fell, recorder.swings, tuple(recorder.events), dict(recorder.trace.columns())
+        plan.load_s,
+        fell,
+        loop.time_s,
+        recorder.swings,
+        tuple(recorder.events),
+        dict(recorder.trace.columns()),
     )
 
 
