@@ -52,6 +52,7 @@ class StaticMeasurement:
         gravity: Magnitude of gravity [m/s^2].
         singular: Names of contacts whose limb is stretched so far that its torques do not tell the force
             along it: what they do not tell is left at zero.
+        silent: Names of contacts whose limb's torques are all exactly zero: sensors that read nothing.
     """
 
     R_WB: Array
@@ -62,6 +63,7 @@ class StaticMeasurement:
     moment_W: Array = field(default_factory=lambda: np.zeros(3))
     gravity: float = STANDARD_GRAVITY
     singular: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 class TrunkStatics:
@@ -151,8 +153,22 @@ class TrunkStatics:
         else:
             forces, moment = self._measured(points, given)
         return StaticMeasurement(
-            R_WB, points, forces, self.legs_mass, data.com[0].copy(), moment, self._gravity, singular
+            R_WB,
+            points,
+            forces,
+            self.legs_mass,
+            data.com[0].copy(),
+            moment,
+            self._gravity,
+            singular,
+            self._silent(given) if self.estimates_forces else (),
         )
+
+    def _silent(self, tau: Array) -> tuple[str, ...]:
+        if tau.all():
+            return ()
+        read = np.append(tau, 0.0)[self._limbs].any(axis=1)
+        return tuple(c.name for c, some in zip(self.contacts, read, strict=True) if not some)
 
     def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
         """Return the forces by J' f = g - tau of each limb, and whose limb does not tell its force."""

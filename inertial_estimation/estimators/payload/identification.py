@@ -267,7 +267,8 @@ class Identification:
     def _look_for_com(self, look: Look) -> None:
         self._lasted += look.dt
         if self._lasted > self.config.timeout:
-            residual = "" if self._step is None else f", {1e3 * self._step.residual:.1f} mm are left"
+            known = self._step is not None and math.isfinite(self._step.residual)
+            residual = f", {1e3 * self._step.residual:.1f} mm are left" if known and self._step else ""
             self._give_up(f"'{self.method}' has not converged in {self.config.timeout:g} s{residual}")
             return
         if not look.at_rest:

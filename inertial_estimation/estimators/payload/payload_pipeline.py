@@ -9,7 +9,7 @@ from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_health import payload_health
-from inertial_estimation.estimators.payload.payload_inputs import MeanState, PayloadInputs
+from inertial_estimation.estimators.payload.payload_inputs import JOINTS, MeanState, PayloadInputs
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_gauge import FEWEST_FEET, TrunkGauge
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
@@ -67,6 +67,7 @@ class TrunkPayloadPipeline:
         self.identification = Identification(config, nominal.mass, self._publisher.nominal_com_B)
         self._changes: dict[str, int] = {}
         self._untold: list[LoadChange] = []
+        self._without_joints_ns: int | None = None
         self._longest_step = config.robot.inputs.max_gap
         self._last_ns: int | None = None
         self._without_ns: int | None = None  # last step with an input missing
@@ -101,7 +102,8 @@ class TrunkPayloadPipeline:
         """Make every step whose inputs are complete.
 
         Args:
-            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale.
+            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale, and how
+                long the robot is held for it.
 
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
@@ -111,10 +113,18 @@ class TrunkPayloadPipeline:
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        if self._inputs.aligner.missing(now_ns):
+        missing = self._inputs.aligner.missing(now_ns)
+        self._go_without_joints(now_ns if JOINTS in missing else None)
+        if missing:
             self._untold += [estimate.change for estimate in estimates if estimate.change is not None]
             return []
         return [self._with_untold(estimate) for estimate in estimates]
+
+    def _go_without_joints(self, now_ns: int | None) -> None:
+        """Let the time pass that no joint state tells; None: they come."""
+        if now_ns is not None and self._without_joints_ns is not None:
+            self.identification.go_without(seconds(now_ns - self._without_joints_ns))
+        self._without_joints_ns = now_ns
 
     def _with_untold(self, estimate: PayloadEstimate) -> PayloadEstimate:
         """Add the oldest load change that was found while an input was stale."""

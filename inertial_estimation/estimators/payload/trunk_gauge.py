@@ -101,7 +101,9 @@ class TrunkGauge:
         standing = [i for i, force in enumerate(forces) if force >= self.config.foot_force]
         pulling = [i for i, force in enumerate(forces) if force < -self.config.largest_pull]
         mass = trunk_mass(measurement)
-        if measurement.singular:
+        if measurement.silent:
+            self._count("torques read zero", _silent_in_words(measurement.silent))
+        elif measurement.singular:
             self._count("limb stretched", _stretched_in_words(measurement.singular))
         elif pulling:
             self._count("foot pulls", self._pulling_in_words(pulling, forces))
@@ -135,7 +137,7 @@ class TrunkGauge:
         except MeasurementError:
             return None
         felt = measurement.gravity + state.vertical_acceleration
-        if measurement.singular or felt < LEAST_GRAVITY * measurement.gravity:
+        if measurement.singular or measurement.silent or felt < LEAST_GRAVITY * measurement.gravity:
             return None
         return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
 
@@ -156,6 +158,10 @@ class TrunkGauge:
         if not standing:
             return f"no foot carries {self.config.foot_force:g} N, {what}"
         return f"only '{self._names[standing[0]]}' carries {self.config.foot_force:g} N, {what}"
+
+
+def _silent_in_words(names: tuple[str, ...]) -> str:
+    return f"all torques of the limb of {listing(names)} are exactly zero: do its sensors read?"
 
 
 def _stretched_in_words(names: tuple[str, ...]) -> str:

@@ -233,18 +233,36 @@ def test_a_load_found_while_an_input_is_late_is_told_with_the_next_estimate():
     assert scene.changes[0].stamp_ns < scene.estimates[-1].stamp_ns - 100_000_000
 
 
-def test_a_robot_is_not_held_for_an_input_that_does_not_come_back():
-    scene = StandingHyq(pipeline(ground_forces="measured", **{"rest.timeout": 0.5}))
+@pytest.mark.parametrize("lost", ["a wrench", "torques of a leg", "all joint states"])
+def test_a_robot_is_not_held_for_an_input_that_does_not_come_back(lost):
+    scene = StandingHyq(
+        pipeline(ground_forces="measured" if lost == "a wrench" else "estimated", **{"rest.timeout": 0.5})
+    )
     scene.run(0.5)
     scene.pipe.identify()
     scene.run(0.1)
-    scene.silent = {FEET[0]}
+    if lost == "torques of a leg":
+        scene.alter_joints = without_torque_of("lh")
+    else:
+        scene.silent = {FEET[0] if lost == "a wrench" else "joints"}
     scene.run(0.4)
     assert scene.pipe.identification.hold
     scene.run(1.2)
     assert not scene.pipe.identification.hold
-    scene.silent = set()
+    scene.silent, scene.alter_joints = set(), lambda reading: reading
     assert "input is missing" in scene.run(0.3).refusal
+
+
+def test_a_leg_whose_torques_read_exactly_zero_is_refused_and_named():
+    def dead(reading):
+        lost = np.array([name.startswith("rf") for name in ROBOT.joint_names])
+        return replace(reading, effort=np.where(lost, 0.0, reading.effort))
+
+    scene = StandingHyq(pipeline())
+    scene.alter_joints = dead
+    scene.run(0.5)
+    assert scene.changes == []
+    assert "limb of rf_foot are exactly zero" in scene.health()["payload"].message
 
 
 def test_wrenches_are_waited_for_only_where_forces_are_measured():
