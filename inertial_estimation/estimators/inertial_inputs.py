@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.robot_inputs import BASE_STATE, IMU, JOINTS, RobotInputs, wrench_stream
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, smooth_sign
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
@@ -14,20 +15,13 @@ from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import Array, BaseState, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["BASE_STATE", "IMU", "JOINTS", "InertialInputs", "wrench_stream"]
-
-JOINTS, IMU, BASE_STATE = "joint_states", "imu/data", "base_state"
+__all__ = ["InertialInputs"]
 
 
-def wrench_stream(contact: str) -> str:
-    """Return the name of a contact's wrench input."""
-    return f"{contact}/wrench"
-
-
-class InertialInputs:
+class InertialInputs(RobotInputs):
     """The inputs of the inertial pipeline.
 
     Joint states set the steps. Every stream is reduced over one window around a step with weights that
@@ -79,17 +73,6 @@ class InertialInputs:
         if self._presliding:
             row = np.concatenate((row, self._direction_after(row, reading.stamp_ns)))
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading, ignored where not needed."""
-        if self._with_imu:
-            row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
-            self.aligner.push(IMU, sample.stamp_ns, row)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take a contact wrench, ignored where not needed."""
-        if contact in self._contacts:
-            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_C)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state, ignored where not needed."""

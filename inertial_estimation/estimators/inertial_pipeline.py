@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.errors import listing
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.gate import InnovationGate
 from inertial_estimation.estimators.hand_over import HandOver
@@ -14,6 +14,7 @@ from inertial_estimation.estimators.linear_kalman import LinearKalman
 from inertial_estimation.estimators.link_estimates import LinkReport
 from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.estimators.residual_bias import ResidualBias
+from inertial_estimation.estimators.robot_inputs import InputPushes
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
 from inertial_estimation.models.friction import FrictionModel, friction_model
@@ -22,13 +23,9 @@ from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
-    BaseState,
     Health,
     HealthLevel,
-    ImuSample,
     InertialEstimate,
-    JointReading,
-    WrenchSample,
     frozen_array,
     seconds,
 )
@@ -38,7 +35,7 @@ __all__ = ["InertialPipeline", "InertialPipelineConfig"]
 PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
 
 
-class InertialPipeline:
+class InertialPipeline(InputPushes[InertialInputs]):
     """Inertial parameters of chosen links, from joint states, IMU and contact wrenches.
 
     Attributes:
@@ -86,28 +83,6 @@ class InertialPipeline:
         self._report = LinkReport(self._bodies)
         self._learning = config.enabled
         self.reset()
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading."""
-        self._inputs.push_imu(sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state, joints by name in any order."""
-        self._inputs.push_joints(reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        if contact not in self._contact_names:
-            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
-        self._inputs.push_wrench(contact, sample)
-
-    def push_base_state(self, state: BaseState) -> None:
-        """Take a base state; used where the base's acceleration is a finite difference."""
-        self._inputs.push_base_state(state)
 
     def tick(self, now_ns: int) -> list[InertialEstimate]:
         """Make every step whose inputs are complete.

@@ -4,6 +4,7 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity, SignalAligner, StreamSpec
+from inertial_estimation.estimators.robot_inputs import IMU, JOINTS, wrench_stream
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
 from inertial_estimation.models.joint_map import JointMap
@@ -25,8 +26,6 @@ from inertial_estimation.spatial.vectors import Matrix, matrix, norm
 
 __all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
-IMU = "imu/data"
-JOINTS = "joint_states"
 YAW_REFERENCE = "yaw_reference"
 RADIANS_TO_DEGREES = 57.29577951308232
 
@@ -55,7 +54,7 @@ class TiltPipeline:
         self.config = config
         self.robot, frames = robot_from_config(config.robot, urdf)
         self.contacts = tuple(frame.name for frame in frames)
-        self._wrench_streams = {name: f"{name}/wrench" for name in self.contacts}
+        self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
         self._joint_map = JointMap(self.robot, config.robot)
         self._estimator = TiltEstimator(config, self.robot, frames)
         self._aligner = self._make_aligner()

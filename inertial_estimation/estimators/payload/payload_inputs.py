@@ -9,19 +9,14 @@ from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
+from inertial_estimation.estimators.robot_inputs import BASE_STATE, IMU, JOINTS, RobotInputs, wrench_stream
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import Array, BaseState, JointReading
 
-__all__ = ["BASE_STATE", "IMU", "JOINTS", "MeanState", "PayloadInputs", "wrench_stream"]
+__all__ = ["MeanState", "PayloadInputs"]
 
-JOINTS, IMU, BASE_STATE = "joint_states", "imu/data", "base_state"
 BASE_WIDTH = 9  # velocity, angular rate, the vertical in the base
-
-
-def wrench_stream(contact: str) -> str:
-    """Return the name of a contact's wrench input."""
-    return f"{contact}/wrench"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +55,7 @@ class MeanState:
         return np.array([[cp, sp * sr, sp * cr], [0.0, cr, -sr], [-sp, cp * sr, cp * cr]])
 
 
-class PayloadInputs:
+class PayloadInputs(RobotInputs):
     """The inputs of the trunk's identification; joint states set the steps.
 
     Attributes:
@@ -104,17 +99,6 @@ class PayloadInputs:
                 return
         self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading, ignored without an IMU frame."""
-        if self._with_imu:
-            row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
-            self.aligner.push(IMU, sample.stamp_ns, row)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take a contact wrench, ignored where ground forces are estimated."""
-        if contact in self._contacts:
-            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_C)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""

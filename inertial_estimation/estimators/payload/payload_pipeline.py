@@ -2,22 +2,23 @@
 
 from dataclasses import replace
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.payload.identification import Identification, Look
 from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_health import payload_health
-from inertial_estimation.estimators.payload.payload_inputs import JOINTS, MeanState, PayloadInputs
+from inertial_estimation.estimators.payload.payload_inputs import MeanState, PayloadInputs
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_gauge import FEWEST_FEET, TrunkGauge
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
+from inertial_estimation.estimators.robot_inputs import JOINTS, InputPushes
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
-from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
+from inertial_estimation.signals import Health, seconds
 
 __all__ = ["TrunkPayloadPipeline"]
 
@@ -26,7 +27,7 @@ LONGEST_LOOK = 0.02  # [s]
 TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
-class TrunkPayloadPipeline:
+class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
     """Trunk mass and centre of mass of a legged robot, identified at rest.
 
     Attributes:
@@ -75,28 +76,6 @@ class TrunkPayloadPipeline:
         self._at_rest = False
         self._why_not = ""
         self._forget()
-
-    def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading."""
-        self._inputs.push_imu(sample)
-
-    def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state, joints by name in any order."""
-        self._inputs.push_joints(reading)
-
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact.
-
-        Raises:
-            MeasurementError: If there is no such contact.
-        """
-        if contact not in self._contact_names:
-            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
-        self._inputs.push_wrench(contact, sample)
-
-    def push_base_state(self, state: BaseState) -> None:
-        """Take the state of the base."""
-        self._inputs.push_base_state(state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Make every step whose inputs are complete.
