@@ -1,7 +1,8 @@
 """A quadruped that crawls while a load is put on its trunk: truth and estimates, tick by tick."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -20,7 +21,7 @@ from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
-__all__ = ["CrawlPlan", "CrawlRun", "Event", "crawl_run", "load_on_trunk", "unlike_its_file"]
+__all__ = ["CrawlPlan", "CrawlRun", "Event", "columns_of", "crawl_run", "load_on_trunk", "unlike_its_file"]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
 ENDLESS = 100_000  # swings asked for: it walks until the end
@@ -162,6 +163,12 @@ def crawl_run(
         tuple(recorder.events),
         dict(recorder.trace.columns()),
     )
+
+
+def columns_of(outcomes: Sequence[Any]) -> dict[str, Array]:
+    """Return the fields of dataclasses of numbers as columns, shape (n,) each, by name."""
+    names = [field.name for field in fields(outcomes[0])]
+    return {name: np.array([getattr(one, name) for one in outcomes]) for name in names}
 
 
 class _Recorder:

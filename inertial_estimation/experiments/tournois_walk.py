@@ -8,7 +8,7 @@ poses (approach (a)).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import default_rng
@@ -18,6 +18,7 @@ from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.crawl_run import (
     CrawlPlan,
     CrawlRun,
+    columns_of,
     crawl_run,
     load_on_trunk,
     unlike_its_file,
@@ -40,7 +41,7 @@ LONG_STRIDE = 0.4  # [m]
 BEGIN, EARLIEST, SPREAD = 1.0, 8.0, 6.0  # the walk begins; the load comes up to SPREAD after EARLIEST [s]
 WALKED = 60.0  # to walk on after the load has come [s]
 POSES = 40.0  # longest time of an identification by static poses [s]
-QUICK_TIMES = (0.5, 1.5, 0.0, 4.0)  # begin, earliest, spread, walked
+QUICK_TIMES = (0.3, 1.0, 0.0, 2.5)  # begin, earliest, spread, walked
 TABLE_V = {0.0: 0.45, 50.0: 0.20, 100.0: 0.32}  # (c) against (a) [cm]
 
 
@@ -235,8 +236,7 @@ def _first(run: CrawlRun, what: str, since: float) -> float:
 
 
 def _columns(runs: Sequence[CrawlRun]) -> dict[str, Array]:
-    every = [_outcome(run) for run in runs]
-    return {field.name: np.array([getattr(one, field.name) for one in every]) for field in fields(_Outcome)}
+    return columns_of([_outcome(run) for run in runs])
 
 
 def _judged(runs: Mapping[str, Sequence[CrawlRun]], seeds: int) -> tuple[TableRow, ...]:

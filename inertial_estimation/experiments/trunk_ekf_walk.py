@@ -6,13 +6,19 @@ controller all the time. The load comes unannounced, at any moment of the gait.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.experiments.crawl_run import CrawlRun, crawl_run, load_on_trunk, unlike_its_file
+from inertial_estimation.experiments.crawl_run import (
+    CrawlRun,
+    columns_of,
+    crawl_run,
+    load_on_trunk,
+    unlike_its_file,
+)
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
 from inertial_estimation.experiments.robot_loop import RobotLoop, settings_in_words
@@ -137,8 +143,7 @@ def _largest(values: Array) -> float:
 
 
 def _columns(runs: Sequence[CrawlRun]) -> dict[str, Array]:
-    every = [_outcome(run) for run in runs]
-    return {field.name: np.array([getattr(one, field.name) for one in every]) for field in fields(_Outcome)}
+    return columns_of([_outcome(run) for run in runs])
 
 
 def _rows(name: str, c: Mapping[str, Array], seeds: int) -> list[TableRow]:
