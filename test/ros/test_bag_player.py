@@ -75,6 +75,7 @@ def test_plays_every_message_with_its_clock(world, bag):
     assert np.diff(times) == pytest.approx(20_000_000)  # 100 Hz of the wall clock at twice the speed
 
 
+@pytest.mark.parametrize("bag", ["mcap"], indirect=True)
 def test_loops_until_a_signal(world, bag):
     imu = world.listen(Imu, "imu/data", 1000)
     process = play(world, str(bag), "--rate", "20", "--loop")
