@@ -46,7 +46,8 @@ class _Outcome:
     Attributes:
         fell: When the robot fell [s]; NaN if it did not.
         at_five: Error of the estimated centre of mass in x and y, largest in the second after 5 s [mm].
-        later: Root of its mean square from 5 s to the end [mm].
+        in_controller: That of the controller's centre of mass then [mm].
+        later: Root of the mean square of the estimate's from 5 s to the end [mm].
         worst: Largest from 5 s to the end [mm].
         within: When the error last came below the bound [s].
         mass_error: Of the trunk's mass, largest in the second after 5 s [%].
@@ -55,6 +56,7 @@ class _Outcome:
 
     fell: float
     at_five: float
+    in_controller: float
     later: float
     worst: float
     within: float
@@ -130,6 +132,7 @@ def _outcome(run: CrawlRun) -> _Outcome:
     return _Outcome(
         fell=np.nan if run.fell_s is None else run.fell_s - run.load_s,
         at_five=_largest(error[second]),
+        in_controller=_largest(1e3 * run.error_xy("used")[second]),
         later=float(np.sqrt(np.mean(error[later] ** 2))) if later.any() else np.nan,
         worst=_largest(error[later]),
         within=float(t[above[-1]]) if len(above) else 0.0,
@@ -163,6 +166,7 @@ def _rows(name: str, c: Mapping[str, Array], seeds: int) -> list[TableRow]:
             aim=bound("<=", AIM_MM),
         ),
         TableRow.over_seeds(f"{name}: the same, mean", "mm", c["at_five"]),
+        TableRow(f"{name}: the same in the controller, worst seed", "mm", float(c["in_controller"].max())),
         TableRow.over_seeds(f"{name}: rms from then on", "mm", c["later"]),
         TableRow(f"{name}: largest from then on, worst seed", "mm", float(c["worst"].max())),
         TableRow(f"{name}: below {BOUND_MM:g} mm for good after, worst seed", "s", float(c["within"].max())),
