@@ -13,7 +13,7 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
-from inertial_estimation.experiments.closed_loop import ClosedLoop
+from inertial_estimation.experiments.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.trace import Trace, rms
@@ -62,6 +62,7 @@ def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
     ends = []
     for seed in (5, 5, 6):
         loop = robot.build(seed=seed)
+        loop.release(QUICK_HOIST_S)
         loop.run(0.3)
         ends.append(loop.simulation.truth().q)
     np.testing.assert_array_equal(ends[0], ends[1])
@@ -74,7 +75,7 @@ def test_a_loop_without_commands_says_what_is_missing() -> None:
     loop.tilt = None  # nobody observes, and the truth is withheld
     loop._push_base = lambda state: None  # type: ignore[method-assign]
     with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_orientation"):
-        loop.release()
+        loop.release(0.0)
 
 
 def test_a_misspelt_parameter_is_named() -> None:
