@@ -58,6 +58,7 @@ def parameter_file(tmp_path: Path) -> Path:
 def test_it_stands_learns_what_its_hand_is_given_and_walks(parameter_file: Path) -> None:
     ball = parse_disturbance(f"ball link={HAND} mass={LOAD} at=0.1,0,0 start=0.2")
     loop = RobotLoop(str(parameter_file)).build(disturbances=[ball])
+    loop.release(1.0)
     loop.run(1.2)
     assert loop.inertias is not None
     hand = next(link for link in loop.inertias.links if link.published.link == HAND)

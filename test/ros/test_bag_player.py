@@ -57,6 +57,7 @@ def play(world, *arguments):
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.parametrize("bag", ["sqlite3"], indirect=True)
 def test_plays_every_message_with_its_clock(world, bag):
     imu = world.listen(Imu, "waist/imu", 200)
     clock = world.listen(Clock, "/clock", 200)
