@@ -17,7 +17,7 @@ from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.replay.config_file import ALL_NODES, ConfigFile
 from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.pipelines import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.replay.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
@@ -28,7 +28,6 @@ __all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "Overrides", "Ro
 
 SIMULATOR_NODE = "simulator"
 CONTROLLER_NODE = "whole_body_controller"
-PAYLOAD_NODE = "trunk_payload"
 Overrides = Mapping[str, Mapping[str, Any]]
 ConfigT = TypeVar("ConfigT")
 

@@ -25,13 +25,12 @@ from inertial_estimation.experiments.crawl_run import (
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Panel, Span, thinned
+from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["POINT", "TRUNK", "run", "walk_plan"]
+__all__ = ["run", "walk_plan"]
 
-TRUNK = "trunk"
-POINT = (-0.75, 0.4, 0.0)  # of the virtual load of Table II, base frame [m]
 CORNER = (-0.36, 0.07, 0.1)  # where Table V says the weight was on the real robot; docs/experiments.md
 STRIDE = 0.3  # [m]
 QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s
@@ -60,7 +59,7 @@ class _Case:
 
     name: str
     force: float = 100.0
-    point: tuple[float, float, float] = POINT
+    point: tuple[float, float, float] = POINT_B
     identifies: bool = True
     unlike: bool = False
     faster: bool = False
@@ -88,7 +87,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     Returns:
         Falls, times, errors; bounds: falls in every seed without, in none with.
     """
-    robot = RobotLoop("hyq")
+    robot = RobotLoop(ROBOT)
     used, others = (tuple(seeds[:1]), ()) if quick else (tuple(seeds), OTHERS)
     total = 2 * len(used) + len(others) + 3
     runs: dict[str, list[CrawlRun]] = {WITHOUT.name: [], WITH.name: []}
@@ -110,7 +109,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
         rows=(*_judged(runs, len(used)), *_others(runs, others), *_table_five(table_five)),
         per_seed=_per_seed(runs),
         settings={
-            "load at [m]": str(POINT),
+            "load at [m]": str(POINT_B),
             "stride [m]": STRIDE,
             "walk begins [s]": BEGIN,
             "load comes [s]": f"{EARLIEST:g} to {EARLIEST + SPREAD:g}, drawn from the seed",

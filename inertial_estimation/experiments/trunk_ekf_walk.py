@@ -21,8 +21,9 @@ from inertial_estimation.experiments.crawl_run import (
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
 from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
+from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.robot_loop import RobotLoop, settings_in_words
-from inertial_estimation.experiments.tournois_walk import POINT, TRUNK, walk_plan
+from inertial_estimation.experiments.tournois_walk import walk_plan
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array, LinkInertia
 
@@ -75,7 +76,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
     Returns:
         Falls, errors 5 s after the load; bounds: no fall, 10 mm, no pause.
     """
-    robot = RobotLoop("hyq", SETTINGS)
+    robot = RobotLoop(ROBOT, SETTINGS)
     used, cases = (tuple(seeds[:1]), CASES[:1]) if quick else (tuple(seeds), CASES)
     runs: dict[str, list[CrawlRun]] = {case: [] for case in cases}
     for i, case in enumerate(cases):
@@ -92,7 +93,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
             for case, columns in outcomes.items()
             for name, values in columns.items()
         },
-        settings={"load [N]": LOAD, "load at [m]": str(POINT), **settings_in_words(SETTINGS)},
+        settings={"load [N]": LOAD, "load at [m]": str(POINT_B), **settings_in_words(SETTINGS)},
         facts=(
             "the paper has no such walk: it stops to identify and names this as future work",
             "the same moments of the load as in tournois-walk",
@@ -107,7 +108,7 @@ def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResu
 
 def _walk(robot: RobotLoop, seed: int, *, unlike: bool, quick: bool) -> CrawlRun:
     plan = walk_plan(seed, quick=quick, walked=WALKED)
-    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD, np.array(POINT), plan.load_s)
+    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD, np.array(POINT_B), plan.load_s)
     true_urdf, overrides = unlike_its_file(robot, seed) if unlike else ("", {})
     loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
     return crawl_run(loop, plan, _estimate, _published, hoist_s=hoist_time(quick=quick))

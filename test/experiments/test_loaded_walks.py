@@ -48,7 +48,7 @@ def test_the_load_comes_at_another_moment_for_every_seed():
     moments = [tournois_walk.walk_plan(seed, quick=False).load_s for seed in range(10)]
     assert len(set(moments)) == 10
     assert tournois_walk.walk_plan(3, quick=False) == tournois_walk.walk_plan(3, quick=False)
-    assert trunk_ekf_walk.POINT == tournois_walk.POINT
+    assert trunk_ekf_walk.POINT_B == tournois_walk.POINT_B
 
 
 def test_a_robot_unlike_its_file_differs_in_masses_offsets_and_bias():
