@@ -40,7 +40,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
 from inertial_estimation.signals import Array, JointSample
-from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw
 
 __all__ = ["WholeBodyController"]
 
@@ -147,8 +147,7 @@ class WholeBodyController:
         """Start references and gait from where the robot is."""
         height = roll = pitch = 0.0
         if self._robot.floating_base:
-            R = state.base.R_WF
-            roll, pitch = math.atan2(R[2, 1], R[2, 2]), math.asin(max(-1.0, min(1.0, -R[2, 0])))
+            roll, pitch = roll_pitch_of(state.base.R_WF)
             self.gait.start(state)
             height = -float(np.mean([motion.p_BF_W[2] for motion in state.frames]))
         self.references.restart(state.q, height, roll, pitch)

@@ -19,7 +19,7 @@ from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.payload import ball
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 __all__ = ["CrawlPlan", "CrawlRun", "Event", "columns_of", "crawl_run", "load_on_trunk", "unlike_its_file"]
 
@@ -217,15 +217,15 @@ class _Recorder:
 
     def _record(self, loop: ClosedLoop) -> None:
         truth, trunk = loop.simulation.truth([self._plan.trunk]), self._plan.trunk
-        R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
+        roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
         ahead, aside, _ = truth.base.p_WB - self._start
         last = loop.controller.last
         self.trace.add(
             loop.time_s,
             ahead=ahead,
             aside=aside,
-            roll=float(np.arctan2(R_WB[2, 1], R_WB[2, 2])),
-            pitch=float(np.arcsin(-R_WB[2, 0])),
+            roll=roll,
+            pitch=pitch,
             margin=_margin(truth),
             hold=float(self._held),
             swinging=float(last is not None and last.phase.startswith("swing")),

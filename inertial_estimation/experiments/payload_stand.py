@@ -22,7 +22,7 @@ from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.simulation.disturbances import Attachment
-from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 __all__ = [
     "COM_ERROR_L",
@@ -230,14 +230,14 @@ def _record(trace: Trace, loop: ClosedLoop, begin_s: float) -> None:
     truth, identified = loop.simulation.truth((TRUNK,)), loop.identified
     assert identified is not None
     true, found = truth.inertias[TRUNK], identified.estimate
-    R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
+    roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
     trace.add(
         loop.time_s - begin_s,
         **{axis: float(value) for axis, value in zip("xyz", true.com_L, strict=True)},
         mass=true.mass,
         **{f"{axis}_hat": float(value) for axis, value in zip("xyz", found.com_L, strict=True)},
         mass_hat=found.mass,
-        roll=math.atan2(R_WB[2, 1], R_WB[2, 2]),
-        pitch=math.asin(-R_WB[2, 0]),
+        roll=roll,
+        pitch=pitch,
         phase=float(PHASES.index(identified.phase)),
     )

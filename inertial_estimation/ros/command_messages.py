@@ -10,7 +10,12 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.messages import joint_names, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseReference, TorqueCommand
-from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation, rotation_from_quaternion
+from inertial_estimation.spatial.rotations import (
+    exp_so3,
+    quaternion_from_rotation,
+    roll_pitch_of,
+    rotation_from_quaternion,
+)
 
 __all__ = [
     "base_reference_from_msg",
@@ -79,9 +84,7 @@ def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
     norm = float(np.linalg.norm(quaternion_xyzw))
     if not abs(norm - 1.0) < NORM_TOLERANCE:
         raise MeasurementError(f"the orientation of a base reference has norm {norm:g}, expected 1")
-    R = rotation_from_quaternion(quaternion_xyzw)
-    pitch = np.arcsin(np.clip(-R[2, 0], -1.0, 1.0))
-    return BaseReference(msg.pose.position.z, float(np.arctan2(R[2, 1], R[2, 2])), float(pitch))
+    return BaseReference(msg.pose.position.z, *roll_pitch_of(rotation_from_quaternion(quaternion_xyzw)))
 
 
 def walk_command_to_msg(command: WalkCommand) -> Float64MultiArray:

@@ -11,6 +11,7 @@ __all__ = [
     "left_jacobian_so3",
     "log_so3",
     "quaternion_from_rotation",
+    "roll_pitch_of",
     "rotate_unit_vector",
     "rotation_from_quaternion",
     "rotation_from_roll_pitch_yaw",
@@ -171,6 +172,11 @@ def rotation_from_tilt_and_yaw(x2: Array, R_ref: Array) -> Array:
     psi = math.atan2(M[0, 1] - M[1, 0], M[0, 0] + M[1, 1])
     c, s = math.cos(psi), math.sin(psi)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ R0
+
+
+def roll_pitch_of(R_WB: Array) -> tuple[float, float]:
+    """Return roll and pitch of R_WB = Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
+    return math.atan2(R_WB[2, 1], R_WB[2, 2]), math.asin(max(-1.0, min(1.0, -R_WB[2, 0])))
 
 
 def yaw_of(R_WB: Array) -> float:

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -8,8 +9,10 @@ from inertial_estimation.spatial.rotations import (
     exp_so3,
     log_so3,
     quaternion_from_rotation,
+    roll_pitch_of,
     rotate_unit_vector,
     rotation_from_quaternion,
+    rotation_from_roll_pitch_yaw,
     rotation_from_tilt_and_yaw,
     skew,
     yaw_of,
@@ -74,3 +77,8 @@ def test_triad_reproduces_a_reference_with_the_right_tilt(psi):
 @given(st.floats(-3.1, 3.1))
 def test_yaw_of_a_pure_yaw(angle):
     np.testing.assert_allclose(yaw_of(exp_so3(angle * E_Z)), angle, atol=1e-12)
+
+
+@pytest.mark.parametrize(("roll", "pitch", "yaw"), [(0.3, -0.7, 2.0), (-3.0, 1.5, 0.0), (0.0, 0.0, -1.0)])
+def test_roll_and_pitch_are_those_the_rotation_was_made_of(roll, pitch, yaw):
+    assert roll_pitch_of(rotation_from_roll_pitch_yaw(roll, pitch, yaw)) == pytest.approx((roll, pitch))
