@@ -13,6 +13,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
+    PayloadNodeOptions,
     SimulatorOptions,
     TiltNodeOptions,
 )
@@ -21,7 +22,13 @@ from inertial_estimation.parameters import iterate_parameters
 __all__ = ["ALL_NODES", "ROS_PARAMETERS", "ConfigFile", "load_config_file", "parse_overrides"]
 
 ALL_NODES = "/**"
-_OPTION_CLASSES = (TiltNodeOptions, InertialNodeOptions, SimulatorOptions, ControllerNodeOptions)
+_OPTION_CLASSES = (
+    TiltNodeOptions,
+    InertialNodeOptions,
+    PayloadNodeOptions,
+    SimulatorOptions,
+    ControllerNodeOptions,
+)
 _OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(cls))
 ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
 
