@@ -1,6 +1,7 @@
 """What all nodes share: parameters, states, the robot description, inputs, outputs, services, diagnostics."""
 
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -38,6 +39,9 @@ from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["NodeConfig", "RobotNode", "topic_token"]
+
+MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
+LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
 
 
 class NodeConfig(Protocol):
@@ -92,6 +96,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         self._description = ""
         self._undo: list[Callable[[], Any]] = []  # destroys what was created since the node was configured
         self._inputs: list[NodeInput] = []
+        self._kept: list[tuple[int, NodeInput, Any]] = []  # received after a round of reading began
         self._sensor_qos = SENSOR_INPUT
         self._woken: Callable[[], None] | None = self._take_inputs
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -171,22 +176,37 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
     def _take_inputs(self) -> None:
         """Read what has arrived, in the order it arrived, whatever the topic.
 
-        Steps follow the order of the messages. So the estimates are the same whether messages are read one by
-        one as they come or a period's worth of them at once.
+        The estimates depend on that order alone: they are the same whether messages are read one by one as
+        they come or a period's worth of them at once.
         """
-        waiting = [
-            (taken.received_ns, node_input, taken.message)
-            for node_input in self._inputs
-            for taken in node_input.take()
-        ]
-        if not (self._active or self.works_inactive):
-            return
-        waiting.sort(key=itemgetter(0))
-        for _, node_input, message in waiting:
-            node_input.read(message)
-            self._on_message()
+        for _ in range(MOST_ROUNDS):
+            if not self._read_round():
+                break
         self._on_inputs()
         self.housekeeping()
+
+    def _read_round(self) -> bool:
+        """Read one queue after the other; return whether messages came meanwhile.
+
+        A message that came while the queues were read may follow one in a queue that was read before. So it
+        is kept for the next round.
+        """
+        begin_ns = time.time_ns()
+        waiting, self._kept = self._kept, []
+        for node_input in self._inputs:
+            for taken in node_input.take():
+                waiting.append((taken.received_ns, node_input, taken.message))
+        if not (self._active or self.works_inactive):
+            return False
+        waiting.sort(key=itemgetter(0))
+        for message in waiting:
+            received_ns, node_input, content = message
+            if begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS:
+                self._kept.append(message)
+            else:
+                node_input.read(content)
+                self._on_message()
+        return bool(self._kept)
 
     def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
         """Create the publisher of an output."""
@@ -231,7 +251,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         self._configured = False
         while self._undo:
             self._undo.pop()()
-        self._inputs = []
+        self._inputs, self._kept = [], []
 
     def _begin_lifecycle(self) -> None:
         if not HAS_LIFECYCLE:
