@@ -39,17 +39,18 @@ class InputCounter:
     _last_sequence: int | None = None
     _reported: tuple[int, int] = (0, 0)  # lost and malformed
 
-    def count(self, sequence: int | None) -> None:
-        """Count one message.
+    def count(self, received: int, sequence: int | None) -> None:
+        """Count messages.
 
         Args:
-            sequence: Its number among those of its publisher; None where unknown.
+            received: How many.
+            sequence: Number of the last one among those of its publisher; None where unknown.
         """
-        self.received += 1
+        self.received += received
         if sequence is None:
             return
         if self._last_sequence is not None and sequence > self._last_sequence:  # else a publisher began anew
-            self.lost += sequence - self._last_sequence - 1
+            self.lost += max(0, sequence - self._last_sequence - received)
         self._last_sequence = sequence
 
     def count_malformed(self, reason: str) -> None:
