@@ -1,5 +1,7 @@
 """Calls keep their period, within a slice and from one to the next, and services are not starved."""
 
+from itertools import pairwise
+
 import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
@@ -46,7 +48,7 @@ def calls_of(monkeypatch, rate, *, sliced, slices, work_s=lambda _count: 0.0005)
 def test_calls_come_once_a_period(monkeypatch, rate, sliced):
     calls, period = calls_of(monkeypatch, rate, sliced=sliced, slices=20)
     assert period <= max(LONGEST_SLICE, 1.0 / rate) + 1e-9
-    steps = [b - a for a, b in zip(calls, calls[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(calls)]
     assert steps == pytest.approx([1.0 / rate] * len(steps), abs=1e-7)
     assert len(calls) == 20 * round(period * rate)
     assert sliced or period == pytest.approx(1.0 / rate)
@@ -63,6 +65,6 @@ def test_after_a_call_that_took_long_the_missed_ones_are_not_made_up_for(monkeyp
     )
     late = calls[3] - calls[2]
     assert late == pytest.approx(0.0075, abs=0.0025), "the next is made at once or at its time"
-    assert min(b - a for a, b in zip(calls, calls[1:], strict=False)) > 0.0004
+    assert min(b - a for a, b in pairwise(calls)) > 0.0004
     assert len(calls) < 20
     assert calls[-1] == pytest.approx(19 * 0.002, abs=1e-7), "and the schedule is kept"
