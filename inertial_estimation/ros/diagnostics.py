@@ -87,7 +87,11 @@ class Diagnostics:
     """
 
     def __init__(
-        self, node: Node, health: Callable[[], list[Health]], waits_for: Callable[[], list[str]]
+        self,
+        node: Node,
+        health: Callable[[], list[Health]],
+        waits_for: Callable[[], list[str]],
+        published: Callable[[], None],
     ) -> None:
         """Start reporting.
 
@@ -95,8 +99,10 @@ class Diagnostics:
             node: Node that reports.
             health: Returns the state of every part, now.
             waits_for: Returns the names of what has not arrived yet.
+            published: Called after a report has gone out.
         """
         self._node = node
+        self._published = published
         self._health = health
         self._waits_for = waits_for
         self._levels: dict[str, HealthLevel] = {}
@@ -120,6 +126,7 @@ class Diagnostics:
             self._log_waiting(missing)
         if not missing:
             self._log_changes(parts)
+        self._published()
 
     def _log_waiting(self, missing: Sequence[str]) -> None:
         if missing:

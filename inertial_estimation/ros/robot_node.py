@@ -100,7 +100,7 @@ class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
         self._sensor_qos = SENSOR_INPUT
         self._woken: Callable[[], None] | None = self._take_inputs
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for)
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
         if not urdf:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
