@@ -1,6 +1,7 @@
 """What all nodes share: parameters, the robot description, counted inputs, outputs, services, diagnostics."""
 
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -17,6 +18,7 @@ from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.node_input import NodeInput
+from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import (
     LATCHED,
@@ -54,6 +56,7 @@ class RobotNode(Node, ABC, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
         super().__init__(self.name, **node_arguments)
+        warn_of_lost(self, sys.argv)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
             self, self.config_class, all_parameters()
         )
