@@ -74,7 +74,8 @@ def test_an_installation_has_what_ros_looks_for(prefix):
     share = prefix / "share" / "inertial_estimation"
     assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
     launches = {path.name for path in (share / "launch").glob("*.py")}
-    assert launches == {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
+    files = {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
+    assert launches == {*files, "parameter_files.py", "topic_remappings.py"}
     assert (share / "package.xml").is_file()
     index = prefix / "share" / "ament_index" / "resource_index" / "packages"
     assert (index / "inertial_estimation").is_file()
