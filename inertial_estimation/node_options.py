@@ -2,13 +2,67 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.parameters import parameter
+from inertial_estimation.parameters import parameter, section
 
-__all__ = ["ControllerNodeOptions", "InertialNodeOptions", "SimulatorOptions", "TiltNodeOptions"]
+__all__ = [
+    "ControllerNodeOptions",
+    "InertialNodeOptions",
+    "NodeOptions",
+    "PayloadNodeOptions",
+    "PipelineNodeOptions",
+    "RealTimeOptions",
+    "SimulatorOptions",
+    "TiltNodeOptions",
+]
+
+ARRIVAL, TIMER = "arrival", "timer"
 
 
 @dataclass(frozen=True)
-class TiltNodeOptions:
+class RealTimeOptions:
+    """What a node asks of the operating system."""
+
+    priority: int = parameter(
+        0,
+        "Real-time priority of the process (SCHED_FIFO); 0: none. The system must permit it (rtprio).",
+        lower=0,
+        upper=98,
+    )
+    lock_memory: bool = parameter(
+        False, "Keep the memory of the process from being paged out (mlockall). The system must permit it."
+    )
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """What every node has."""
+
+    managed: bool = parameter(
+        False, "Start as an unconfigured lifecycle node, whose states a manager sets; else work at once."
+    )
+    realtime: RealTimeOptions = section(RealTimeOptions)
+
+
+@dataclass(frozen=True)
+class PipelineNodeOptions(NodeOptions):
+    """What every node that owns a pipeline has."""
+
+    trigger: str = parameter(
+        TIMER,
+        "What makes the node work: a timer at `rate`, or the arrival of an input. Estimates are the same.",
+        choices=(TIMER, ARRIVAL),
+    )
+    input_rate: float = parameter(
+        1000.0,
+        "Highest rate of an input: with the timer's period it gives the length of the queue of each input.",
+        unit="Hz",
+        lower=1.0,
+        upper=1e5,
+    )
+
+
+@dataclass(frozen=True)
+class TiltNodeOptions(PipelineNodeOptions):
     """What the node `tilt_observer` does with the estimates."""
 
     world_frame: str = parameter("odom", "Frame the base state is published in; z is up.")
@@ -17,7 +71,7 @@ class TiltNodeOptions:
 
 
 @dataclass(frozen=True)
-class InertialNodeOptions:
+class InertialNodeOptions(PipelineNodeOptions):
     """What the node `inertial_ekf` does with the estimates."""
 
     export_path: str = parameter(
@@ -28,7 +82,12 @@ class InertialNodeOptions:
 
 
 @dataclass(frozen=True)
-class SimulatorOptions:
+class PayloadNodeOptions(PipelineNodeOptions):
+    """What the node `trunk_payload` does with the estimates."""
+
+
+@dataclass(frozen=True)
+class SimulatorOptions(NodeOptions):
     """How the node `simulator` runs the simulation."""
 
     lockstep: bool = parameter(
@@ -81,7 +140,7 @@ class SimulatorOptions:
 
 
 @dataclass(frozen=True)
-class ControllerNodeOptions:
+class ControllerNodeOptions(PipelineNodeOptions):
     """What the node `whole_body_controller` does with the commands."""
 
     await_inertias: bool = parameter(

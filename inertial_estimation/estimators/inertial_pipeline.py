@@ -98,7 +98,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        return [] if self._inputs.aligner.missing(now_ns) else estimates
+        return [] if estimates and self._inputs.aligner.missing(now_ns) else estimates
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how the inputs and the filter are."""

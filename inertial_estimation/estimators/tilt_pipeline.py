@@ -108,7 +108,7 @@ class TiltPipeline:
             estimate = self._step(sample)
             if estimate is not None:
                 estimates.append(estimate)
-        return [] if self._aligner.missing(now_ns) else estimates
+        return [] if estimates and self._aligner.missing(now_ns) else estimates
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how the inputs and the estimator are.

@@ -13,6 +13,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
+    PayloadNodeOptions,
     SimulatorOptions,
     TiltNodeOptions,
 )
@@ -30,7 +31,13 @@ __all__ = [
 ]
 
 ALL_NODES = EVERY_NODE
-_OPTION_CLASSES = (TiltNodeOptions, InertialNodeOptions, SimulatorOptions, ControllerNodeOptions)
+_OPTION_CLASSES = (
+    TiltNodeOptions,
+    InertialNodeOptions,
+    PayloadNodeOptions,
+    SimulatorOptions,
+    ControllerNodeOptions,
+)
 _OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(cls))
 ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
 

@@ -8,6 +8,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
+    PayloadNodeOptions,
     SimulatorOptions,
     TiltNodeOptions,
 )
@@ -20,7 +21,7 @@ IDENTIFICATION = "identification"  # no node: the section of `inertial-estimatio
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
     "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
     "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
-    "trunk_payload": (TrunkPayloadConfig,),
+    "trunk_payload": (TrunkPayloadConfig, PayloadNodeOptions),
     "simulator": (SimulationConfig, SimulatorOptions),
     "whole_body_controller": (ControllerConfig, ControllerNodeOptions),
     IDENTIFICATION: (IdentificationConfig,),

@@ -42,7 +42,7 @@ __all__ = [
     "required_topics",
 ]
 
-TICK_NS = 2_000_000  # ticks of a node at 500 Hz
+REPORT_NS = 200_000_000  # time of the recording between two reports of progress
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
 EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
 
@@ -173,9 +173,10 @@ def replay(
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> ReplayRun:
-    """Push a recording's messages in the order they were logged, and tick as a node would.
+    """Push a recording's messages in the order they were logged, and tick after each, as a node does.
 
-    Steps are driven by the stamps of the data; the ticks only decide when an input is stale. The base
+    Steps are driven by the stamps of the data and the order of the messages; the time of a tick only decides
+    when an input is stale. The base
     estimate of the tilt pipeline is the base state of the others, as over DDS.
 
     Args:
@@ -263,19 +264,17 @@ class _Driver:
 
     def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
         """Push and tick; yields the log time now and then."""
-        next_tick = next_report = 0
+        next_report = 0
         log_ns = 0
         for entry in entries:
             log_ns = entry.log_ns
             if self._clock_offset_ns is None:
                 self._meet_clock(entry)
-            if log_ns >= next_tick:
-                self._tick(log_ns)
-                next_tick = log_ns + TICK_NS
-                if log_ns >= next_report:
-                    yield log_ns
-                    next_report = log_ns + 100 * TICK_NS
             self._push(entry)
+            self._tick(log_ns)
+            if log_ns >= next_report:
+                yield log_ns
+                next_report = log_ns + REPORT_NS
         for late_ns in (0, 10_000_000, 20_000_000, 40_000_000, 60_000_000):  # no input follows: let them wait
             self._tick(log_ns + late_ns)
         now_ns = self._now(log_ns)

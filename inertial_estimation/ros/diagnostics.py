@@ -19,20 +19,38 @@ WAITING_PERIODS = 5
 
 @dataclass
 class InputCounter:
-    """What came in on one topic, and what could not even be converted.
+    """What came in on one topic, what was lost on the way, and what could not be converted.
 
     Attributes:
         topic: Name of the topic.
         required: Whether the pipeline has nothing to say without it.
+        publishers: Returns the number of publishers of the topic now.
         received: Messages received.
+        lost: Messages missing between those received: lost on the network, or dropped from a full queue.
         malformed: Messages whose fields do not fit together, by reason.
     """
 
     topic: str
     required: bool = False
+    publishers: Callable[[], int] = lambda: 1
     received: int = 0
+    lost: int = 0
     malformed: dict[str, int] = field(default_factory=dict)
-    _reported: int = 0
+    _last_sequence: int | None = None
+    _reported: tuple[int, int] = (0, 0)  # lost and malformed
+
+    def count(self, sequence: int | None) -> None:
+        """Count one message.
+
+        Args:
+            sequence: Its number among those of its publisher; None where unknown.
+        """
+        self.received += 1
+        if sequence is None:
+            return
+        if self._last_sequence is not None and sequence > self._last_sequence:  # else a publisher began anew
+            self.lost += sequence - self._last_sequence - 1
+        self._last_sequence = sequence
 
     def count_malformed(self, reason: str) -> None:
         """Count one message that could not be converted."""
@@ -41,10 +59,13 @@ class InputCounter:
         self.malformed[reason] = self.malformed.get(reason, 0) + 1
 
     def health(self) -> Health:
-        """Report the counts; a warning while malformed messages keep coming."""
+        """Report the counts; a warning while messages are lost or malformed ones keep coming."""
         total = sum(self.malformed.values())
-        fresh, self._reported = total - self._reported, total
-        values = {"received": str(self.received), "malformed": str(total)}
+        if self.publishers() > 1:  # their numbers are mixed and say nothing
+            self.lost, self._last_sequence = self._reported[0], None
+        lost, fresh = self.lost - self._reported[0], total - self._reported[1]
+        self._reported = (self.lost, total)
+        values = {"received": str(self.received), "lost": str(self.lost), "malformed": str(total)}
         values.update({f"malformed: {reason}": str(count) for reason, count in self.malformed.items()})
         level, message = HealthLevel.OK, "messages arrive"
         if not self.received:
@@ -52,6 +73,9 @@ class InputCounter:
             level = HealthLevel.WARN if self.required else HealthLevel.OK
         elif fresh:
             level, message = HealthLevel.WARN, f"{fresh} malformed message(s): {list(self.malformed)[-1]}"
+        elif lost:
+            level = HealthLevel.WARN
+            message = f"{lost} message(s) lost on the network or from a full queue (input_rate)"
         return Health(f"topic {self.topic}", level, message, values)
 
 

@@ -1,7 +1,7 @@
 """Node `inertial_ekf`: physically consistent inertias of links at controller rate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import InertialNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.messages import (
@@ -40,10 +39,7 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
 
     name = "inertial_ekf"
     config_class = InertialNodeConfig
-    node_parameters = frozenset(field.name for field in fields(InertialNodeOptions))
-
-    def _robot_config(self, config: InertialNodeConfig) -> RobotConfig:
-        return config.pipeline.robot
+    node_options = InertialNodeOptions
 
     def _build(self, config: InertialNodeConfig, urdf: str) -> InertialPipeline:
         return InertialPipeline(config.pipeline, urdf)

@@ -1,27 +1,40 @@
-"""One input of a node: a counted subscription that can be read without the executor."""
+"""One input of a node: a counted queue of messages that become values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, NO_INPUT_EVENTS, SENSOR_INPUT
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, NO_INPUT_EVENTS
+from inertial_estimation.ros.rclpy_internals import MessageQueue, Taken
 
-__all__ = ["NodeInput"]
+__all__ = ["InputKind", "NodeInput"]
 
-MOST_AT_ONCE = 200  # messages taken in a row, so that timers and services have their turn
+
+class InputKind(Enum):
+    """How an input is delivered.
+
+    Attributes:
+        SENSOR: Best effort, serialised; any publisher matches.
+        COMMAND: Reliable: it is sent once.
+        LATCHED: Reliable, and holds until the next one: late joiners get the last one, and only publishers
+            that offer this (transient local) match.
+    """
+
+    SENSOR = "sensor"
+    COMMAND = "command"
+    LATCHED = "latched"
 
 
 class NodeInput:
     """Converts and pushes what arrives on one topic; what cannot be converted is dropped and counted.
 
-    The executor of rclpy builds a set of all entities to wait on for every few messages, at a hundred times
-    the cost of taking a message. So one that wakes the node is followed by `take_waiting` on all its inputs.
-
     Attributes:
-        counter: Messages received and malformed.
+        counter: Messages received, lost and malformed.
     """
 
     def __init__(
@@ -32,9 +45,9 @@ class NodeInput:
         convert: Callable[[Any], Any],
         push: Callable[[Any], None],
         *,
-        command: bool,
-        latched: bool = False,
-        woken: Callable[[], None],
+        kind: InputKind,
+        sensor_qos: QoSProfile,
+        woken: Callable[[], None] | None,
     ) -> None:
         """Subscribe.
 
@@ -42,43 +55,41 @@ class NodeInput:
             node: Node that reads.
             message_type: Message class.
             topic: Relative name of the topic.
-            convert: To a value, from the serialised message or, of a command, the message; raises
-                MeasurementError.
+            convert: To a value, from the serialised message of a sensor, or from the message itself of the
+                other kinds; raises MeasurementError.
             push: Takes the value.
-            command: Whether it is a command: delivered reliably; else sensor data, best effort.
-            latched: Whether it is a command that holds until the next one: who comes late gets the last one,
-                and only publishers that offer this (transient local) match.
-            woken: Called after a message that the executor brought.
+            kind: How it is delivered.
+            sensor_qos: Quality of service of sensor data.
+            woken: Called after a message that the executor brought; None: the owner polls.
         """
-        self.counter = InputCounter(topic)
+        profiles = {
+            InputKind.SENSOR: sensor_qos,
+            InputKind.COMMAND: COMMAND_INPUT,
+            InputKind.LATCHED: LATCHED,
+        }
         self._convert, self._push = convert, push
-
-        def on_message(msg: Any) -> None:
-            self._read(msg)
-            woken()
-
-        self._subscription = node.create_subscription(
+        self._queue = MessageQueue(
+            node,
             message_type,
             topic,
-            on_message,
-            LATCHED if latched else COMMAND_INPUT if command else SENSOR_INPUT,
-            event_callbacks=None if latched else NO_INPUT_EVENTS,  # rclpy warns of what does not match
-            raw=not (command or latched),
+            profiles[kind],
+            raw=kind is InputKind.SENSOR,
+            # rclpy's own events warn of a publisher that does not match
+            events=None if kind is InputKind.LATCHED else NO_INPUT_EVENTS,
+            woken=woken,
         )
-        self._take = self._subscription.handle.take_message
-        self._how = (message_type, not (command or latched))
+        self.subscription = self._queue.subscription
+        self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
 
-    def take_waiting(self) -> None:
-        """Read the messages that have arrived."""
-        for _ in range(MOST_AT_ONCE):
-            taken = self._take(*self._how)
-            if taken is None:
-                return
-            self._read(taken[0])
+    def take(self) -> Iterator[Taken]:
+        """Yield the messages that have arrived, the oldest first, and count them."""
+        for taken in self._queue.take():
+            self.counter.count(taken.sequence)
+            yield taken
 
-    def _read(self, msg: Any) -> None:
-        self.counter.received += 1
+    def read(self, message: Any) -> None:
+        """Convert a message and push its value."""
         try:
-            self._push(self._convert(msg))
+            self._push(self._convert(message))
         except MeasurementError as error:
             self.counter.count_malformed(str(error))

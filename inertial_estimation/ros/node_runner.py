@@ -85,13 +85,18 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
     from rclpy.signals import SignalHandlerOptions
 
+    from inertial_estimation.ros.real_time import CycleCollector
+
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
     except Exception as error:  # whatever rcl finds wrong with the command line or a parameter file
         return _fail(str(error))
     try:
         executor = SingleThreadedExecutor()
-        executor.add_node(build())
+        node = build()
+        executor.add_node(node)
+        if hasattr(node, "housekeeping"):
+            node.housekeeping = CycleCollector().collect_when_due
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass

@@ -5,7 +5,7 @@ here it stops the node. Whole numbers are accepted where a float is declared.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, Generic, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -21,6 +21,7 @@ from inertial_estimation.parameters import (
     parameter_values,
     replace_value,
 )
+from inertial_estimation.ros.rclpy_internals import given_parameters
 
 __all__ = ["NodeParameters", "descriptor_from_spec", "from_ros_value", "to_ros_value"]
 
@@ -94,7 +95,9 @@ class NodeParameters(Generic[ConfigT]):
         self._specs = {spec.name: spec for spec in iterate_parameters(config_class)}
         self._listener: Callable[[str, Any], None] | None = None
         passed_over = elsewhere - self._specs.keys()
-        given = {name: value for name, value in _given_values(node).items() if name not in passed_over}
+        given = {
+            name: value for name, value in _given_values(node, self._specs).items() if name not in passed_over
+        }
         for name, value in given.items():
             if value is None and name in self._specs and isinstance(self._specs[name].default, tuple):
                 given[name] = ()  # rcl reads an empty list of YAML as "not set"
@@ -131,10 +134,20 @@ class NodeParameters(Generic[ConfigT]):
         return SetParametersResult(successful=True)
 
 
-def _given_values(node: Node) -> Mapping[str, Any]:
-    overrides: Mapping[str, Parameter] = node._parameter_overrides  # rclpy has no public door to them
+def _given_values(node: Node, known: Iterable[str]) -> dict[str, Any]:
+    """Return the values from the command line and parameter files, those of unknown names included."""
+    values = given_parameters(node)
+    if values is None:  # then unknown names go unnoticed
+        values = {name: value for name in known if (value := _given_value(node, name)) is not None}
     return {
-        name: from_ros_value(parameter.value)
-        for name, parameter in overrides.items()
+        name: from_ros_value(value)
+        for name, value in values.items()
         if name not in _OF_RCLPY and not name.startswith(_OF_RCLPY_PREFIXES)
     }
+
+
+def _given_value(node: Node, name: str) -> Any:
+    """Return the value given for one parameter by declaring it for a moment; None where none is given."""
+    value = node.declare_parameter(name, descriptor=ParameterDescriptor(dynamic_typing=True)).value
+    node.undeclare_parameter(name)
+    return value

@@ -4,8 +4,11 @@ Each event handler of a publisher or subscription joins the executor's wait set,
 for every message; inputs that accept any offer and outputs that offer the most need none.
 """
 
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+import math
+
 from rclpy.qos import QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy
+
+from inertial_estimation.ros.rclpy_internals import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 __all__ = [
     "COMMAND_INPUT",
@@ -15,17 +18,35 @@ __all__ = [
     "NO_OUTPUT_EVENTS",
     "RELIABLE_OUTPUT",
     "SENSOR_INPUT",
+    "sensor_input",
 ]
 
 NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
-SENSOR_INPUT = QoSProfile(
-    history=QoSHistoryPolicy.KEEP_LAST,
-    depth=200,  # a fifth of a second at 1 kHz: a busy executor reads late, but loses nothing
-    reliability=QoSReliabilityPolicy.BEST_EFFORT,
-    durability=QoSDurabilityPolicy.VOLATILE,
-)
+LONGEST_STALL = 0.2  # for which a node may be kept from reading, without losing a message [s]
+
+
+def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
+    """Return the quality of service of sensor data: best effort, so any publisher matches.
+
+    Args:
+        rate: Highest rate of the messages [Hz].
+        period: Time between two readings of the queue [s].
+
+    Returns:
+        Profile with room for what comes in a period and the longest stall.
+    """
+    return QoSProfile(
+        history=QoSHistoryPolicy.KEEP_LAST,
+        depth=max(SHORTEST_QUEUE, math.ceil(rate * (period + LONGEST_STALL))),
+        reliability=QoSReliabilityPolicy.BEST_EFFORT,
+        durability=QoSDurabilityPolicy.VOLATILE,
+    )
+
+
+SHORTEST_QUEUE = 10
+SENSOR_INPUT = sensor_input()
 COMMAND_INPUT = QoSProfile(  # a command is sent once: best effort would lose it now and then
     history=QoSHistoryPolicy.KEEP_LAST,
     depth=50,

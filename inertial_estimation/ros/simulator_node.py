@@ -7,8 +7,6 @@ from typing import Any
 
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock as RclpyClock
-from rclpy.clock import ClockType
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
@@ -24,6 +22,7 @@ from inertial_estimation.ros.messages import (
     link_inertia_to_msg,
     wrench_to_msg,
 )
+from inertial_estimation.ros.node_input import InputKind
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
 from inertial_estimation.ros.simulation_driver import SimulationDriver
 from inertial_estimation.signals import Health
@@ -71,16 +70,15 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self.driver = SimulationDriver(self.simulation, config.robot, self._options)
         self._create_outputs(config.robot)
-        push = self.driver.push_command
-        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, command=True)
+        push, kind = self.driver.push_command, InputKind.COMMAND
+        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
-        self._steady = RclpyClock(clock_type=ClockType.STEADY_TIME)
         self._timer: Any = None
         self._set_timer()
         if self._options.viewer:
             self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground))
-            self.create_timer(VIEWER_PERIOD, self._show, clock=self._steady)
+            self.add_timer(VIEWER_PERIOD, self._show)
 
     def _create_outputs(self, robot: RobotConfig) -> None:
         model = self.simulation.robot
@@ -101,11 +99,13 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             for link in self._links
         }
 
-    def _on_input(self) -> None:
+    def _on_inputs(self) -> None:
         if self._options.lockstep:
             self._poll()
 
     def _poll(self) -> None:
+        if not self.active:
+            return
         released = self.simulation.released
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
@@ -145,10 +145,12 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             self._viewer.show(truth.base, truth.q)
 
     def _set_timer(self) -> None:
-        if self._timer is not None:
-            self.destroy_timer(self._timer)
         period = self.driver.wall_period or (WATCHING if self._options.lockstep else FASTEST)
-        self._timer = self.create_timer(period, self._poll, clock=self._steady)
+        if self._timer is None:
+            self._timer = self.add_timer(period, self._poll)
+        else:
+            self._timer.timer_period_ns = round(period * NANOSECONDS)
+            self._timer.reset()
 
     def _set_parameter(self, name: str, value: Any) -> None:
         if name == "real_time_factor":

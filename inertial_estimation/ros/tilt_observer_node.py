@@ -1,7 +1,7 @@
 """Node `tilt_observer`: orientation, velocity and position of the base at controller rate."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,6 @@ from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import TiltNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.messages import (
@@ -38,10 +37,7 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
 
     name = "tilt_observer"
     config_class = TiltNodeConfig
-    node_parameters = frozenset(field.name for field in fields(TiltNodeOptions))
-
-    def _robot_config(self, config: TiltNodeConfig) -> RobotConfig:
-        return config.pipeline.robot
+    node_options = TiltNodeOptions
 
     def _build(self, config: TiltNodeConfig, urdf: str) -> TiltPipeline:
         return TiltPipeline(config.pipeline, urdf)

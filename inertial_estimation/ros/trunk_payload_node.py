@@ -1,7 +1,7 @@
 """Node `trunk_payload`: mass and centre of mass of a legged robot's trunk, identified at rest."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -16,6 +16,8 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.node_options import PayloadNodeOptions
+from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import base_reference_to_msg
 from inertial_estimation.ros.messages import link_inertia_to_msg
 from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
@@ -24,20 +26,26 @@ from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.serialized import base_state_from_bytes
 from inertial_estimation.signals import BaseReference, HealthLevel
 
-__all__ = ["TrunkPayloadNode"]
+__all__ = ["PayloadNodeConfig", "TrunkPayloadNode"]
 
 
-class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
+@dataclass(frozen=True)
+class PayloadNodeConfig:
+    """All parameters of the node."""
+
+    pipeline: TrunkPayloadConfig = section(TrunkPayloadConfig, prefix="")
+    options: PayloadNodeOptions = section(PayloadNodeOptions, prefix="")
+
+
+class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
     """Publishes what the identification of the trunk says and asks for."""
 
     name = "trunk_payload"
-    config_class = TrunkPayloadConfig
+    config_class = PayloadNodeConfig
+    node_options = PayloadNodeOptions
 
-    def _robot_config(self, config: TrunkPayloadConfig) -> RobotConfig:
-        return config.robot
-
-    def _build(self, config: TrunkPayloadConfig, urdf: str) -> TrunkPayloadPipeline:
-        return TrunkPayloadPipeline(config, urdf)
+    def _build(self, config: PayloadNodeConfig, urdf: str) -> TrunkPayloadPipeline:
+        return TrunkPayloadPipeline(config.pipeline, urdf)
 
     def _create_interfaces(self) -> None:
         self._message = InertiaStamped()
@@ -56,7 +64,7 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
             self.add_trigger(f"~/use_{method}", partial(self._use, method))
 
     def _create_inputs(self, robot: RobotConfig) -> None:
-        measured = self.config.ground_forces == "measured"
+        measured = self.config.pipeline.ground_forces == "measured"
         super()._create_inputs(robot if measured else replace(robot, contacts=()))
 
     def _publish(self, estimates: Sequence[PayloadEstimate]) -> None:
@@ -69,10 +77,13 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
             for event in self._events.take(estimate):
                 self._tell(event)
 
-    def _on_input(self) -> None:
-        super()._on_input()
+    def _on_inputs(self) -> None:
         if self.pipeline.identification.hold != self._held:  # it ends while an input is missing, too
             self._set_hold(self.pipeline.identification.hold)
+
+    def _on_activated(self) -> None:
+        self._asked = None
+        self._set_hold(self.pipeline.identification.hold)
 
     def _ask(self, estimate: PayloadEstimate) -> None:
         """Publish what the identification asks for, where it has changed."""
@@ -80,11 +91,11 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
             self._set_hold(estimate.hold)
         reference = estimate.reference
         if reference is not None and reference != self._asked:
-            self._reference.publish(base_reference_to_msg(reference, estimate.stamp_ns))
+            self.publish(self._reference, base_reference_to_msg(reference, estimate.stamp_ns))
         self._asked = reference
 
     def _tell(self, event: PayloadEvent) -> None:
-        self._load_change.publish(load_change_to_msg(event, self.get_name()))
+        self.publish(self._load_change, load_change_to_msg(event, self.get_name()))
         logger = self.get_logger()
         if event.level == HealthLevel.OK:
             logger.info(event.message)
@@ -95,7 +106,7 @@ class TrunkPayloadNode(EstimatorNode[TrunkPayloadConfig, TrunkPayloadPipeline]):
 
     def _set_hold(self, held: bool) -> None:
         self._held = held
-        self._hold.publish(hold_to_msg(held))
+        self.publish(self._hold, hold_to_msg(held))
 
     def _cancel(self) -> str:
         self.pipeline.cancel()

@@ -1,7 +1,7 @@
 """Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
@@ -11,7 +11,6 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import ControllerNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import (
@@ -20,6 +19,7 @@ from inertial_estimation.ros.command_messages import (
     walk_command_from_msg,
 )
 from inertial_estimation.ros.messages import joints_from_msg
+from inertial_estimation.ros.node_input import InputKind
 from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode
 from inertial_estimation.ros.robot_node import topic_token
@@ -31,6 +31,8 @@ from inertial_estimation.ros.serialized import (
 from inertial_estimation.signals import Health, HealthLevel, LinkInertia, TorqueCommand
 
 __all__ = ["ControllerNodeConfig", "WholeBodyControllerNode"]
+
+COMMAND = InputKind.COMMAND
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,8 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
 
     name = "whole_body_controller"
     config_class = ControllerNodeConfig
-    node_parameters = frozenset(field.name for field in fields(ControllerNodeOptions))
-
-    def _robot_config(self, config: ControllerNodeConfig) -> RobotConfig:
-        return config.pipeline.robot
+    node_options = ControllerNodeOptions
+    works_inactive = False  # what it integrates would wind up
 
     def _build(self, config: ControllerNodeConfig, urdf: str) -> ControllerPipeline:
         return ControllerPipeline(config.pipeline, urdf)
@@ -69,15 +69,18 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
             topic = f"link_inertias/{topic_token(link)}"
             self.add_input(InertiaStamped, topic, partial(_inertia_of, link), self._push_inertia)
         push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
-        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, command=True)
-        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, command=True)
+        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, kind=COMMAND)
+        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, kind=COMMAND)
         push_walk = pipeline.push_walk_command
-        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, command=True)
-        self.add_input(Bool, "hold", hold_from_msg, pipeline.push_hold, latched=True)
+        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, kind=COMMAND)
+        self.add_input(Bool, "hold", hold_from_msg, pipeline.push_hold, kind=InputKind.LATCHED)
 
-    def _on_input(self) -> None:
+    def _on_inputs(self) -> None:
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
-            super()._on_input()
+            self._tick()
+
+    def _on_activated(self) -> None:
+        self.pipeline.reset()
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         for command in results:

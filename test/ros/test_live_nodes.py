@@ -128,7 +128,7 @@ def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
     assert world.run(lambda: only_imu in node.output.replace("\x1b[0m", ""), leave_out=without)
     assert not orientations
     assert world.run(lambda: len(orientations) > 10)
-    assert node.stop() == 0
+    assert node.stop() == 0, node.output
 
 
 def test_topics_can_be_remapped(world):

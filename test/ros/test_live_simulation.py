@@ -186,6 +186,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     nominal = LinkInertia("lower", 1.0, np.array([0.1, 0.0, 0.0]), np.diag([0.005, 0.01, 0.01]))
     assert settle(lambda: "link_inertias/lower" in statuses(diagnostics))
     assert not commands, "it waits for the first inertias"
+    world.connect(InertiaStamped, "link_inertias/lower")
     world.publish("link_inertias/lower", link_inertia_to_msg(nominal, sent[-1]))
     assert settle(lambda: len(commands) > 20)
     assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
