@@ -56,10 +56,10 @@ def recorded_qos(connection):
         return QoSProfile(depth=10)
     first = offered[0]
     return QoSProfile(
-        depth=max(first.depth, 10),
+        depth=10,  # adapt_offer_to_recorded_offers keeps the default history
         history=QoSHistoryPolicy.KEEP_LAST,
-        reliability=QoSReliabilityPolicy(int(first.reliability)),
-        durability=QoSDurabilityPolicy(int(first.durability)),
+        reliability=QoSReliabilityPolicy(first.reliability.value),
+        durability=QoSDurabilityPolicy(first.durability.value),
     )
 
 
