@@ -52,7 +52,7 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
-        (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
+        (f"share/{PACKAGE}/launch", sorted(glob("launch/*.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
         *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],

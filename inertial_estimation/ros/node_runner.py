@@ -26,7 +26,11 @@ _NO_ROS = (
 
 _HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
 
-A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md."""
+A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md.
+
+A parameter that FILE sets in a section of the node wins over -p NAME:=VALUE. Behind the file,
+-p {name}:NAME:=VALUE replaces it (in the root namespace; in another one, a later --params-file
+with a section '/NAMESPACE/{name}')."""
 
 
 def tilt_observer() -> int:

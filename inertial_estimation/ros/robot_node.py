@@ -1,6 +1,7 @@
 """What all nodes share: parameters, states, the robot description, inputs, outputs, services, diagnostics."""
 
 import re
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.node_input import InputKind, NodeInput
+from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import (
     LATCHED,
@@ -87,6 +89,7 @@ class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
         Node.__init__(self, self.name, **node_arguments)
+        warn_of_lost(self, sys.argv)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
             self, self.config_class, all_parameters()
         )
