@@ -50,7 +50,7 @@ def main() -> None:
         run = replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt)
         stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
         tilts = np.array([estimate.tilt_B for estimate in run.base])
-        s = tilt_errors(stamps, tilts, reference, trusted, settle_ns=2_000_000_000).summary
+        s = tilt_errors(stamps, tilts, reference, trusted).summary
         print(f"{name} {np.degrees(s.rms):7.4f} {np.degrees(s.p95):7.4f} {np.degrees(s.max):7.4f}")
     print("mass of a link at the end, error [%]           velocities    error   sigma")
     for line in mass_lines(sources):
@@ -67,7 +67,7 @@ def tilt_scenes(sources: list) -> Iterator[tuple]:
         walk = MemoryRecording(tuple(bag.entries(list(kinds))), kinds)
     for velocity in ("joint_velocity", "position_difference"):
         for source in sources:
-            overrides = [f"tilt_observer.contact.velocity={velocity}", "tilt_observer.startup=0.3"]
+            overrides = [f"tilt_observer.contact.velocity={velocity}"]
             built = pipelines_of("icub", source, overrides, urdf=str(ICUB / "iCubGenova04.urdf"))
             yield row(f"iCub, {velocity}", source), built, given(walk, source), reference, trusted
     for name, steps in (("stands", 0), ("walks 10 steps", 10)):
@@ -88,12 +88,17 @@ def mass_lines(sources: list) -> Iterator[str]:
         recording = measure(truth, REALISTIC, noise)
         for source in sources:
             built = pipelines_of(robot, source, [])
-            run = replay(recording=given(recording, source), topics=replay_topics(built.values, {}), inertial=built.inertial, tilt=None)
-            payload = truth.payload
+            run = replay(
+                recording=given(recording, source),
+                topics=replay_topics(built.values, {}),
+                inertial=built.inertial,
+                tilt=None,
+            )
+            payload = truth.payload.inertia
             links = {link.estimate.link: link for link in run.inertial[-1].links}
             link = links[payload.link]
             nominal = link.estimate.mass - link.payload.mass
-            true = nominal + payload.inertia.mass
+            true = nominal + payload.mass
             error, sigma = link.estimate.mass / true - 1.0, float(np.sqrt(link.covariance[0, 0])) / true
             yield f"{row(f'{robot}, {payload.link}', source)} {100 * error:+8.3f} {100 * sigma:7.3f}"
 
@@ -111,7 +116,7 @@ def simulated(steps: int) -> MemoryRecording:
 
 
 def pipelines_of(robot: str, source: object, overrides: list[str], urdf: str = "") -> Pipelines:
-    window = [] if source == MEASURED else [f"inputs.velocity_window={source}"]
+    window = [] if source == MEASURED else [f"/**.inputs.velocity_window={source}"]
     config = load_config_file(find_config(robot)).overridden(parse_overrides([*overrides, *window]))
     return build_pipelines(config, urdf=urdf) if urdf else build_pipelines(config)
 

@@ -94,6 +94,11 @@ class PositionDerivative:
         self._append(self._regulator.time_of(stamp_ns), q)
         return True
 
+    @property
+    def ready(self) -> bool:
+        """Whether the samples span the window."""
+        return self._full
+
     def velocity(self) -> Array | None:
         """Return the velocities at the newest sample [rad/s or m/s], None before the window is full."""
         if not self._full:
@@ -265,7 +270,8 @@ class JointVelocity:
             travel = q - self._still_at
             joints = self._robot.continuous_joints
             travel[joints] -= TURN * np.round(travel[joints] / TURN)
-            self._zeros_are_fake = self._zeros_are_fake or bool((np.abs(travel) > ZEROS_MOVED).any())
+            moved = bool((np.abs(travel) > ZEROS_MOVED).any())
+            self._zeros_are_fake = self._zeros_are_fake or (moved and self._derivative.ready)
 
 
 @lru_cache(maxsize=16)
