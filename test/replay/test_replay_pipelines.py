@@ -103,8 +103,8 @@ def test_arm_predicts_its_torques_after_the_hold_out() -> None:
 
 
 @pytest.mark.parametrize("robot_sends", ["nothing", "nan"])
-def test_a_bag_without_velocities_gives_nearly_the_same_however_the_ticks_fall(
-    talos: Truth, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, robot_sends: str
+def test_a_bag_without_velocities_gives_nearly_the_same(
+    talos: Truth, tmp_path: Path, robot_sends: str
 ) -> None:
     recording = measure(talos, REALISTIC, np.random.default_rng(2))
     velocity = None if robot_sends == "nothing" else np.full(talos.robot.n_joints, np.nan)
@@ -118,15 +118,9 @@ def test_a_bag_without_velocities_gives_nearly_the_same_however_the_ticks_fall(
         ),
     )
     write_recording(stripped, tmp_path / "bag")
-    results = []
-    for step in (500_000, 33_000_000):
-        monkeypatch.setattr(replay_module, "TICK_NS", step)
-        with BagRecording(tmp_path / "bag") as bag:
-            results.append(numbers(run_through(bag, pipelines())))
-    for a, b in zip(*results, strict=True):
-        np.testing.assert_array_equal(a, b)
+    with BagRecording(tmp_path / "bag") as bag:
+        tilt, links = numbers(run_through(bag, pipelines()))
     tilt_with, links_with = numbers(run_through(recording, pipelines()))
-    (tilt, links), *_ = results
     both = np.isin(tilt_with[:, 0], tilt[:, 0])
     assert len(tilt_with) - 10 <= len(tilt) == both.sum()
     np.testing.assert_allclose(tilt[:, 1:5], tilt_with[both, 1:5], atol=2e-3)
