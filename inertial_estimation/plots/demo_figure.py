@@ -30,7 +30,9 @@ def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadT
         label = "with adaptation" if trial.adaptation else "without adaptation"
         colour = COLOURS[0 if trial.adaptation else 1]
         elbow.plot(trial.t, np.degrees(trial.angle), color=colour, lw=1.4, label=label)
-        style = DASHED if trial.adaptation else "-"  # both masses are alike: the upper one lets the lower show
+        style = (
+            DASHED if trial.adaptation else "-"
+        )  # both masses are alike: the upper one lets the lower show
         mass.plot(trial.t_mass, trial.mass, color=colour, lw=PUBLISHED, ls=style)
         mass.plot(trial.t_estimate, trial.estimate, color=colour, lw=ESTIMATE, ls=style)
     for label, width in (("published", PUBLISHED), ("estimate", ESTIMATE)):
