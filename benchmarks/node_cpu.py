@@ -12,11 +12,12 @@ every output but base_state (which the load itself publishes) is.
 import argparse
 import json
 import os
-import signal
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+
+from inertial_estimation.commands.processes import ProcessGroup
 
 NODES = ("tilt_observer", "inertial_ekf")
 CONFIG = Path(__file__).resolve().parents[1] / "config" / "talos.yaml"
@@ -64,18 +65,15 @@ def cpu_share(command: list[str], args: argparse.Namespace) -> float:
     """Run a process under load and return the share of one core it takes."""
     publisher = [sys.executable, __file__, "--role", "publisher", "--rate", str(args.rate)]
     publisher += ["--listen"] if args.listen else []
-    processes = [subprocess.Popen(command), subprocess.Popen(publisher)]
-    try:
+    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+        node = processes.start("node", command)
+        processes.start("publisher", publisher)
         time.sleep(STARTUP)
-        before, start = cpu_seconds(processes[0].pid), time.monotonic()
+        processes.check()
+        before, start = cpu_seconds(node.pid), time.monotonic()
         time.sleep(args.seconds)
-        share = (cpu_seconds(processes[0].pid) - before) / (time.monotonic() - start)
-    finally:
-        for process in processes:
-            process.send_signal(signal.SIGINT)
-        codes = [process.wait(timeout=20.0) for process in processes]
-    if codes[0] != 0:
-        raise SystemExit(f"{command} ended with {codes[0]}")
+        share = (cpu_seconds(node.pid) - before) / (time.monotonic() - start)
+        processes.check()
     return share
 
 
