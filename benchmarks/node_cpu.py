@@ -15,12 +15,13 @@ EventsExecutor, `empty-events` the empty node with it. Nodes publish only what i
 import argparse
 import json
 import os
-import signal
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from inertial_estimation.commands.processes import ProcessGroup
 
 RATE = 333.0  # of the estimates [Hz]
 ESTIMATORS = ("tilt_observer", "inertial_ekf")
@@ -100,20 +101,15 @@ def cpu_share(command: list[str], args: argparse.Namespace) -> float:
     """Run a process under load and return the share of one core it takes."""
     publisher = [sys.executable, __file__, "--role", "publisher", "--rate", str(args.rate)]
     publisher += ["--listen"] if args.listen else []
-    processes = [subprocess.Popen(command), subprocess.Popen(publisher)]
-    try:
+    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+        node = processes.start("node", command)
+        processes.start("publisher", publisher)
         time.sleep(STARTUP)
-        before, start = cpu_seconds(processes[0].pid), time.monotonic()
+        processes.check()
+        before, start = cpu_seconds(node.pid), time.monotonic()
         time.sleep(args.seconds)
-        share = (cpu_seconds(processes[0].pid) - before) / (time.monotonic() - start)
-        if processes[1].poll() is not None:
-            raise SystemExit(f"{publisher} ended with {processes[1].returncode}")
-    finally:
-        for process in processes:
-            process.send_signal(signal.SIGINT)
-        codes = [process.wait(timeout=20.0) for process in processes]
-    if codes[0] != 0:
-        raise SystemExit(f"{command} ended with {codes[0]}")
+        share = (cpu_seconds(node.pid) - before) / (time.monotonic() - start)
+        processes.check()
     return share
 
 

@@ -18,15 +18,17 @@ inertial filter is behind by design. Period is the time between the receipts of 
 import argparse
 import json
 import os
-import signal
 import struct
-import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import node_cpu
 import numpy as np
+
+from inertial_estimation.commands.processes import ProcessGroup
 
 OUTPUTS = {"tilt_observer": "base_orientation", "inertial_ekf": "link_inertias/torso_2_link"}
 VARIANTS = ("timer", "arrival", "python-gc", "real-time")
@@ -93,17 +95,13 @@ def measure(name: str, variant: str, args: argparse.Namespace) -> tuple[list[flo
     """Return percentiles of latency and of the deviation from the period [s], and estimates lost."""
     publisher = [sys.executable, node_cpu.__file__, "--role", "publisher", "--rate", str(args.rate)]
     remapped = ["-r", f"{OUTPUTS[name]}:=measured/{OUTPUTS[name]}"]
-    processes = [subprocess.Popen([*command(name, variant), *remapped]), subprocess.Popen(publisher)]
-    if args.load:
-        busy = [sys.executable, "-c", "while True: pass"]
-        processes += [subprocess.Popen(busy) for _ in range(os.cpu_count() or 1)]
-    try:
+    with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
+        processes.start("node", [*command(name, variant), *remapped])
+        processes.start("publisher", publisher)
+        for core in range(os.cpu_count() or 1) if args.load else ():
+            processes.start(f"busy {core}", [sys.executable, "-c", "while True: pass"])
         heard = listen(name, args.seconds)
-    finally:
-        for process in processes:
-            process.send_signal(signal.SIGINT)
-        for process in processes:
-            process.wait(timeout=20.0)
+        processes.check()
     stamps, received, sequence = (np.array(column, dtype=np.int64) for column in zip(*heard, strict=True))
     latency = 1e-9 * (received - stamps) - delay(name)
     nominal = np.median(np.diff(stamps)) * 1e-9

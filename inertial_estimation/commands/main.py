@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from inertial_estimation.commands.termination import Terminated, unwound_by_signals
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
 
 __all__ = ["COMMANDS", "main"]
@@ -31,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; None takes the process's own.
 
     Returns:
-        Exit code: 0, or 1 for an error that was said in one line, or 130 when interrupted.
+        Exit code: 0, or 1 for an error that was said in one line; 130 after Ctrl-C, 143 after SIGTERM, 129
+        after SIGHUP.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
@@ -41,17 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        module = _load(chosen)
-        command = argparse.ArgumentParser(
-            prog=f"inertial-estimation {chosen}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_arguments(command)
-        try:
-            return int(module.run(command.parse_args(given[1:])))
-        except ModuleNotFoundError as error:  # what a command imports only when it comes to it
-            raise _missing(chosen, error) from error
+        with unwound_by_signals():
+            return _run(chosen, given[1:])
     except InertialEstimationError as error:
         print(f"inertial-estimation {chosen}: {error}", file=sys.stderr)
         return 1
@@ -59,6 +52,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except Terminated as ended:
+        return int(ended.code or 0)
+
+
+def _run(chosen: str, arguments: list[str]) -> int:
+    module = _load(chosen)
+    command = argparse.ArgumentParser(
+        prog=f"inertial-estimation {chosen}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(command)
+    try:
+        return int(module.run(command.parse_args(arguments)))
+    except ModuleNotFoundError as error:  # what a command imports only when it comes to it
+        raise _missing(chosen, error) from error
 
 
 def _parser() -> argparse.ArgumentParser:

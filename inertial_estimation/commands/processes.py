@@ -1,41 +1,59 @@
 """Child processes that are all ended when the work is done, however it ends."""
 
+import ctypes
 import os
 import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
 from inertial_estimation.errors import InertialEstimationError
 
-__all__ = ["ProcessGroup"]
+__all__ = ["ProcessGroup", "end_with_parent"]
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class ProcessGroup(AbstractContextManager["ProcessGroup"]):
-    """Starts processes, and on leaving asks them to end (SIGINT), then insists (SIGKILL)."""
+    """Starts processes, and on leaving asks them to end (SIGTERM), then insists (SIGKILL).
+
+    On Linux they end as well when this process is killed, and when the thread that started them ends.
+    """
 
     def __init__(self, folder: Path, *, patience_s: float = 5.0) -> None:
         """Prepare.
 
         Args:
             folder: Where their output goes, a file each.
-            patience_s: How long they may take to end when asked [s].
+            patience_s: How long they may take, together, to end when asked [s].
         """
         self._folder = folder
         self._patience_s = patience_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, name: str, command: list[str]) -> "subprocess.Popen[bytes]":
-        """Start one process, its output into a file."""
+    def start(
+        self, name: str, command: list[str], *, environment: dict[str, str] | None = None
+    ) -> "subprocess.Popen[bytes]":
+        """Start one process, its output into a file.
+
+        Args:
+            name: Name of the process and of that file.
+            command: Program and arguments.
+            environment: Variables it gets besides those of this process.
+        """
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=_environment(),
+                env={**_environment(), **(environment or {})},
                 start_new_session=True,  # a Ctrl-C in the terminal reaches us alone, and we end them
+                preexec_fn=end_with_parent(),
             )
         self._processes[name] = process
         return process
@@ -60,17 +78,44 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         running = [process for process in self._processes.values() if process.poll() is None]
-        for process in running:
-            process.send_signal(signal.SIGINT)
-        for process in running:
-            try:
-                process.wait(self._patience_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        try:
+            for process in running:
+                process.terminate()
+            deadline = time.monotonic() + self._patience_s
+            while time.monotonic() < deadline and any(process.poll() is None for process in running):
+                time.sleep(0.01)
+        finally:  # also when interrupted while waiting
+            for process in running:
+                process.kill()  # does nothing to one that has ended
+            for process in running:
                 process.wait()
 
     def _log(self, name: str) -> str:
         return (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
+
+
+def end_with_parent() -> Callable[[], None] | None:
+    """Return a `preexec_fn` by which a child is killed when the thread that started it ends.
+
+    Between fork and exec the child may only call what needs no lock that another thread of the parent could
+    hold: the function of the C library is looked up here, in the parent, and called without the
+    interpreter's lock changing hands.
+
+    Returns:
+        The function; None where the system is not Linux: there a child outlives a parent that is killed.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.PyDLL(None).prctl
+    prctl.argtypes, prctl.restype = [ctypes.c_int, ctypes.c_ulong], ctypes.c_int
+    parent = os.getpid()
+
+    def ask_for_the_end() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before this was asked for: the signal will not come
+            os._exit(1)
+
+    return ask_for_the_end
 
 
 def _environment() -> dict[str, str]:

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.plots.style import BLACK, COLOURS, new_figure, save, tidy
+from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
 
 __all__ = ["write_demo_figure"]
+
+PUBLISHED, ESTIMATE = 1.8, 0.8  # widths of the lines [pt]
+DASHED = (0, (4, 4))
 
 
 def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadTrial]) -> Path:
@@ -27,11 +30,13 @@ def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadT
         label = "with adaptation" if trial.adaptation else "without adaptation"
         colour = COLOURS[0 if trial.adaptation else 1]
         elbow.plot(trial.t, np.degrees(trial.angle), color=colour, lw=1.4, label=label)
-        style = "-" if trial.adaptation else (0, (2, 2))  # both are alike: let both be seen
-        mass.plot(trial.t_mass, trial.mass, color=colour, lw=1.4, ls=style, label="published")
-        mass.plot(
-            trial.t_estimate, trial.estimate, color=colour, lw=0.8, alpha=0.7, ls=style, label="estimate"
-        )
+        style = (
+            DASHED if trial.adaptation else "-"
+        )  # both masses are alike: the upper one lets the lower show
+        mass.plot(trial.t_mass, trial.mass, color=colour, lw=PUBLISHED, ls=style)
+        mass.plot(trial.t_estimate, trial.estimate, color=colour, lw=ESTIMATE, ls=style)
+    for label, width in (("published", PUBLISHED), ("estimate", ESTIMATE)):
+        mass.plot([], [], color=GREY, lw=width, label=label)  # the colour is that of the run, as above
     elbow.axhline(np.degrees(scene.home), color=BLACK, lw=1.0, ls="--", label="wanted")
     ends = [0.0, scene.time_s, scene.time_s, scene.duration_s]
     before, after = scene.mass(-np.inf), scene.mass(np.inf)

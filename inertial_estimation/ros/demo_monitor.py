@@ -1,12 +1,14 @@
 """Listens to nodes, cheaply: takes what has come twenty times a second, with no executor."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
@@ -21,7 +23,7 @@ from inertial_estimation.ros.serialized import (
 )
 from inertial_estimation.signals import LinkInertia
 
-__all__ = ["DemoMonitor", "monitor"]
+__all__ = ["DemoMonitor", "listen", "monitor"]
 
 SIGMA_KEY = "mass sigma "
 TAKE_PERIOD = 0.05  # [s]
@@ -35,9 +37,15 @@ class DemoMonitor(Node):
     """
 
     def __init__(
-        self, record: LiveRecord, links: Sequence[str], *, orientation: bool, joints: Sequence[str]
+        self,
+        record: LiveRecord,
+        links: Sequence[str],
+        *,
+        orientation: bool,
+        joints: Sequence[str],
+        context: Context,
     ) -> None:
-        super().__init__("demo_monitor", start_parameter_services=False, enable_rosout=False)
+        super().__init__("demo_monitor", context=context, start_parameter_services=False, enable_rosout=False)
         self.record = record
         self._awaited: list[str] = []
         for link in links:
@@ -132,10 +140,8 @@ def monitor(
     Returns:
         What was heard.
     """
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        record = LiveRecord() if record is None else record
-        node = DemoMonitor(record, links, orientation=orientation, joints=joints)
+    record = LiveRecord() if record is None else record
+    with listen(record, links, orientation=orientation, joints=joints) as node:
         next_show, end = time.monotonic() + period_s, None
         while end is None or time.monotonic() < end:
             time.sleep(TAKE_PERIOD)
@@ -146,9 +152,38 @@ def monitor(
                 next_show = now + period_s
             if end is None and done(node.listening):
                 end = now + linger_s
-        return node.record
+    return record
+
+
+@contextmanager
+def listen(
+    record: LiveRecord,
+    links: Sequence[str],
+    *,
+    orientation: bool = True,
+    joints: Sequence[str] = (),
+    domain_id: int | None = None,
+) -> Iterator[DemoMonitor]:
+    """Have a monitor in a context of its own, so that several can listen on different domains.
+
+    Args:
+        record: Where what is heard is kept.
+        links: Estimated links.
+        orientation: Whether the tilt observer is among the nodes.
+        joints: Joints whose position is kept.
+        domain_id: ROS domain; None takes that of the environment.
+
+    Yields:
+        The monitor; call its `take` often.
+    """
+    context = Context()
+    rclpy.init(args=[], context=context, domain_id=domain_id, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = DemoMonitor(record, links, orientation=orientation, joints=joints, context=context)
+        yield node
+        node.destroy_node()
     finally:
-        rclpy.try_shutdown()
+        rclpy.try_shutdown(context=context)
 
 
 def _keep_inertia(series: list[tuple[int, LinkInertia]]) -> Callable[[bytes], None]:

@@ -1,17 +1,22 @@
 """Runs one node as a process: arguments, signals, exit codes.
 
-Exit code 0 after SIGINT or SIGTERM, 1 with one line on stderr for an error in the configuration.
+Exit code 0 after SIGINT or SIGTERM, 1 with one line on stderr for an error in the configuration. Nothing
+heavy is imported here: the entry points take the signals over before they import the node.
 """
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from inertial_estimation.errors import InertialEstimationError
 
 __all__ = ["inertial_ekf", "run_node", "simulator", "tilt_observer", "trunk_payload", "whole_body_controller"]
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _MISSING = {
     "pinocchio": "the nodes need Pinocchio ({error}): install ros-$ROS_DISTRO-pinocchio, "
@@ -58,15 +63,40 @@ def whole_body_controller() -> int:
     return _run_class("inertial_estimation.ros.whole_body_controller_node", "WholeBodyControllerNode")
 
 
+class _StartUp:
+    """What SIGINT and SIGTERM do while a node starts.
+
+    Until rclpy has taken the signals they end the process on the spot: an exception in the middle of an
+    import would come out as another one, and nothing is open yet. rclpy's own handlers shut its context
+    down, then call the ones that were there before them, which have nothing left to do.
+    """
+
+    def __init__(self) -> None:
+        self._handed_over = False
+
+    def take_signals(self) -> None:
+        for number in SIGNALS:
+            signal.signal(number, self._on_signal)
+
+    def hand_over(self) -> None:
+        self._handed_over = True
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if not self._handed_over:
+            os._exit(0)
+
+
+_START_UP = _StartUp()
+
+
 def _run_class(module: str, name: str) -> int:
+    _START_UP.take_signals()
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(_HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
         return 0
     try:
         node_class = getattr(importlib.import_module(module), name)
         return run_node(node_class)
-    except KeyboardInterrupt:  # while still importing
-        return 0
     except ModuleNotFoundError as error:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
 
@@ -96,6 +126,7 @@ def run_node(
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
     except Exception as error:  # whatever rcl finds wrong with the command line or a parameter file
         return _fail(str(error))
+    _START_UP.hand_over()
     try:
         executor = (make_executor or SingleThreadedExecutor)()
         node = build()
@@ -112,7 +143,7 @@ def run_node(
             raise
         # else a signal took the context away in the middle of a callback
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # a second signal must not break the way out
+        for number in SIGNALS:  # a second signal must not break the way out
             signal.signal(number, signal.SIG_IGN)
         rclpy.try_shutdown()
     return 0

@@ -49,7 +49,7 @@ def test_processes_are_ended_on_the_way_out(tmp_path: Path) -> None:
     stubborn = [
         sys.executable,
         "-c",
-        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "print('up', flush=True); time.sleep(60)",
     ]
     with ProcessGroup(tmp_path, patience_s=0.3) as group:

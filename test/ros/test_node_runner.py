@@ -1,10 +1,16 @@
 """What a node's executable says before there is a node."""
 
+import os
 import re
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
+from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.ros import node_runner
 
 
@@ -31,3 +37,46 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
     monkeypatch.setattr(node_runner.importlib, "import_module", fail)
     assert node_runner.simulator() == 1
     assert re.search(said, capsys.readouterr().err)
+
+
+AFTER_HANDLERS_S = (0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("name", ["simulator", "inertial_ekf"])
+def test_signal_during_start_up_ends_with_code_zero(name, number, tmp_path):
+    """From the moment the entry point has the signals, which is before anything heavy is imported."""
+    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    config = find_config("talos")
+    code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+    command = [sys.executable, "-c", code, "--ros-args", "--params-file", str(config)]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(1 + os.getpid() % 100)}
+    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    for delay in AFTER_HANDLERS_S:
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        try:
+            assert _catches(process, signal.SIGTERM)
+            time.sleep(delay)
+            process.send_signal(number)
+            said = process.communicate(timeout=30.0)[0]
+        finally:
+            process.kill()
+            process.communicate()
+        assert process.returncode == 0, f"after {delay} s: {said}"
+        assert "Traceback" not in said
+
+
+def _catches(process, number):
+    """Wait until a process has a handler for a signal."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        pytest.skip("needs /proc")
+    deadline = time.monotonic() + 20.0
+    while process.poll() is None and time.monotonic() < deadline:
+        caught = int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16)
+        if caught >> (number - 1) & 1:
+            return True
+        time.sleep(0.001)
+    return False

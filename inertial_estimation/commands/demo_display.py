@@ -1,0 +1,119 @@
+"""Says what the demo is doing: a live table on a terminal, a line now and then in a pipe."""
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+
+from inertial_estimation.commands.demo_run import NODES, DemoRun, Phase
+from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
+
+__all__ = ["Display", "progress_line", "table"]
+
+TABLE_PERIOD_S = 0.5
+LINE_PERIOD_S = 2.0
+
+
+class Display:
+    """Prints both runs: over the last print on a terminal, else a line of each as time goes by."""
+
+    def __init__(self, scene: PayloadScene, *, live: bool, quiet: bool) -> None:
+        """Prepare.
+
+        Args:
+            scene: What happens.
+            live: Whether a print may be painted over, as on a terminal.
+            quiet: Whether only the last table is printed.
+        """
+        self._scene, self._live, self._quiet = scene, live, quiet
+        self._begin_s = time.monotonic()
+        self._next_s = 0.0
+        self._phases: dict[DemoRun, Phase] = {}
+        self._lines = 0
+
+    def show(self, runs: Sequence[DemoRun]) -> None:
+        """Print how far the runs are, if it is time to."""
+        now = time.monotonic()
+        due = now >= self._next_s
+        lines = [
+            f"[{now - self._begin_s:5.1f} s] {progress_line(self._scene, run)}"
+            for run in runs
+            if self._live or self._phases.get(run) is not run.phase or (due and not run.over)
+        ]
+        if self._quiet or not lines or (self._live and not due):
+            return
+        self._phases = {run: run.phase for run in runs}
+        if due:
+            self._next_s = now + (TABLE_PERIOD_S if self._live else LINE_PERIOD_S)
+        if self._live:
+            self._paint([*table(self._scene, _trials(runs)), *lines])
+        else:
+            print("\n".join(lines), flush=True)
+
+    def finish(self, runs: Sequence[DemoRun]) -> None:
+        """Print the table of the runs that are over."""
+        self._paint(table(self._scene, _trials(runs)))
+
+    def _paint(self, lines: list[str]) -> None:
+        if self._live and self._lines:
+            sys.stdout.write(f"\x1b[{self._lines}A\x1b[J")
+        print("\n".join(lines), flush=True)
+        self._lines = len(lines)
+
+
+def _trials(runs: Sequence[DemoRun]) -> list[PayloadTrial]:
+    trials = (run.trial() for run in runs)
+    return [trial for trial in trials if trial is not None]
+
+
+def progress_line(scene: PayloadScene, run: DemoRun) -> str:
+    """Say in one line what a run is doing."""
+    name = f"{'with' if run.adaptation else 'without'} adaptation"
+    return f"{name + ':':<20} {_doing(scene, run)}"
+
+
+def _doing(scene: PayloadScene, run: DemoRun) -> str:
+    awaited = [node for node in NODES if node not in run.found]
+    time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
+    match run.phase:
+        case Phase.STARTING if awaited:
+            return f"starting {len(NODES)} nodes, waiting for {', '.join(awaited)}"
+        case Phase.STARTING:
+            return f"{len(NODES)} nodes are up, waiting for the first sensor readings"
+        case Phase.HOISTED:
+            return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"
+        case Phase.RELEASED:
+            return f"released, {time_of}; the weight comes at {scene.time_s:g} s"
+        case Phase.LOADED:
+            return f"{scene.payload:.2f} kg attached at {scene.time_s:g} s, {time_of}"
+        case Phase.OVER:
+            return f"over after {run.wall_s:.1f} s"
+
+
+def _elbow(scene: PayloadScene, run: DemoRun) -> str:
+    trial = run.trial()
+    if trial is None or not len(trial.angle):
+        return ""
+    return f", elbow {math.degrees(float(trial.angle[-1]) - scene.home):.1f} deg off"
+
+
+def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
+    """Render the newest values of each run as lines of text."""
+    lines = [
+        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow wanted at "
+        f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight",
+        f"  {'adaptation':<12}{'t [s]':>7}{'elbow [deg]':>13}{'error [deg]':>13}{'rmse [rad]':>12}"
+        f"{'forearm [kg]':>14}{'truth [kg]':>12}",
+    ]
+    return [*lines, *(_row(scene, trial) for trial in trials if len(trial.t))]
+
+
+def _row(scene: PayloadScene, trial: PayloadTrial) -> str:
+    t, angle = float(trial.t[-1]), float(trial.angle[-1])
+    said = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
+    rmse = trial.numbers(scene)["elbow_rmse_rad"]
+    return (
+        f"  {'on' if trial.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
+        f"{math.degrees(angle - scene.home):>13.1f}{'-' if math.isnan(rmse) else f'{rmse:.3f}':>12}"
+        f"{said:>14}{scene.mass(t):>12.2f}"
+    )

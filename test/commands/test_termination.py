@@ -1,0 +1,190 @@
+"""However a command ends, no process that it started is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from inertial_estimation.commands import termination
+from inertial_estimation.commands.main import main
+from inertial_estimation.commands.processes import ProcessGroup, end_with_parent
+from inertial_estimation.commands.termination import Terminated, unwound_by_signals
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+NODES = 8
+ENDED_WITHIN_S = 15.0
+CODES = {
+    signal.SIGINT: 130,
+    signal.SIGTERM: 143,
+    signal.SIGHUP: 129,
+    signal.SIGKILL: -signal.SIGKILL,
+}
+
+
+def children(parent: int) -> dict[int, str]:
+    """Return the processes a process has started, with the time of their start, which tells pids apart."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        stat = started(int(folder.name)) if folder.name.isdigit() else None
+        if stat is not None and int(stat[1]) == parent:
+            found[int(folder.name)] = stat[19]
+    return found
+
+
+def started(pid: int) -> list[str] | None:
+    """Return the fields of a process from its state on; None when it is gone or only waits to be reaped."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields
+
+
+def alive(processes: dict[int, str]) -> list[int]:
+    now = {pid: started(pid) for pid in processes}
+    return [pid for pid, stat in now.items() if stat is not None and stat[19] == processes[pid]]
+
+
+def wait_until(holds: Callable[[], object], timeout_s: float = 60.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return bool(holds())
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    for package in ("rclpy", "mujoco", "proxsuite", "example_robot_data"):
+        pytest.importorskip(package)
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "demo", "--output", str(tmp_path)]
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("number", "while_starting"),
+    [*((number, False) for number in CODES), (signal.SIGTERM, True), (signal.SIGKILL, True)],
+)
+def test_demo_leaves_no_process(
+    demo: "subprocess.Popen[str]", number: signal.Signals, while_starting: bool
+) -> None:
+    assert demo.stdout is not None
+    words = "Talos" if while_starting else "hangs on its hoist"
+    assert any(words in line for line in demo.stdout), "the demo ended before"
+    assert wait_until(lambda: len(children(demo.pid)) >= (1 if while_starting else NODES))
+    nodes = children(demo.pid)
+    demo.send_signal(number)
+    rest = demo.communicate(timeout=ENDED_WITHIN_S)[0]
+    nodes |= children(demo.pid)  # none: it is gone
+    assert demo.returncode == CODES[number], rest
+    assert "Traceback" not in rest
+    assert wait_until(lambda: not alive(nodes), ENDED_WITHIN_S), f"left: {alive(nodes)}"
+
+
+def test_demo_says_something_within_five_seconds_and_goes_on_in_a_pipe(demo: "subprocess.Popen[str]") -> None:
+    assert demo.stdout is not None
+    begin = time.monotonic()
+    first = demo.stdout.readline()
+    assert time.monotonic() < begin + 5.0
+    assert "Talos" in first
+    phases = ["starting 4 nodes", "hangs on its hoist", "released", "attached at 1 s"]
+    for line in demo.stdout:
+        if phases and phases[0] in line:
+            phases.pop(0)
+        if not phases:
+            return
+    pytest.fail(f"never said: {phases}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_unwinds(number: signal.Signals) -> None:
+    closed = []
+    before = signal.getsignal(number)
+
+    def work() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(number)  # a second one does not break the way out
+            closed.append(True)
+
+    with pytest.raises(Terminated) as ended, unwound_by_signals():
+        work()
+    assert (ended.value.code, closed) == (128 + number, [True])
+    assert signal.getsignal(number) == before
+
+
+def test_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what nohup does
+    try:
+        with unwound_by_signals():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_main_returns_the_code_of_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from inertial_estimation.commands import version
+
+    monkeypatch.setattr(version, "run", lambda _args: signal.raise_signal(signal.SIGTERM))
+    assert main(["version"]) == 143
+    assert set(termination.SIGNALS) == {signal.SIGTERM, signal.SIGHUP}
+
+
+def test_process_is_killed_with_the_thread_that_started_it(tmp_path: Path) -> None:
+    if end_with_parent() is None:
+        pytest.skip("needs Linux")
+    code = (
+        "import os, signal, sys, time\n"
+        "from pathlib import Path\n"
+        "from inertial_estimation.commands.processes import ProcessGroup\n"
+        "with ProcessGroup(Path(sys.argv[1])) as group:\n"
+        "    print(group.start('sleeper', [sys.executable, '-c', 'import time; time.sleep(60)']).pid)\n"
+        "    sys.stdout.flush()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    pid = int(ended.stdout)
+    assert ended.returncode == -signal.SIGKILL
+    assert wait_until(lambda: started(pid) is None, 5.0)
+
+
+def test_child_whose_parent_has_died_before_it_asked_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = end_with_parent()
+    if ask is None:
+        pytest.skip("needs Linux")
+    child = os.fork()
+    if child == 0:  # as if the parent had been another process
+        monkeypatch.setattr(os, "getppid", lambda: 1)
+        ask()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_interrupted_wait_kills_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True)"
+    group = ProcessGroup(tmp_path, patience_s=60.0)
+    process = group.start("stubborn", [sys.executable, "-c", f"{code}; time.sleep(60)"])
+    assert wait_until(lambda: "up" in group.output())
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("inertial_estimation.commands.processes.time.sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt), group:
+        pass
+    assert process.returncode == -signal.SIGKILL
