@@ -5,7 +5,7 @@ import numpy as np
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
-__all__ = ["LinkReport", "central_jacobian", "central_parameters"]
+__all__ = ["LinkReport", "central_jacobian", "central_parameters", "parameter_covariance"]
 
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 _MATRIX = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
@@ -82,6 +82,40 @@ def central_jacobian(pi: Array) -> Array:
     D[:, 4:, 1:4] = by_moment
     D[:, 4:, 0] = -0.5 * (by_moment @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
+
+
+def parameter_covariance(estimate: LinkEstimate) -> Array:
+    """Return the covariance of a body's ten parameters, linear in the mass, about the link frame.
+
+    Undoes `central_jacobian`: with h = m c and I = I_cm + m (c'c 1 - c c'), the derivative of
+    [m, h, I] by [m, c, I_cm] takes the estimate's covariance there. That one comes from the filter's P
+    through the Jacobian of its coordinates, so the two say the same of the same P.
+
+    Args:
+        estimate: Estimate of a link, with the covariance of mass, centre of mass and inertia about it.
+
+    Returns:
+        Covariance of the filter's own mean [m, h, I] in Pinocchio's order (`PARAMETER_NAMES`): mass [kg],
+        first moment [kg m] and inertia [kg m^2] about the origin of the link frame, in its axes; shape
+        (10, 10).
+    """
+    m, c = estimate.estimate.mass, estimate.estimate.com_L
+    D = np.zeros((10, 10))
+    D[0, 0] = 1.0
+    D[1:4, 0] = c
+    D[1:4, 1:4] = m * np.eye(3)
+    square = float(c @ c)
+    for entry, (i, j) in enumerate(zip(*_UPPER, strict=True)):
+        row = _MATRIX[i, j]  # Pinocchio's order
+        D[row, 4 + entry] = 1.0
+        D[row, 0] = (square if i == j else 0.0) - c[i] * c[j]
+        D[row, 1 + i] -= m * c[j]
+        D[row, 1 + j] -= m * c[i]
+        if i == j:
+            D[row, 1:4] += 2.0 * m * c
+    P = D @ estimate.covariance @ D.T
+    covariance: Array = 0.5 * (P + P.T)
+    return covariance
 
 
 class LinkReport:
