@@ -38,7 +38,21 @@ def _parallel_axes() -> Array:
     return np.eye(9) - np.outer(identity, identity)
 
 
+def _steiner() -> Array:
+    """Second derivatives of c'c 1 - c c' by c, in Pinocchio's order of moments, shape (6, 3, 3)."""
+    second = np.zeros((6, 3, 3))
+    for i, j in zip(*_UPPER, strict=True):
+        row = _MATRIX[i, j] - 4
+        second[row, i, j] -= 1.0
+        second[row, j, i] -= 1.0
+        if i == j:
+            second[row] += 2.0 * np.eye(3)
+    return second
+
+
 _CONSTANT = _constant_jacobian()
+_CENTRAL_TO_ORIGIN = _constant_jacobian().T
+_STEINER = _steiner()
 _BY_MOMENT = _by_moment()
 _PARALLEL_AXES = _parallel_axes()
 
@@ -100,21 +114,13 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
         (10, 10).
     """
     m, c = estimate.estimate.mass, estimate.estimate.com_L
-    D = np.zeros((10, 10))
-    D[0, 0] = 1.0
+    by_com = _STEINER @ c  # of c'c 1 - c c', which is quadratic: half of it times c is the value
+    D = _CENTRAL_TO_ORIGIN.copy()
     D[1:4, 0] = c
-    D[1:4, 1:4] = m * np.eye(3)
-    square = float(c @ c)
-    for entry, (i, j) in enumerate(zip(*_UPPER, strict=True)):
-        row = _MATRIX[i, j]  # Pinocchio's order
-        D[row, 4 + entry] = 1.0
-        D[row, 0] = (square if i == j else 0.0) - c[i] * c[j]
-        D[row, 1 + i] -= m * c[j]
-        D[row, 1 + j] -= m * c[i]
-        if i == j:
-            D[row, 1:4] += 2.0 * m * c
-    P = D @ estimate.covariance @ D.T
-    covariance: Array = 0.5 * (P + P.T)
+    D[_COM, _COM] = m
+    D[4:, 0] = 0.5 * (by_com @ c)
+    D[4:, 1:4] = m * by_com
+    covariance: Array = D @ estimate.covariance @ D.T
     return covariance
 
 

@@ -25,7 +25,7 @@ from inertial_estimation.ros.markers import (
     tilt_markers,
 )
 from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
-from inertial_estimation.ros.telemetry import TelemetryOutput, figures_from_msg, figures_to_msg
+from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput, figures_from_msg, figures_to_msg
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
@@ -41,7 +41,8 @@ class Publisher:
         return self.listeners
 
     def publish(self, msg):
-        self.sent.append(deserialize_message(serialize_message(msg), type(msg)))
+        data = msg if isinstance(msg, bytes) else serialize_message(msg)
+        self.sent.append(deserialize_message(data, self.message_type))
 
 
 class Clock:
@@ -59,7 +60,8 @@ class Node:
     def __init__(self, listeners):
         self.publisher, self.said = Publisher(listeners), []
 
-    def add_output(self, _message_type, _topic):
+    def add_output(self, message_type, _topic):
+        self.publisher.message_type = message_type
         return self.publisher
 
     def get_clock(self):
@@ -87,9 +89,9 @@ class Counting:
 
 def test_nothing_is_computed_while_nobody_listens():
     node, telemetry = Node(listeners=0), Counting()
-    output, markers = TelemetryOutput(node, telemetry), MarkerOutput(node)
+    MarkerOutput(node).send(0, lambda: pytest.fail("markers were made for nobody"))
+    output = TelemetryOutput(node, telemetry)
     output.send(1.0, 12_000_000_000)
-    markers.send(0, lambda: pytest.fail("markers were made for nobody"))
     assert (telemetry.asked, node.publisher.sent) == (0, [])
     node.publisher.listeners = 1
     output.send(1.5, 12_000_000_000)
@@ -98,9 +100,20 @@ def test_nothing_is_computed_while_nobody_listens():
     assert (len(msg.velocity), len(msg.effort)) == (0, 0)
 
 
+@pytest.mark.parametrize("names", [("a",), ("mass/a [kg]", "b"), COVARIANCE_NAMES])
+@pytest.mark.parametrize("frame_id", ["", "left_sole_link"])
+def test_the_serialised_message_is_that_of_the_message(names, frame_id):
+    rng, msg = np.random.default_rng(0), FigureMessage(names, frame_id)
+    for stamp_ns in (0, 1, 1_700_000_000_123_456_789):
+        values = rng.normal(size=len(names)).tolist()
+        expected = figures_to_msg(stamp_ns, values, JointState(name=list(names)))
+        expected.header.frame_id = frame_id
+        assert deserialize_message(msg.filled(stamp_ns, values), JointState) == expected
+
+
 def test_figures_that_are_infinite_or_unknown_arrive_as_such():
-    msg = figures_to_msg(5, [np.inf, np.nan], JointState(name=["a", "b"]))
-    _stamp, values = figures_from_msg(deserialize_message(serialize_message(msg), JointState))
+    data = FigureMessage(("a", "b")).filled(5, [np.inf, np.nan])
+    _stamp, values = figures_from_msg(deserialize_message(data, JointState))
     assert values["a"] == np.inf
     assert np.isnan(values["b"])
 
