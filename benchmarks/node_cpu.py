@@ -142,13 +142,17 @@ def outputs() -> dict[str, type]:
     """Return the type of every output on the TALOS."""
     from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
     from sensor_msgs.msg import JointState
+    from visualization_msgs.msg import MarkerArray
 
     from inertial_estimation.replay.config_file import load_config_file
 
     links = load_config_file(CONFIG).nodes["inertial_ekf"]["links"]
+    telemetry = {f"{node}/telemetry": JointState for node in NODES}
+    telemetry |= {f"link_covariances/{link}": JointState for link in links}
+    telemetry |= {f"{node}/markers": MarkerArray for node in NODES}
     inertias = {f"{kind}/{link}": InertiaStamped for kind in ("link_inertias", "payloads") for link in links}
     tilt = {"base_orientation": QuaternionStamped, "tilt": Vector3Stamped}
-    return {**inertias, **tilt, "torque_residual": JointState}
+    return {**inertias, **tilt, **telemetry, "torque_residual": JointState}
 
 
 def sensors() -> dict[str, object]:

@@ -162,7 +162,7 @@ def _payload(name: str, node: NodeRecord) -> Text:
 
 
 def _masses(record: WatchRecord) -> list[RenderableType]:
-    columns = (("link", "left"), ("mass [kg]", "right"), ("+- 2 s", "right"), ("nominal", "right"))
+    columns = (("link", "left"), ("mass [kg]", "right"), ("2 sigma", "right"), ("nominal", "right"))
     table = _table(*columns, ("published", "right"), ("0 .. 2 nominal", "left"))
     for _name, node in record.with_figure("age [s]"):
         f = node.figures

@@ -32,7 +32,7 @@ GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
 IN_USE: Colour = (0.2, 0.7, 0.3, 1.0)
 NOT_IN_USE: Colour = (0.6, 0.6, 0.6, 0.6)
 FORCE: Colour = (0.2, 0.5, 0.9, 1.0)
-COM: Colour = (0.95, 0.75, 0.1, 0.9)
+COM: Colour = (0.95, 0.75, 0.1, 0.6)
 HEAVIER: Colour = (0.9, 0.45, 0.1, 0.5)
 LIGHTER: Colour = (0.3, 0.4, 0.9, 0.5)
 TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
@@ -60,13 +60,14 @@ class MarkerOutput:
             stamp_ns: Stamp of the measurement [ns].
             markers: Makes the markers.
         """
-        if self._publisher is None or not self._publisher.get_subscription_count():
+        if self._publisher is None:
             return
         if self._last_ns is not None and 0 <= stamp_ns - self._last_ns < PERIOD_NS:
             return
         self._last_ns = stamp_ns
-        self._array.markers = list(markers())
-        self._publisher.publish(self._array)
+        if self._publisher.get_subscription_count():
+            self._array.markers = list(markers())
+            self._publisher.publish(self._array)
 
 
 def tilt_markers(estimate: BaseEstimate, loads: Iterable[ContactLoad], base_frame: str) -> list[Any]:

@@ -2,10 +2,10 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from functools import partial
 from struct import Struct
 from typing import Any, Generic, TypeVar
 
+from rclpy.publisher import Publisher
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
@@ -13,7 +13,7 @@ from inertial_estimation.estimators.link_estimates import parameter_covariance
 from inertial_estimation.estimators.telemetry import Telemetry
 from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
-from inertial_estimation.signals import InertialEstimate, LinkEstimate, seconds
+from inertial_estimation.signals import InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
 
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"
+ASK_PERIOD_NS = 100_000_000
 NANOSECONDS = 1_000_000_000
 STAMP = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
 MARK_NS = 1_234_567_890_123_456_789  # found again in the serialised message
@@ -89,6 +90,30 @@ def figures_from_msg(msg: JointState) -> tuple[int, dict[str, float]]:
     return stamp_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position, strict=True))
 
 
+class Listeners:
+    """Whether anybody listens to a publisher, asked of ROS ten times a second of the stamps.
+
+    The question costs more than the answer is worth at every one of a thousand steps a second; so the first
+    figures come up to a tenth of a second late, and the last are made as much longer.
+    """
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._asked_ns: int | None = None
+        self._any = False
+
+    def any(self, stamp_ns: int) -> bool:
+        """Return whether anybody listened when last asked.
+
+        Args:
+            stamp_ns: Stamp of the measurement [ns].
+        """
+        if self._asked_ns is None or not 0 <= stamp_ns - self._asked_ns < ASK_PERIOD_NS:
+            self._asked_ns = stamp_ns
+            self._any = self._publisher.get_subscription_count() > 0
+        return self._any
+
+
 class TelemetryOutput(Generic[EstimateT]):
     """The telemetry of one node: nothing is computed while nobody listens."""
 
@@ -102,6 +127,7 @@ class TelemetryOutput(Generic[EstimateT]):
         self._telemetry = telemetry
         self._clock = node.get_clock()
         self._publisher = node.add_output(JointState, TELEMETRY)
+        self._listeners = Listeners(self._publisher)
         self._msg = FigureMessage(telemetry.names)
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
@@ -111,11 +137,9 @@ class TelemetryOutput(Generic[EstimateT]):
             estimate: The estimate.
             stamp_ns: Its stamp [ns]; the age is the time since then on the node's clock.
         """
-        RobotNode.send(self._publisher, partial(self._message, estimate, stamp_ns))
-
-    def _message(self, estimate: EstimateT, stamp_ns: int) -> bytes:
-        age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
-        return self._msg.filled(stamp_ns, self._telemetry.values(estimate, age_s))
+        if self._listeners.any(stamp_ns):
+            age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
+            self._publisher.publish(self._msg.filled(stamp_ns, self._telemetry.values(estimate, age_s)))
 
 
 class CovarianceOutputs:
@@ -128,22 +152,19 @@ class CovarianceOutputs:
             node: Node that publishes.
             links: Estimated links, in the order of the estimates.
         """
+        publishers = [node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}") for link in links]
         self._outputs = [
-            (
-                node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}"),
-                FigureMessage(COVARIANCE_NAMES, link),
-            )
-            for link in links
+            (publisher, Listeners(publisher), FigureMessage(COVARIANCE_NAMES, link))
+            for publisher, link in zip(publishers, links, strict=True)
         ]
 
     def send(self, estimate: InertialEstimate) -> None:
         """Publish those somebody listens to."""
-        for (publisher, msg), link in zip(self._outputs, estimate.links, strict=True):
-            RobotNode.send(publisher, partial(_covariance_message, msg, link, estimate.stamp_ns))
-
-
-def _covariance_message(msg: FigureMessage, link: LinkEstimate, stamp_ns: int) -> bytes:
-    return msg.filled(stamp_ns, upper_triangle(parameter_covariance(link)).tolist())
+        stamp_ns = estimate.stamp_ns
+        for (publisher, listeners, msg), link in zip(self._outputs, estimate.links, strict=True):
+            if listeners.any(stamp_ns):
+                upper = upper_triangle(parameter_covariance(link))
+                publisher.publish(msg.filled(stamp_ns, upper.tolist()))
 
 
 def _stamp_bytes(stamp_ns: int) -> bytes:

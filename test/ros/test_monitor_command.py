@@ -31,10 +31,10 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
     world.start("tilt_observer")
     world.start("inertial_ekf", links="[leg]")
     diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-    assert world.run(lambda: len(diagnostics) > 4)
-    monitor = start_monitor(world, "--once", "--wait", "20")
+    assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
+    monitor = start_monitor(world, "--once", "--wait", "40")
     try:
-        assert world.run(lambda: monitor.poll() is not None, timeout=40.0)
+        assert world.run(lambda: monitor.poll() is not None, timeout=80.0)
         out, err = monitor.communicate()
     finally:
         monitor.kill()
@@ -53,7 +53,7 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
 def test_only_the_nodes_of_a_namespace_are_shown(world):
     world.start("tilt_observer", "-r", "__ns:=/talos")
     world.start("tilt_observer")
-    monitor = start_monitor(world, "--once", "--namespace", "talos", "--wait", "20")
+    monitor = start_monitor(world, "--once", "--namespace", "talos", "--wait", "40")
     out, err = monitor.communicate(timeout=60)
     assert monitor.returncode == 0, err
     shown = [line.split()[0] for line in out.splitlines() if line.split()[:1] and "tilt_observer" in line]
