@@ -24,6 +24,7 @@ ROS_WHEELS = [
             "std-srvs",
             "nav-msgs",
             "diagnostic-msgs",
+            "visualization-msgs",
         )
     ),
     "ros-rosgraph-msgs==2.0.3",
@@ -54,6 +55,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
+        (f"share/{PACKAGE}/config/layouts", sorted(glob("config/layouts/*"))),
         *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],
     python_requires=">=3.10",
@@ -65,6 +67,7 @@ setup(
             "rosbags>=0.11",
             "matplotlib>=3.6",
             "tqdm",
+            "rich>=12",
             "clarabel>=0.7",
             "example-robot-data",
             "example-robot-data-loaders",

@@ -212,10 +212,14 @@ def outputs() -> dict[str, type]:
     """Return the type of every output on the TALOS that the load does not publish itself."""
     from geometry_msgs.msg import InertiaStamped, Vector3Stamped
     from sensor_msgs.msg import JointState
+    from visualization_msgs.msg import MarkerArray
 
     payloads = {f"payloads/{link}": InertiaStamped for link in links()}
     joints = dict.fromkeys(("torque_residual", "joint_torque_commands"), JointState)
-    return {**payloads, **joints, "tilt": Vector3Stamped}
+    telemetry = {f"{node}/telemetry": JointState for node in ESTIMATORS}
+    telemetry |= {f"link_covariances/{link}": JointState for link in links()}
+    markers = {f"{node}/markers": MarkerArray for node in ESTIMATORS}
+    return {**payloads, **joints, **telemetry, **markers, "tilt": Vector3Stamped}
 
 
 def sensors() -> dict[str, object]:

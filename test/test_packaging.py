@@ -73,6 +73,8 @@ def test_every_ros_package_imported_is_a_dependency():
 def test_an_installation_has_what_ros_looks_for(prefix):
     share = prefix / "share" / "inertial_estimation"
     assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
+    layouts = {path.name for path in (share / "config" / "layouts").iterdir()}
+    assert layouts == {"plotjuggler.xml", "foxglove.json", "rviz.rviz"}
     launches = {path.name for path in (share / "launch").glob("*.py")}
     files = {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
     assert launches == {*files, "parameter_files.py", "topic_remappings.py"}

@@ -7,6 +7,7 @@ from inertial_estimation.estimators.alignment import AlignedSample, Continuity, 
 from inertial_estimation.estimators.robot_inputs import IMU, JOINTS, wrench_stream
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
+from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
@@ -123,6 +124,11 @@ class TiltPipeline:
             One entry per input, and one for the estimator.
         """
         return [*self._aligner.health(now_ns), self._estimator_health(now_ns)]
+
+    @property
+    def contact_loads(self) -> tuple[ContactLoad, ...]:
+        """Where the ground pushes on the robot and how, at the last complete step; none before it."""
+        return self._estimator.contact_loads
 
     def calibrate_gyro(self) -> None:
         """Doubt the gyro bias: the next rest sets it anew."""

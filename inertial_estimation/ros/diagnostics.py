@@ -118,7 +118,8 @@ class Diagnostics:
         parts = self._health()
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
-        array.status = [health_to_msg(part, self._node.get_name()) for part in parts]
+        name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
+        array.status = [health_to_msg(part, name) for part in parts]
         self._publisher.publish(array)
         missing = self._waits_for()
         self._periods += 1

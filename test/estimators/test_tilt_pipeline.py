@@ -335,3 +335,32 @@ def test_joint_states_that_cannot_be_used_are_counted():
     missing, velocity = drops
     assert f"misses {full.names[0]} " in missing
     assert "no velocity" in velocity
+
+
+def test_contact_loads_are_where_and_how_the_ground_pushes():
+    pipeline, stance = make(**NO_REST), Stance(1, still_until=0.5)
+    assert pipeline.contact_loads == ()
+    estimates = drive(pipeline, stance, 2.0)
+    t = 1e-9 * estimates[-1].state.stamp_ns
+    left, right = pipeline.contact_loads
+    assert (left.name, right.name) == ("left", "right")
+    assert (left.weight, right.weight) == (1.0, 0.0)
+    base, foot = stance.pose("base", t), stance.pose("left_sole", t)
+    np.testing.assert_allclose(left.point_B, base.actInv(foot).translation, atol=1e-9)
+    assert np.linalg.norm(left.force_B) == pytest.approx(
+        np.linalg.norm(stance.wrench(0, t, 400.0).wrench_C[:3])
+    )
+    pipeline.reset()
+    assert pipeline.contact_loads == ()
+
+
+def test_an_estimate_carries_the_doubt_in_the_gyro_bias():
+    pipeline, stance = make(), Stance(still_until=99.0)
+    estimates = drive(pipeline, stance, 3.0)
+    first, last = estimates[0], estimates[-1]
+    assert last.at_rest
+    assert not first.at_rest
+    assert all(
+        after < 0.5 * before
+        for before, after in zip(first.gyro_bias_variances, last.gyro_bias_variances, strict=True)
+    )
