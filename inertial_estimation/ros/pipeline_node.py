@@ -153,7 +153,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
 
     def _tick(self) -> None:
         results = self.pipeline.tick(self._now_ns)
-        if results:
+        if results and self.active:
             self._publish(results)
 
     def _reset(self) -> str:

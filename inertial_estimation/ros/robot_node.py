@@ -228,8 +228,8 @@ class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
         return timer
 
     def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
-        """Convert and publish, if anybody listens and the node is active."""
-        if self._active and publisher.get_subscription_count():
+        """Convert and publish, if anybody listens."""
+        if publisher.get_subscription_count():
             publisher.publish(convert())
 
     def publish(self, publisher: Publisher, message: Any) -> None:
