@@ -3,7 +3,8 @@
 Run from the root of the project: ``python -m benchmarks.joint_velocity``. The iCub's recording is found
 through INERTIAL_ESTIMATION_DATASETS; TALOS stands and walks in simulation with realistic noise (positions
 5e-5 rad, velocities 2e-3 rad/s), and a synthetic TALOS and Panda move all joints. Derived: the velocities
-are taken out of every joint state. Printed: tilt errors, masses, and the time of one joint state.
+are taken out of every joint state. Printed: tilt errors, masses, whether TALOS walks with observer and
+controller on derived velocities, and the time of one joint state.
 """
 
 import argparse
@@ -15,11 +16,12 @@ import numpy as np
 
 from benchmarks.tilt_accuracy import BAG, ICUB
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.experiments.loop_recording import LoopRecording
 from inertial_estimation.experiments.robot_loop import RobotLoop
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_file import load_config_file, parse_overrides
+from inertial_estimation.replay.config_file import ALL_NODES, load_config_file, parse_overrides
 from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
@@ -54,6 +56,9 @@ def main() -> None:
         print(f"{name} {np.degrees(s.rms):7.4f} {np.degrees(s.p95):7.4f} {np.degrees(s.max):7.4f}")
     print("mass of a link at the end, error [%]           velocities    error   sigma")
     for line in mass_lines(sources):
+        print(line)
+    print("TALOS on its own estimates, 6 steps            velocities    falls   x [m]  damped")
+    for line in loop_lines(sources):
         print(line)
     print("one joint state, 32 joints, median [us]        " + row_times())
 
@@ -102,6 +107,21 @@ def mass_lines(sources: list) -> Iterator[str]:
             true = nominal + payload.mass
             error, sigma = link.estimate.mass / true - 1.0, float(np.sqrt(link.covariance[0, 0])) / true
             yield f"{row(f'{robot}, {payload.link}', source)} {100 * error:+8.3f} {100 * sigma:7.3f}"
+
+
+def loop_lines(sources: list) -> Iterator[str]:
+    """TALOS walks in simulation, observer and controller with derived velocities, or those measured."""
+    for source in sources:
+        derived = {"inputs.joint_velocity": "derived", "inputs.velocity_window": source}
+        overrides = {ALL_NODES: {} if source == MEASURED else derived}
+        loop = RobotLoop("talos", overrides, noise=REALISTIC).build(adaptation=False, inertial=False)
+        loop.release()
+        loop.run(1.0)
+        loop.controller.push_walk_command(WalkCommand(6, 0.15))
+        loop.run(6.0)
+        damped = loop.controller.health(loop.simulation.stamp_ns)[-1].values["steps in damping"]
+        x = loop.simulation.truth().base.p_WB[0]
+        yield f"{row('walks', source)} {int(loop.simulation.fallen):8d} {x:7.3f} {damped:>7s}"
 
 
 def simulated(steps: int) -> MemoryRecording:
@@ -159,7 +179,7 @@ def row_times() -> str:
             begin = time.perf_counter_ns()
             try:
                 joint_map.row(reading)
-            except Exception:  # the window is not full yet
+            except MeasurementError:  # the window is not full yet
                 continue
             durations.append(time.perf_counter_ns() - begin)
     medians = [np.median(durations) / 1e3 for durations in took]
