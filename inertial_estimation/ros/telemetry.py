@@ -20,6 +20,8 @@ __all__ = [
     "COVARIANCES",
     "TELEMETRY",
     "CovarianceOutputs",
+    "FigureMessage",
+    "Listeners",
     "TelemetryOutput",
     "figures_from_msg",
     "figures_to_msg",
