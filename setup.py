@@ -24,6 +24,7 @@ ROS_WHEELS = [
             "std-srvs",
             "nav-msgs",
             "diagnostic-msgs",
+            "visualization-msgs",
         )
     ),
     "ros-rosgraph-msgs==2.0.3",
@@ -52,8 +53,9 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
-        (f"share/{PACKAGE}/launch", sorted(glob("launch/*.launch.py"))),
+        (f"share/{PACKAGE}/launch", sorted(glob("launch/*.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
+        (f"share/{PACKAGE}/config/layouts", sorted(glob("config/layouts/*"))),
         *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],
     python_requires=">=3.10",
@@ -65,6 +67,7 @@ setup(
             "rosbags>=0.11",
             "matplotlib>=3.6",
             "tqdm",
+            "rich>=12",
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],

@@ -1,5 +1,6 @@
 """The values that flow between layers: frozen, copied in, read-only, SI units, stamps in integer ns."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -202,6 +203,9 @@ class BaseEstimate:
         velocity_aided: Whether a contact velocity corrected this step.
         gravity_aided: Whether the fall-back correction by the accelerometer alone was applied.
         tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
+        gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN where
+            nobody has said.
+        at_rest: Whether the robot has been at rest for the time over which the bias is averaged.
     """
 
     state: BaseState
@@ -212,6 +216,8 @@ class BaseEstimate:
     velocity_aided: bool
     gravity_aided: bool
     tilt_covariance_B: Array
+    gyro_bias_variances: tuple[float, float] = (math.nan, math.nan)
+    at_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

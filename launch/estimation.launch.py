@@ -5,10 +5,12 @@ whose trunk goes to the controller; alongside:=true runs the other one too, on t
 """
 
 import os
-import re
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-import yaml
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
@@ -16,78 +18,117 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 PACKAGE = "inertial_estimation"
+HERE = Path(__file__).resolve().parent
 EKF, TRUNK_PAYLOAD = SOURCES = ("inertial_ekf", "trunk_payload")  # of the trunk's inertia
 NODES = ("tilt_observer", *SOURCES)
-TRUNK_ARGUMENTS = {
-    "trunk_inertia": f"Node whose trunk the controller gets; empty: {EKF} where it is configured.",
-    "alongside": "Whether the other of the two runs as well, on topics of its own.",
+SWITCH = ["true", "false"]
+ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
+    "robot": (None, "Name of a file in config/, or path of a parameter file.", None),
+    "urdf": ("", "Robot description; empty: parameter file, or topic.", None),
+    "params_file": ("", "Parameter files read last, separated by commas.", None),
+    "namespace": ("", "Namespace of nodes and topics.", None),
+    "remap": (
+        "",
+        "Topics FROM:=TO, separated by commas, relative to the namespace unless they begin with a slash; "
+        "or the preset ros2_control.",
+        None,
+    ),
+    "trunk_inertia": (
+        "",
+        f"Node whose trunk the controller gets; empty: {EKF} where it is configured.",
+        ["", *SOURCES],
+    ),
+    "alongside": ("false", "Whether the other of the two runs as well, on topics of its own.", SWITCH),
+    "trigger": (
+        "",
+        "What makes a node work, a timer or the arrival of its inputs; empty: parameter file.",
+        ["", "timer", "arrival"],
+    ),
+    "log_level": ("", "Level of the nodes' logs (debug, info, warn, error); empty: info.", None),
 }
-SHARE = Path(__file__).resolve().parents[1]
+OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {
+    "nodes": ("", "Nodes to start; empty: those in the parameter file.", None),
+    "use_sim_time": ("false", "Time of /clock.", SWITCH),
+}
+
+
+def load_beside(name: str) -> ModuleType:
+    """Load a file of this folder, which is no package."""
+    loader = SourceFileLoader(name.partition(".")[0], str(HERE / f"{name}.py"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+files_of = load_beside("parameter_files")
+remap_of = load_beside("topic_remappings")
 
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments and start the nodes."""
-    arguments = [
-        DeclareLaunchArgument("robot", description="Name of a file in config/, or path of a parameter file."),
-        DeclareLaunchArgument(
-            "urdf", default_value="", description="Robot description; empty: parameter file, or topic."
-        ),
-        DeclareLaunchArgument(
-            "params_file", default_value="", description="Parameter files read last, separated by commas."
-        ),
-        DeclareLaunchArgument("namespace", default_value="", description="Namespace of nodes and topics."),
-        DeclareLaunchArgument(
-            "nodes",
-            default_value="",
-            description="Nodes to start; empty: those in the parameter file.",
-        ),
-        DeclareLaunchArgument(
-            "use_sim_time",
-            default_value="false",
-            choices=["true", "false"],
-            description="Time of /clock.",
-        ),
-    ]
-    trunk = trunk_arguments()
-    return LaunchDescription([*arguments, *trunk, OpaqueFunction(function=start_nodes)])
+    arguments = declared({**ARGUMENTS, **OWN_ARGUMENTS})
+    return LaunchDescription([*arguments, OpaqueFunction(function=start_nodes)])
 
 
-def trunk_arguments() -> list[DeclareLaunchArgument]:
-    """Declare where the trunk's inertia comes from."""
-    default = {"trunk_inertia": "", "alongside": "false"}
-    choices = {"trunk_inertia": ["", *SOURCES], "alongside": ["true", "false"]}
+def declared(arguments: dict[str, tuple[str | None, str, list[str] | None]]) -> list[DeclareLaunchArgument]:
+    """Declare arguments given as default (None: required), description and choices (None: any)."""
     return [
-        DeclareLaunchArgument(name, default_value=default[name], choices=choices[name], description=text)
-        for name, text in TRUNK_ARGUMENTS.items()
+        DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
+        for name, (default, text, choices) in arguments.items()
     ]
+
+
+def values_of(context: LaunchContext, names: list[str]) -> dict[str, str]:
+    """Return the values of launch arguments."""
+    return {name: LaunchConfiguration(name).perform(context) for name in names}
 
 
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Make the nodes once the arguments are known."""
-    find_executables()
-    value = {
-        name: LaunchConfiguration(name).perform(context)
-        for name in ("robot", "urdf", "params_file", "namespace", "nodes", "use_sim_time", *TRUNK_ARGUMENTS)
-    }
-    files = parameter_files(value["robot"], value["params_file"])
-    overrides: dict[str, object] = {"use_sim_time": value["use_sim_time"] == "true"}
-    if value["urdf"]:
-        overrides["urdf"] = ParameterValue(value["urdf"], value_type=str)
+    value = values_of(context, [*ARGUMENTS, *OWN_ARGUMENTS])
+    files = files_of.parameter_files(value["robot"], value["params_file"])
+    overrides: dict[str, Any] = {"use_sim_time": value["use_sim_time"] == "true"}
     source = trunk_source(value["robot"], value["trunk_inertia"])
     trunk = trunk_link(files) if source == TRUNK_PAYLOAD else ""
     return [
-        Node(
-            package=PACKAGE,
-            executable=name,
-            name=name,
-            namespace=value["namespace"],
-            parameters=[*files, overrides],
-            remappings=remappings(name, trunk),
-            output="screen",
-            emulate_tty=True,
-        )
+        make_node(name, value, {**overrides, **trigger_of(value)}, remappings(name, trunk))
         for name in chosen_nodes(value["nodes"], value["robot"], source, value["alongside"] == "true")
     ]
+
+
+def make_node(
+    name: str, value: dict[str, str], overrides: dict[str, Any], changed: list[tuple[str, str]]
+) -> Node:
+    """Make one node with the robot's parameters and those of this launch.
+
+    Args:
+        name: Name of node and executable.
+        value: Launch arguments.
+        overrides: Parameters over those of the files.
+        changed: Topics that the launch file itself changes, as (from, to).
+    """
+    find_executables()
+    files = files_of.parameter_files(value["robot"], value["params_file"])
+    if value["urdf"]:
+        overrides = {**overrides, "urdf": ParameterValue(value["urdf"], value_type=str)}
+    return Node(
+        package=PACKAGE,
+        executable=name,
+        name=name,
+        namespace=value["namespace"],
+        parameters=[*files_of.reaching_files(files), overrides],
+        remappings=remap_of.combined(changed, remap_of.parse_remap(value["remap"], contacts_of(files))),
+        ros_arguments=["--log-level", value["log_level"]] if value["log_level"] else None,
+        output="screen",
+        emulate_tty=True,
+    )
+
+
+def trigger_of(value: dict[str, str]) -> dict[str, Any]:
+    """Return the parameter that the argument `trigger` sets; nothing where it is empty."""
+    return {"trigger": value["trigger"]} if value["trigger"] else {}
 
 
 def remappings(node: str, trunk: str) -> list[tuple[str, str]]:
@@ -98,7 +139,7 @@ def remappings(node: str, trunk: str) -> list[tuple[str, str]]:
         trunk: Link whose inertia trunk_payload hands over; empty: inertial_ekf does, and trunk_payload only
             watches: what it asks of the controller does not get there.
     """
-    handed_over = f"link_inertias/{re.sub('[^A-Za-z0-9_]', '_', trunk)}"
+    handed_over = f"link_inertias/{remap_of.topic_token(trunk)}"
     if trunk:
         own = {EKF: (handed_over, f"{EKF}/{handed_over}"), TRUNK_PAYLOAD: ("trunk_inertia", handed_over)}
         return [own[node]] if node in own else []
@@ -106,9 +147,16 @@ def remappings(node: str, trunk: str) -> list[tuple[str, str]]:
     return [(topic, f"{TRUNK_PAYLOAD}/{topic}") for topic in asked]
 
 
+def contacts_of(files: list[str]) -> list[str]:
+    """Return the contacts that parameter files name for any of the nodes."""
+    values = (files_of.last_value(files, node, "contacts") for node in NODES)
+    return next((list(value) for value in values if value), [])
+
+
 def trunk_source(robot: str, asked: str) -> str:
     """Return the node whose trunk the controller gets: as asked, or the first with a section; empty: none."""
-    configured = [name for name in SOURCES if name in sections(robot)]
+    sections = files_of.nodes_in(files_of.parameter_file(robot))
+    configured = [name for name in SOURCES if name in sections]
     if asked and asked not in configured:
         raise RuntimeError(f"'{robot}' has no section {asked}; of {', '.join(SOURCES)} it has {configured}")
     return asked or next(iter(configured), "")
@@ -116,12 +164,7 @@ def trunk_source(robot: str, asked: str) -> str:
 
 def trunk_link(files: list[str]) -> str:
     """Return the link of the trunk, which names its topic, from parameter files of which the last counts."""
-    trunk = ""
-    for file in files:
-        content = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
-        for section in ("/**", TRUNK_PAYLOAD):
-            parameters = (content.get(section) or {}).get("ros__parameters") or {}
-            trunk = parameters.get("trunk") or trunk
+    trunk = files_of.last_value(files, TRUNK_PAYLOAD, "trunk")
     if not trunk:
         raise RuntimeError(
             f"no parameter 'trunk' for {TRUNK_PAYLOAD} in {', '.join(files)}: it names the topic"
@@ -150,38 +193,16 @@ def chosen_nodes(text: str, robot: str, source: str = "", alongside: bool = Fals
 
 def nodes_of(robot: str) -> list[str]:
     """Return the nodes with a section in the parameter file of a robot."""
-    names = [name for name in NODES if name in sections(robot)]
+    sections = files_of.nodes_in(files_of.parameter_file(robot))
+    names = [name for name in NODES if name in sections]
     if not names:
         raise RuntimeError(f"'{robot}' has a section for none of {', '.join(NODES)}")
     return names
 
 
-def sections(robot: str) -> set[str]:
-    """Return the sections of the parameter file of a robot."""
-    return set(yaml.safe_load(parameter_file(robot).read_text(encoding="utf-8")) or {})
-
-
-def parameter_files(robot: str, later: str) -> list[str]:
-    """Return the parameter file of a robot and those read after it, given separated by commas."""
-    names = [robot, *(name.strip() for name in later.split(",") if name.strip())]
-    return [str(parameter_file(name)) for name in names]
-
-
-def parameter_file(robot: str) -> Path:
-    """Return the parameter file of a robot, by name or by path."""
-    path = Path(robot).expanduser()
-    if path.suffix in {".yaml", ".yml"} and path.is_file():
-        return path
-    named = SHARE / "config" / f"{robot}.yaml"
-    if named.is_file():
-        return named
-    known = ", ".join(sorted(file.stem for file in (SHARE / "config").glob("*.yaml")))
-    raise RuntimeError(f"no parameter file '{robot}': not a file, and config/ has {known}")
-
-
 def find_executables() -> None:
     """Put the prefix this file is installed in where launch looks (pip knows no setup.bash)."""
-    prefix = SHARE.parents[1]
+    prefix = HERE.parents[2]
     known = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / PACKAGE
     if marker.is_file() and str(prefix) not in known:

@@ -1,8 +1,10 @@
 """The estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
 
-Ends by itself when the recording does.
+Ends by itself when the player does. `remap` and `namespace` are the nodes', as on the robot; the player
+publishes the names that were recorded.
 """
 
+import shutil
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -11,7 +13,6 @@ from types import ModuleType
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
-    DeclareLaunchArgument,
     EmitEvent,
     ExecuteProcess,
     IncludeLaunchDescription,
@@ -24,48 +25,83 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 
-HERE = Path(__file__).resolve().parent
+ESTIMATION = Path(__file__).resolve().parent / "estimation.launch.py"
 SETTLING = 1.0  # for the nodes to publish their last estimates [s]
+OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
+    "bag": (None, "Folder of the rosbag2, or its .mcap or .db3 file.", None),
+    "rate": ("1.0", "Speed, as a multiple of real time.", None),
+    "player": ("play", "Who plays it: inertial-estimation play, or ros2 bag play.", ["play", "ros2_bag"]),
+    "loop": (
+        "false",
+        "Whether it begins again at the end; the launch then ends by a signal.",
+        ["true", "false"],
+    ),
+    "clock_rate": ("", "How often /clock is published [Hz]; empty: 200 of play, 40 of ros2_bag.", None),
+    "delay": (
+        "5.0",
+        "ros2_bag: time the nodes have to start [s], at every loop; play waits for the nodes itself.",
+        None,
+    ),
+}
 
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, start the nodes and play the recording."""
-    arguments = [
-        DeclareLaunchArgument("bag", description="Folder of the rosbag2, or its .mcap or .db3 file."),
-        DeclareLaunchArgument("robot", description="Name of a file in config/, or path of a parameter file."),
-        DeclareLaunchArgument(
-            "urdf", default_value="", description="Robot description; empty: parameter file, or topic."
-        ),
-        DeclareLaunchArgument("rate", default_value="1.0", description="Speed, as a multiple of real time."),
-        DeclareLaunchArgument(
-            "params_file", default_value="", description="Parameter files read last, separated by commas."
-        ),
-    ]
-    trunk = estimation_launch().trunk_arguments()
-    names = ("robot", "urdf", "params_file", *(argument.name for argument in trunk))
+    estimation = estimation_launch()
     nodes = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(HERE / "estimation.launch.py")),
-        launch_arguments=[*((name, LaunchConfiguration(name)) for name in names), ("use_sim_time", "true")],
+        PythonLaunchDescriptionSource(str(ESTIMATION)),
+        launch_arguments=[
+            *((name, LaunchConfiguration(name)) for name in estimation.ARGUMENTS),
+            ("use_sim_time", "true"),
+        ],
     )
-    return LaunchDescription([*arguments, *trunk, nodes, OpaqueFunction(function=start_player)])
+    arguments = estimation.declared({**OWN_ARGUMENTS, **estimation.ARGUMENTS})
+    return LaunchDescription([*arguments, nodes, OpaqueFunction(function=start_player)])
 
 
 def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Play the recording, and end the launch after it."""
-    names = ("bag", "rate", "robot", "trunk_inertia", "alongside")
-    bag, rate, robot, asked, alongside = (LaunchConfiguration(name).perform(context) for name in names)
-    launch = estimation_launch()
-    nodes = launch.chosen_nodes("", robot, launch.trunk_source(robot, asked), alongside == "true")
-    command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", bag, "--rate", rate]
-    waiting = ["--wait", "30", "--subscribers", str(len(nodes))]
-    player = ExecuteProcess(cmd=[*command, *waiting], output="screen", name="play")
+    estimation = estimation_launch()
+    value = estimation.values_of(context, [*OWN_ARGUMENTS, *estimation.ARGUMENTS])
+    robot = value["robot"]
+    source = estimation.trunk_source(robot, value["trunk_inertia"])
+    nodes = estimation.chosen_nodes("", robot, source, value["alongside"] == "true")
+    command = PLAYERS[value["player"]](value, len(nodes))
+    player = ExecuteProcess(cmd=command, output="screen", name=value["player"])
     end = TimerAction(period=SETTLING, actions=[EmitEvent(event=Shutdown(reason="the recording has ended"))])
     return [player, RegisterEventHandler(OnProcessExit(target_action=player, on_exit=[end]))]
 
 
+def own_player(value: dict[str, str], nodes: int) -> list[str]:
+    """Return the command of `inertial-estimation play`, which begins once the nodes listen."""
+    command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", value["bag"]]
+    clock = ["--clock-rate", value["clock_rate"]] if value["clock_rate"] else []
+    loop = ["--loop"] if value["loop"] == "true" else []
+    return [*command, "--rate", value["rate"], "--wait", "30", "--subscribers", str(nodes), *clock, *loop]
+
+
+def rosbag2_player(value: dict[str, str], _nodes: int) -> list[str]:
+    """Return the command of `ros2 bag play`.
+
+    Raises:
+        RuntimeError: If there is no command ros2.
+    """
+    if shutil.which("ros2") is None:
+        raise RuntimeError(
+            "player:=ros2_bag needs the command ros2 (ros2cli with ros2bag); player:=play does not"
+        )
+    command = ["ros2", "bag", "play", value["bag"], "--clock", value["clock_rate"] or "40"]
+    delay = ["--delay", value["delay"]] if float(value["delay"]) > 0.0 else []
+    loop = ["--loop"] if value["loop"] == "true" else []
+    return [*command, "--rate", value["rate"], *delay, *loop, "--disable-keyboard-controls"]
+
+
+PLAYERS = {"play": own_player, "ros2_bag": rosbag2_player}
+
+
 def estimation_launch() -> ModuleType:
     """Load the launch file beside this one, which knows the nodes a parameter file configures."""
-    loader = SourceFileLoader("estimation_launch", str(HERE / "estimation.launch.py"))
+    loader = SourceFileLoader("estimation_launch", str(ESTIMATION))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
     module = module_from_spec(spec)

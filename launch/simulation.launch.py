@@ -4,97 +4,82 @@ Simulator, estimators and whole-body controller; ends when the simulator does. T
 params_file:=payload_demo, other things with disturbances:='push link=torso_2_link force=50,0,0 start=6'.
 """
 
-import runpy
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from launch.actions import (
-    DeclareLaunchArgument,
-    EmitEvent,
-    IncludeLaunchDescription,
-    OpaqueFunction,
-    RegisterEventHandler,
-)
+from launch.actions import EmitEvent, IncludeLaunchDescription, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
-ESTIMATION = Path(__file__).resolve().parent / "estimation.launch.py"
-TRUNK = ("trunk_inertia", "alongside")  # arguments of estimation.launch.py
-FORWARDED = ("robot", "urdf", "params_file", "namespace", *TRUNK)
-ARGUMENTS = {
-    "robot": ("talos", "Name of a file in config/, or path of a parameter file."),
-    "urdf": ("", "Robot description; empty: parameter file."),
-    "params_file": ("", "Parameter files read last, separated by commas."),
-    "namespace": ("", "Namespace of nodes and topics."),
-    "real_time_factor": ("1.0", "Simulated over wall time, at most; 0: as fast as possible."),
-    "disturbances": ("", "What happens to the robot, separated by semicolons."),
+SOURCE = Path(__file__).resolve().parent / "estimation.launch.py"
+
+
+def estimation_launch() -> ModuleType:
+    """Load the launch file beside this one, which makes the nodes."""
+    loader = SourceFileLoader("estimation_launch", str(SOURCE))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+estimation = estimation_launch()
+OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
+    "robot": ("talos", "Name of a file in config/, or path of a parameter file.", None),
+    "real_time_factor": ("1.0", "Simulated over wall time, at most; 0: as fast as possible.", None),
+    "disturbances": ("", "What happens to the robot, separated by semicolons.", None),
+    "lockstep": (
+        "true",
+        "Whether the simulation waits for the command to every reading; trigger:= is then arrival.",
+        estimation.SWITCH,
+    ),
+    "adaptation": ("true", "Whether the controller uses the estimated inertias.", estimation.SWITCH),
+    "viewer": ("false", "Whether to show the robot; needs a display.", estimation.SWITCH),
 }
-SWITCHES = {
-    "lockstep": ("true", "Whether the simulation waits for the command to every reading."),
-    "adaptation": ("true", "Whether the controller uses the estimated inertias."),
-    "viewer": ("false", "Whether to show the robot; needs a display."),
-}
+ARGUMENTS = {**estimation.ARGUMENTS, **OWN_ARGUMENTS}
 
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments and start the nodes."""
-    texts = [
-        DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in ARGUMENTS.items()
-    ]
-    switches = [
-        DeclareLaunchArgument(name, default_value=default, description=text, choices=["true", "false"])
-        for name, (default, text) in SWITCHES.items()
-    ]
-    estimators = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(ESTIMATION)),
-        launch_arguments=[
-            *((name, LaunchConfiguration(name)) for name in FORWARDED),
-            ("use_sim_time", "true"),
-        ],
-    )
-    trunk = runpy.run_path(str(ESTIMATION))["trunk_arguments"]()
-    return LaunchDescription([*texts, *switches, *trunk, estimators, OpaqueFunction(function=start_nodes)])
+    return LaunchDescription([*estimation.declared(ARGUMENTS), OpaqueFunction(function=start_nodes)])
 
 
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Make simulator and controller once the arguments are known."""
-    value = {name: LaunchConfiguration(name).perform(context) for name in (*ARGUMENTS, *SWITCHES, *TRUNK)}
-    simulator: dict[str, Any] = {name: value[name] == "true" for name in ("lockstep", "viewer")}
-    simulator["real_time_factor"] = float(value["real_time_factor"])
-    disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
-    if disturbances:
-        simulator["disturbances"] = disturbances
-    controller: dict[str, Any] = {"use_sim_time": True}
-    estimation = runpy.run_path(str(ESTIMATION))
-    if value["adaptation"] == "false":
-        controller["inertias.links"] = [""]  # an empty list, as ROS can type it
-    elif estimation["trunk_source"](value["robot"], value["trunk_inertia"]) == estimation["TRUNK_PAYLOAD"]:
-        files = estimation["parameter_files"](value["robot"], value["params_file"])
-        controller["inertias.links"] = [estimation["trunk_link"](files)]  # it knows no other
-    nodes = [make_node("simulator", value, simulator), make_node("whole_body_controller", value, controller)]
-    end = EmitEvent(event=Shutdown(reason="the simulator has ended"))
-    return [*nodes, RegisterEventHandler(OnProcessExit(target_action=nodes[0], on_exit=[end]))]
-
-
-def make_node(name: str, value: dict[str, str], overrides: dict[str, Any]) -> Node:
-    """Make one node with the robot's parameters and those of this launch."""
-    estimation = runpy.run_path(str(ESTIMATION))
-    estimation["find_executables"]()
-    files = estimation["parameter_files"](value["robot"], value["params_file"])
-    if value["urdf"]:
-        overrides = {**overrides, "urdf": ParameterValue(value["urdf"], value_type=str)}
-    return Node(
-        package=estimation["PACKAGE"],
-        executable=name,
-        name=name,
-        namespace=value["namespace"],
-        parameters=[*files, overrides],
-        output="screen",
-        emulate_tty=True,
+    """Make estimators, simulator and controller once the arguments are known."""
+    value = estimation.values_of(context, list(ARGUMENTS))
+    if value["lockstep"] == "true" and not value["trigger"]:
+        value["trigger"] = "arrival"  # a reading is answered at once, by every node on the way
+    estimators = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(SOURCE)),
+        launch_arguments=[*((name, value[name]) for name in estimation.ARGUMENTS), ("use_sim_time", "true")],
     )
+    simulator = estimation.make_node("simulator", value, simulator_parameters(value), [])
+    controller = estimation.make_node("whole_body_controller", value, controller_parameters(value), [])
+    end = EmitEvent(event=Shutdown(reason="the simulator has ended"))
+    at_exit = RegisterEventHandler(OnProcessExit(target_action=simulator, on_exit=[end]))
+    return [estimators, simulator, controller, at_exit]
+
+
+def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
+    """Return the simulator's parameters over those of the files."""
+    parameters: dict[str, Any] = {name: value[name] == "true" for name in ("lockstep", "viewer")}
+    parameters["real_time_factor"] = float(value["real_time_factor"])
+    disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
+    return {**parameters, "disturbances": disturbances} if disturbances else parameters
+
+
+def controller_parameters(value: dict[str, str]) -> dict[str, Any]:
+    """Return the controller's parameters over those of the files."""
+    parameters: dict[str, Any] = {"use_sim_time": True, **estimation.trigger_of(value)}
+    if value["adaptation"] == "false":
+        return {**parameters, "inertias.links": [""]}  # an empty list, as ROS can type it
+    if estimation.trunk_source(value["robot"], value["trunk_inertia"]) == estimation.TRUNK_PAYLOAD:
+        files = estimation.files_of.parameter_files(value["robot"], value["params_file"])
+        return {**parameters, "inertias.links": [estimation.trunk_link(files)]}  # it knows no other
+    return parameters

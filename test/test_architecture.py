@@ -32,7 +32,16 @@ MAY_IMPORT = {
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
-    *("rcl_interfaces", "rosgraph_msgs", "builtin_interfaces", "tf2_ros", "tf2_msgs", "launch", "launch_ros"),
+    *(
+        "rcl_interfaces",
+        "rosgraph_msgs",
+        "builtin_interfaces",
+        "tf2_ros",
+        "tf2_msgs",
+        "visualization_msgs",
+        "launch",
+        "launch_ros",
+    ),
 }
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
@@ -43,6 +52,7 @@ ONLY_IN = {
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},
+    "rich": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
 NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ESTIMATION

@@ -23,14 +23,18 @@ def load(name):
     return module
 
 
+def defaults(arguments):
+    return {name: default for name, (default, _, _) in arguments.items() if default is not None}
+
+
 def context(**given):
+    estimation = load("estimation")
     found = LaunchContext()
-    defaults = {"urdf": "", "params_file": "", "namespace": "", "nodes": "", "use_sim_time": "false"}
-    found.launch_configurations.update({**defaults, **TRUNK, **given})
+    arguments = {**estimation.ARGUMENTS, **estimation.OWN_ARGUMENTS}
+    found.launch_configurations.update({**defaults(arguments), **given})
     return found
 
 
-TRUNK = {"trunk_inertia": "", "alongside": "false"}
 REQUIRED = {"estimation": {"robot"}, "replay": {"robot", "bag"}, "simulation": set()}
 
 
@@ -108,14 +112,40 @@ def test_a_trunk_without_a_name_is_said(monkeypatch, tmp_path):
         load("estimation").start_nodes(context(robot=str(file)))
 
 
+def player_of(**given):
+    replay = load("replay")
+    found = context(**{**defaults(replay.OWN_ARGUMENTS), **given})
+    player, _at_exit = replay.start_player(found)
+    return [found.perform_substitution(part) for word in player.cmd for part in word]
+
+
 @pytest.mark.parametrize(("robot", "nodes"), [("icub", "2"), ("panda", "1"), ("hyq", "2")])
 def test_replay_plays_the_bag_once_the_nodes_listen_and_ends_after_it(robot, nodes):
-    given = context(bag="/data/bag", rate="2.0", robot=robot, **TRUNK)
-    player, _at_exit = load("replay").start_player(given)
-    words = [given.perform_substitution(part) for word in player.cmd for part in word]
+    words = player_of(bag="/data/bag", rate="2.0", robot=robot)
     assert words[words.index("play") + 1] == "/data/bag"
     assert words[words.index("--rate") + 1] == "2.0"
     assert words[words.index("--subscribers") + 1] == nodes
+    assert not {"--loop", "--clock-rate"} & set(words)
+    words = player_of(bag="/data/bag", robot=robot, loop="true", clock_rate="50")
+    assert "--loop" in words
+    assert words[words.index("--clock-rate") + 1] == "50"
+
+
+def test_replay_by_the_player_of_ros2(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    words = player_of(bag="/data/bag", robot="icub", player="ros2_bag")
+    expected = "ros2 bag play /data/bag --clock 40 --rate 1.0 --delay 5.0 --disable-keyboard-controls"
+    assert words == expected.split()
+    given = {"clock_rate": "100", "rate": "0.5", "delay": "0", "loop": "true"}
+    words = player_of(bag="/data/bag", robot="icub", player="ros2_bag", **given)
+    expected = "ros2 bag play /data/bag --clock 100 --rate 0.5 --loop --disable-keyboard-controls"
+    assert words == expected.split()
+
+
+def test_without_ros2_its_player_is_refused(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(RuntimeError, match="needs the command ros2"):
+        player_of(bag="/data/bag", robot="icub", player="ros2_bag")
 
 
 class RecordedNode:
@@ -128,26 +158,27 @@ class RecordedNode:
 
 def simulation_nodes(monkeypatch, **given):
     simulation = load("simulation")
-    monkeypatch.setattr(simulation, "Node", RecordedNode)
+    monkeypatch.setattr(simulation.estimation, "Node", RecordedNode)
     monkeypatch.setattr(simulation, "OnProcessExit", lambda **_given: None)
     monkeypatch.setattr(simulation, "RegisterEventHandler", lambda handler: handler)
-    defaults = {
-        name: default for name, (default, _) in {**simulation.ARGUMENTS, **simulation.SWITCHES}.items()
-    }
     found = LaunchContext()
-    found.launch_configurations.update({**defaults, **TRUNK, **given})
-    simulator, controller, _at_exit = simulation.start_nodes(found)
+    found.launch_configurations.update({**defaults(simulation.ARGUMENTS), **given})
+    estimators, simulator, controller, _at_exit = simulation.start_nodes(found)
     assert (simulator.given["executable"], controller.given["executable"]) == NODES_OF_SIMULATION
-    return simulator, controller
+    arguments = dict(estimators.launch_arguments)
+    assert arguments["use_sim_time"] == "true"
+    assert set(arguments) == {*load("estimation").ARGUMENTS, "use_sim_time"}
+    return simulator, controller, arguments
 
 
 NODES_OF_SIMULATION = ("simulator", "whole_body_controller")
 
 
 def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monkeypatch):
-    simulator, controller = simulation_nodes(monkeypatch)
+    simulator, controller, estimators = simulation_nodes(monkeypatch)
     assert simulator.overrides == {"lockstep": True, "viewer": False, "real_time_factor": 1.0}
-    assert controller.overrides == {"use_sim_time": True}
+    assert controller.overrides == {"use_sim_time": True, "trigger": "arrival"}
+    assert estimators["trigger"] == "arrival"
     assert [Path(file).stem for file in simulator.given["parameters"][:-1]] == ["talos"]
     given = {
         "lockstep": "false",
@@ -155,16 +186,17 @@ def test_simulation_runs_in_lockstep_on_the_estimates_unless_told_otherwise(monk
         "real_time_factor": "0.5",
         "params_file": "payload_demo",
     }
-    simulator, controller = simulation_nodes(monkeypatch, **given)
+    simulator, controller, estimators = simulation_nodes(monkeypatch, **given)
     assert simulator.overrides == {"lockstep": False, "viewer": False, "real_time_factor": 0.5}
-    assert controller.overrides["inertias.links"] == [""]
+    assert controller.overrides == {"use_sim_time": True, "inertias.links": [""]}
+    assert estimators["trigger"] == ""
     assert [Path(file).stem for file in controller.given["parameters"][:-1]] == ["talos", "payload_demo"]
 
 
 def test_the_controller_expects_the_trunk_alone_of_trunk_payload(monkeypatch):
-    _, controller = simulation_nodes(monkeypatch, robot="hyq", trunk_inertia="trunk_payload")
+    _, controller, _ = simulation_nodes(monkeypatch, robot="hyq", trunk_inertia="trunk_payload")
     assert controller.overrides["inertias.links"] == ["trunk"]
-    _, controller = simulation_nodes(monkeypatch, robot="hyq")
+    _, controller, _ = simulation_nodes(monkeypatch, robot="hyq")
     assert "inertias.links" not in controller.overrides, "those of the file"
 
 
@@ -172,13 +204,48 @@ def test_disturbances_of_a_simulation_are_separated_by_semicolons(monkeypatch):
     from inertial_estimation.simulation.disturbance_text import parse_disturbance
 
     text = "ball link=hand mass=2; push link=torso force=1,0,0 start=3;"
-    simulator, _ = simulation_nodes(monkeypatch, disturbances=text)
+    simulator, _, _ = simulation_nodes(monkeypatch, disturbances=text)
     assert [parse_disturbance(text).link for text in simulator.overrides["disturbances"]] == ["hand", "torso"]
 
 
-def test_files_of_calibration_and_friction_are_read_after_the_robot_s(tmp_path):
-    files = [tmp_path / "offsets.yaml", tmp_path / "friction.yaml"]
-    for file in files:
-        file.write_text("/**: {ros__parameters: {}}")
-    found = load("estimation").parameter_files("panda", ", ".join(map(str, files)))
-    assert [Path(file).name for file in found] == ["panda.yaml", "offsets.yaml", "friction.yaml"]
+def test_a_trigger_that_is_given_goes_to_every_node_but_the_simulator(monkeypatch):
+    simulator, controller, estimators = simulation_nodes(monkeypatch, trigger="timer")
+    assert "trigger" not in simulator.overrides
+    assert controller.overrides["trigger"] == estimators["trigger"] == "timer"
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    for trigger, expected in (("", None), ("arrival", "arrival")):
+        nodes = estimation.start_nodes(context(robot="hyq", alongside="true", trigger=trigger))
+        assert [node.overrides.get("trigger") for node in nodes] == [expected] * 3
+
+
+def test_all_nodes_are_remapped_and_the_simulator_too(monkeypatch):
+    given = {"remap": "ros2_control,joint_states:=/robot/joint_states", "namespace": "robot1"}
+    simulator, controller, estimators = simulation_nodes(monkeypatch, robot="hyq", **given)
+    assert {name: estimators[name] for name in given} == given
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    nodes = estimation.start_nodes(context(robot="hyq", **given))
+    for node in (simulator, controller, *nodes):
+        rules = dict(node.given["remappings"])
+        assert rules["imu/data"] == "imu_sensor_broadcaster/imu"
+        assert rules["lf_foot/wrench"] == "lf_foot_force_torque_sensor_broadcaster/wrench"
+        assert rules["joint_states"] == "/robot/joint_states"
+        assert node.given["namespace"] == "robot1"
+
+
+def test_a_trunk_handed_over_goes_where_remap_says(monkeypatch):
+    topics = topics_by_node(
+        monkeypatch, trunk_inertia="trunk_payload", alongside="true", remap="link_inertias/trunk:=/mine"
+    )
+    assert topics["trunk_payload"][0] == "/mine"
+    assert topics["inertial_ekf"][0] == "inertial_ekf/link_inertias/trunk"
+
+
+def test_the_level_of_the_logs_is_passed_on(monkeypatch):
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    (node, _) = estimation.start_nodes(context(robot="talos", log_level="debug"))
+    assert node.given["ros_arguments"] == ["--log-level", "debug"]
+    (node, _) = estimation.start_nodes(context(robot="talos"))
+    assert not node.given["ros_arguments"]

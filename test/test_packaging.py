@@ -73,8 +73,11 @@ def test_every_ros_package_imported_is_a_dependency():
 def test_an_installation_has_what_ros_looks_for(prefix):
     share = prefix / "share" / "inertial_estimation"
     assert {path.stem for path in (share / "config").glob("*.yaml")} >= ROBOTS
+    layouts = {path.name for path in (share / "config" / "layouts").iterdir()}
+    assert layouts == {"plotjuggler.xml", "foxglove.json", "rviz.rviz"}
     launches = {path.name for path in (share / "launch").glob("*.py")}
-    assert launches == {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
+    files = {"estimation.launch.py", "replay.launch.py", "simulation.launch.py"}
+    assert launches == {*files, "parameter_files.py", "topic_remappings.py"}
     assert (share / "package.xml").is_file()
     index = prefix / "share" / "ament_index" / "resource_index" / "packages"
     assert (index / "inertial_estimation").is_file()
@@ -104,11 +107,12 @@ def test_forwarders_of_a_wheel_cover_the_console_scripts():
         assert f"bin/{name}" in path.read_text()
 
 
-@pytest.mark.parametrize("robot", sorted(ROBOTS))
-def test_a_robot_file_has_only_known_sections(robot):
-    content = yaml.safe_load((ROOT / "config" / f"{robot}.yaml").read_text())
-    assert set(content) <= {"/**", *NODES, "identification"}
-    assert set(content) & NODES
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_robot_file_has_sections_of_known_nodes_in_any_namespace(path):
+    content = yaml.safe_load(path.read_text())
+    of_nodes = {f"/**/{name}" for name in NODES}
+    assert set(content) <= {"/**", *of_nodes, "/**/identification"}
+    assert set(content) & of_nodes
     assert all(set(section) == {"ros__parameters"} for section in content.values())
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "simulate": "stand or walk a robot in simulation, write what its sensors deliver",
     "experiment": "run an experiment of the papers: table, JSON, figure",
     "demo": "watch Talos hold a weight, on four live nodes",
+    "monitor": "watch live nodes in a table in the terminal",
     "version": "print the version",
 }
 

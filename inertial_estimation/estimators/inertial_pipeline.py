@@ -42,6 +42,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         config: Its parameters.
         robot: The robot.
         row_names: Names of the measurement rows.
+        friction_names: Names of the friction states, ``joint/term``; empty where none is estimated.
         filter: The filter, to inspect.
     """
 
@@ -73,7 +74,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
             known_friction,
         )
         self.row_names = self._measurement.row_names
-        self._friction_names = friction.names if friction else ()
+        self.friction_names = friction.names if friction else ()
         self._contact_names = tuple(contact.name for contact in contacts)
         self._inputs = InertialInputs(config, self.robot)
         self._gate = InnovationGate(config.gate, len(self.row_names))
@@ -114,7 +115,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
-        self._inputs.aligner.clear()
+        self._inputs.clear()
         self._bias.reset()
         if self.config.calibrate_at_start:
             self._bias.start()
@@ -191,7 +192,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         moves = zip(self._hand_over, pi_C, strict=True)
         published_C = np.array([hand_over.advance(pi, dt) for hand_over, pi in moves])
         self._look_at_information(sample.time_ns)
-        friction = dict(zip(self._friction_names, self.filter.friction.tolist(), strict=True))
+        friction = dict(zip(self.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
             links=self._report.estimates(pi_C, covariance_C, published_C),
@@ -220,6 +221,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         values |= {
             "steps without an input": str(self._skipped),
             "windows too short": str(self._inputs.short_windows),
+            "joint velocities": self._inputs.velocity_source,
             "informed directions": f"{self._informed} of {len(self._information)}",
         }
         _parameters, covariance_C = self.filter.body_parameters()

@@ -5,7 +5,7 @@ import numpy as np
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 
-__all__ = ["LinkReport", "central_jacobian", "central_parameters"]
+__all__ = ["LinkReport", "central_jacobian", "central_parameters", "parameter_covariance"]
 
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
 _MATRIX = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
@@ -38,7 +38,21 @@ def _parallel_axes() -> Array:
     return np.eye(9) - np.outer(identity, identity)
 
 
+def _steiner() -> Array:
+    """Second derivatives of c'c 1 - c c' by c, in Pinocchio's order of moments, shape (6, 3, 3)."""
+    second = np.zeros((6, 3, 3))
+    for i, j in zip(*_UPPER, strict=True):
+        row = _MATRIX[i, j] - 4
+        second[row, i, j] -= 1.0
+        second[row, j, i] -= 1.0
+        if i == j:
+            second[row] += 2.0 * np.eye(3)
+    return second
+
+
 _CONSTANT = _constant_jacobian()
+_CENTRAL_TO_ORIGIN = _constant_jacobian().T
+_STEINER = _steiner()
 _BY_MOMENT = _by_moment()
 _PARALLEL_AXES = _parallel_axes()
 
@@ -82,6 +96,32 @@ def central_jacobian(pi: Array) -> Array:
     D[:, 4:, 1:4] = by_moment
     D[:, 4:, 0] = -0.5 * (by_moment @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
+
+
+def parameter_covariance(estimate: LinkEstimate) -> Array:
+    """Return the covariance of a body's ten parameters, linear in the mass, about the link frame.
+
+    Undoes `central_jacobian`: with h = m c and I = I_cm + m (c'c 1 - c c'), the derivative of
+    [m, h, I] by [m, c, I_cm] takes the estimate's covariance there. That one comes from the filter's P
+    through the Jacobian of its coordinates, so the two say the same of the same P.
+
+    Args:
+        estimate: Estimate of a link, with the covariance of mass, centre of mass and inertia about it.
+
+    Returns:
+        Covariance of the filter's own mean [m, h, I] in Pinocchio's order (`PARAMETER_NAMES`): mass [kg],
+        first moment [kg m] and inertia [kg m^2] about the origin of the link frame, in its axes; shape
+        (10, 10).
+    """
+    m, c = estimate.estimate.mass, estimate.estimate.com_L
+    by_com = _STEINER @ c  # of c'c 1 - c c', which is quadratic: half of it times c is the value
+    D = _CENTRAL_TO_ORIGIN.copy()
+    D[1:4, 0] = c
+    D[_COM, _COM] = m
+    D[4:, 0] = 0.5 * (by_com @ c)
+    D[4:, 1:4] = m * by_com
+    covariance: Array = D @ estimate.covariance @ D.T
+    return covariance
 
 
 class LinkReport:

@@ -12,6 +12,7 @@ from inertial_estimation.estimators.tilt_uncertainty import TiltUncertainty
 from inertial_estimation.estimators.yaw import YawTracker
 from inertial_estimation.models.contacts import (
     ContactKinematics,
+    ContactLoad,
     ContactMotion,
     ContactTrigger,
     KinematicState,
@@ -89,6 +90,21 @@ class TiltEstimator:
         self._previous: KinematicState | None = None  # at the last step, where its joints were there
         self._known: KinematicState | None = None  # the last one there was
         self._weights: tuple[float, ...] = (0.0,) * len(self._names)
+        self._wrenches: Sequence[Array] | None = None  # the last there were, each in its wrench frame
+
+    @property
+    def contact_loads(self) -> tuple[ContactLoad, ...]:
+        """Where the ground pushes and how, at the last step with joints and wrenches; none before."""
+        if self._known is None or self._wrenches is None:
+            return ()
+        known, loads = self._known, []
+        rows = zip(self._names, known.contacts, self._centres, self._wrenches, self._weights, strict=True)
+        for name, motion, centre, wrench_F, weight in rows:
+            point_B = add(known.p_BI, times(known.R_BI, _point(motion, centre)))
+            fx, fy, fz, *_moment = _in_contact_frame(motion, wrench_F)
+            force_B = times(known.R_BI, times(motion.R_IC, (fx, fy, fz)))
+            loads.append(ContactLoad(name, point_B, force_B, weight))
+        return tuple(loads)
 
     def set_config(self, config: TiltPipelineConfig) -> None:
         """Take over changed run-time parameters; the state is kept."""
@@ -185,6 +201,7 @@ class TiltEstimator:
         """Weigh the contacts and return the velocity they give, None where none is in use."""
         assert state is not None
         assert wrenches is not None
+        self._wrenches = wrenches
         config = self._config.contact
         x2 = self.observer.x2
         forces: list[float] = []
@@ -280,6 +297,8 @@ class TiltEstimator:
             velocity_aided=observer.velocity_aided,
             gravity_aided=observer.gravity_aided,
             tilt_covariance_B=frozen_array("tilt_covariance_B", self.uncertainty.covariance(x2_B)),
+            gyro_bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
+            at_rest=self.bias.resting,
         )
 
     def _doubt(self, h: float) -> None:

@@ -7,6 +7,7 @@ from inertial_estimation.estimators.alignment import AlignedSample, Continuity, 
 from inertial_estimation.estimators.robot_inputs import IMU, JOINTS, wrench_stream
 from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt_estimator import TiltEstimator
+from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
@@ -68,7 +69,10 @@ class TiltPipeline:
         self._aligner.push(IMU, sample.stamp_ns, row)
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one that misses joints or velocities is dropped and counted."""
+        """Take one joint state; one that misses joints is dropped and counted.
+
+        So is one without velocities while they cannot be derived from positions yet.
+        """
         try:
             row = self._joint_map.row(reading)
         except MeasurementError as error:
@@ -121,6 +125,11 @@ class TiltPipeline:
         """
         return [*self._aligner.health(now_ns), self._estimator_health(now_ns)]
 
+    @property
+    def contact_loads(self) -> tuple[ContactLoad, ...]:
+        """Where the ground pushes on the robot and how, at the last complete step; none before it."""
+        return self._estimator.contact_loads
+
     def calibrate_gyro(self) -> None:
         """Doubt the gyro bias: the next rest sets it anew."""
         self._estimator.bias.calibrate()
@@ -128,6 +137,7 @@ class TiltPipeline:
     def reset(self) -> None:
         """Forget state and buffered readings, as at start."""
         self._aligner.clear()
+        self._joint_map.reset()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -212,6 +222,7 @@ class TiltPipeline:
             "steps with an input missing": str(self._incomplete),
             "resets by a jump of stamps": str(self._aligner.resets),
             "joint name changes": str(self._joint_map.name_changes),
+            "joint velocities": self._joint_map.velocity_source,
             "contacts": ", ".join(estimator.contacts) or "none",
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),

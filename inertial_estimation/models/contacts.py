@@ -30,6 +30,7 @@ from inertial_estimation.spatial.vectors import (
 __all__ = [
     "ContactConfig",
     "ContactKinematics",
+    "ContactLoad",
     "ContactMotion",
     "ContactTrigger",
     "KinematicState",
@@ -69,7 +70,7 @@ class ContactConfig:
     )
     velocity: str = parameter(
         "joint_velocity",
-        "Where the contacts' velocity comes from: measured joint velocities, or differences of positions.",
+        "Where the contacts' velocity comes from: joint velocities, or differences of positions.",
         choices=("joint_velocity", "position_difference"),
         runtime=True,
     )
@@ -94,6 +95,23 @@ class ContactMotion:
     w_I: Vector
     R_CF: Matrix
     p_CF: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class ContactLoad:
+    """What the ground does at one contact, seen from the base.
+
+    Attributes:
+        name: Name of the contact.
+        point_B: The point of the contact that is taken to be at rest, base frame [m].
+        force_B: Force of the ground on the robot, base frame [N].
+        weight: Share of the contact in the velocity of the base; 0: not in use.
+    """
+
+    name: str
+    point_B: Vector
+    force_B: Vector
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)

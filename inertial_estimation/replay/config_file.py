@@ -18,10 +18,19 @@ from inertial_estimation.node_options import (
     TiltNodeOptions,
 )
 from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.replay.parameter_sections import EVERY_NODE, iterate_sections, node_of
 
-__all__ = ["ALL_NODES", "ROS_PARAMETERS", "ConfigFile", "load_config_file", "parse_overrides"]
+__all__ = [
+    "ALL_NODES",
+    "ROS_PARAMETERS",
+    "ConfigFile",
+    "RosLoader",
+    "flatten",
+    "load_config_file",
+    "parse_overrides",
+]
 
-ALL_NODES = "/**"
+ALL_NODES = EVERY_NODE
 _OPTION_CLASSES = (
     TiltNodeOptions,
     InertialNodeOptions,
@@ -33,11 +42,11 @@ _OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(
 ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
 
 
-class _RosLoader(yaml.SafeLoader):
+class RosLoader(yaml.SafeLoader):
     """Reads 1e3 as a number, as ROS does; YAML 1.1 wants 1.0e+3 and takes the former for text."""
 
 
-_RosLoader.add_implicit_resolver(
+RosLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
 
@@ -49,7 +58,7 @@ class ConfigFile:
     Attributes:
         name: Where it came from, for messages.
         shared: Values for every node (``/**``) by dotted name.
-        nodes: Values by node, then by dotted name.
+        nodes: Values by node (its name without a namespace), then by dotted name.
     """
 
     name: str
@@ -141,6 +150,9 @@ class ConfigFile:
 def load_config_file(path: str | Path) -> ConfigFile:
     """Read a ROS 2 parameter file.
 
+    A section counts for the node that its last part names, in whatever namespace (``/**/tilt_observer``,
+    ``/robot1/tilt_observer``, ``tilt_observer``): a replay has none.
+
     Args:
         path: The YAML file. Dotted names may be nested.
 
@@ -148,15 +160,15 @@ def load_config_file(path: str | Path) -> ConfigFile:
         Its values, flat.
 
     Raises:
-        ConfigurationError: If the file is missing, is not YAML, or has not the form of a ROS parameter
-            file (node name, ``ros__parameters``, values).
+        ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
+            file (node name, ``ros__parameters``, values), or has one node in two namespaces.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"cannot read the parameter file '{path}': {error.strerror}") from error
     try:
-        content = yaml.load(text, _RosLoader)
+        content = yaml.load(text, RosLoader)
     except yaml.YAMLError as error:
         raise ConfigurationError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or not content:
@@ -165,12 +177,21 @@ def load_config_file(path: str | Path) -> ConfigFile:
         )
     shared: dict[str, Any] = {}
     nodes: dict[str, dict[str, Any]] = {}
-    for section, body in content.items():
-        values = _parameters(str(path), str(section), body)
-        if section == ALL_NODES:
+    named: dict[str, str] = {}
+    for section, body in iterate_sections(content):
+        values = _parameters(str(path), section, body)
+        node = node_of(section)
+        if "*" in node:
             shared.update(values)
-        else:
-            nodes.setdefault(str(section).strip("/"), {}).update(values)
+            for own in nodes.values():  # rcl lets the section that comes later win
+                own.update({name: value for name, value in values.items() if name in own})
+            continue
+        if "*" not in section and named.setdefault(node, section).strip("/") != section.strip("/"):
+            raise ConfigurationError(
+                f"'{path}' has '{named[node]}' and '{section}', expected one robot's sections "
+                f"('/**/{node}' reaches the node in every namespace)"
+            )
+        nodes.setdefault(node, {}).update(values)
     return ConfigFile(str(path), shared, nodes)
 
 
@@ -190,7 +211,7 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
         if not (equals and dot and node and name):
             raise ConfigurationError(f"'{text}' is no parameter, expected node.name=value")
         try:
-            overrides.append((node, name, yaml.load(value, _RosLoader)))
+            overrides.append((node, name, yaml.load(value, RosLoader)))
         except yaml.YAMLError as error:
             raise ConfigurationError(f"the value in '{text}' is not valid YAML") from error
     return overrides
@@ -207,14 +228,15 @@ def _parameters(path: str, section: str, body: Any) -> dict[str, Any]:
         raise ConfigurationError(
             f"'ros__parameters' of section '{section}' of '{path}' is {parameters!r}, expected parameters"
         )
-    return _flatten(parameters)
+    return flatten(parameters)
 
 
-def _flatten(values: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(values: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested parameters by dotted name."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            flat.update(_flatten(value, f"{prefix}{key}."))
+            flat.update(flatten(value, f"{prefix}{key}."))
         else:
             flat[f"{prefix}{key}"] = value
     return flat

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
@@ -12,8 +14,10 @@ from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.node_options import InertialNodeOptions
 from inertial_estimation.parameters import section
+from inertial_estimation.ros.markers import MarkerOutput, link_markers
 from inertial_estimation.ros.messages import (
     link_inertia_to_msg,
     torque_residual_to_msg,
@@ -21,6 +25,7 @@ from inertial_estimation.ros.messages import (
 from inertial_estimation.ros.pipeline_node import EstimatorNode
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate
 
 __all__ = ["InertialEkfNode", "InertialNodeConfig"]
@@ -54,6 +59,10 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
+        links = self.config.pipeline.links
+        self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.friction_names))
+        self._covariances = CovarianceOutputs(self, links)
+        self._markers = MarkerOutput(self)
         if self.config.pipeline.robot.floating_base:
             self.add_input(Odometry, "base_state", base_state_from_bytes, self.pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
@@ -68,6 +77,9 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
                 self.send(self._inertias[name], partial(link_inertia_to_msg, link.published, stamp_ns, msg))
                 self.send(self._payloads[name], partial(link_inertia_to_msg, link.payload, stamp_ns, msg))
             self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
+            self._telemetry.send(estimate, estimate.stamp_ns)
+            self._covariances.send(estimate)
+        self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _calibrate(self) -> str:
         self.pipeline.calibrate()
@@ -84,3 +96,11 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
             return text
         Path(path).expanduser().write_text(text, encoding="utf-8")
         return path
+
+
+def _draw(estimate: InertialEstimate) -> list[Any]:
+    markers = []
+    for number, link in enumerate(estimate.links):
+        mass, *com = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0)).tolist()
+        markers += link_markers(number, estimate.stamp_ns, link.estimate, link.payload, mass, com)
+    return markers

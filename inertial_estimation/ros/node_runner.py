@@ -31,7 +31,11 @@ _NO_ROS = (
 
 _HELP = """usage: {name} --ros-args --params-file FILE [-p NAME:=VALUE] [-r TOPIC:=OTHER]
 
-A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md."""
+A ROS 2 node of inertial_estimation. Topics, services and parameters: docs/nodes.md.
+
+A parameter that FILE sets in a section of the node wins over -p NAME:=VALUE. Behind the file,
+-p {name}:NAME:=VALUE replaces it (in the root namespace; in another one, a later --params-file
+with a section '/NAMESPACE/{name}')."""
 
 
 def tilt_observer() -> int:
@@ -97,12 +101,17 @@ def _run_class(module: str, name: str) -> int:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
 
 
-def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
+def run_node(
+    build: Callable[[], Any],
+    arguments: Sequence[str] | None = None,
+    make_executor: Callable[[], Any] | None = None,
+) -> int:
     """Build a node and spin it until a signal.
 
     Args:
         build: Makes the node.
         arguments: Command line; that of the process by default.
+        make_executor: Makes what spins it; rclpy's SingleThreadedExecutor by default.
 
     Returns:
         Exit code of the process.
@@ -119,7 +128,7 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
         return _fail(str(error))
     _START_UP.hand_over()
     try:
-        executor = SingleThreadedExecutor()
+        executor = (make_executor or SingleThreadedExecutor)()
         node = build()
         executor.add_node(node)
         if hasattr(node, "housekeeping"):

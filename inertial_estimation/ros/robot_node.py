@@ -1,6 +1,8 @@
 """What all nodes share: parameters, states, the robot description, inputs, outputs, services, diagnostics."""
 
 import re
+import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +24,7 @@ from inertial_estimation.replay.node_configs import all_parameters
 from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.node_input import InputKind, NodeInput
+from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
 from inertial_estimation.ros.qos import (
     LATCHED,
@@ -31,13 +34,16 @@ from inertial_estimation.ros.qos import (
 )
 from inertial_estimation.ros.rclpy_internals import (
     HAS_LIFECYCLE,
-    LifecycleNodeMixin,
+    LifecycleStates,
     TransitionCallbackReturn,
 )
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["NodeConfig", "RobotNode", "topic_token"]
+
+MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
+LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
 
 
 class NodeConfig(Protocol):
@@ -52,7 +58,7 @@ class NodeConfig(Protocol):
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
 
 
-class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
+class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
     """A node that works on one robot: parameters, conversion, call, publish.
 
     A subclass says what is made of the robot description, which comes from the parameter `urdf`, or else
@@ -83,6 +89,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
             ~inertial_estimation.errors.InertialEstimationError: If a parameter or a name is wrong.
         """
         Node.__init__(self, self.name, **node_arguments)
+        warn_of_lost(self, sys.argv)
         self._parameters_declared: NodeParameters[ConfigT] = NodeParameters(
             self, self.config_class, all_parameters()
         )
@@ -92,10 +99,11 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         self._description = ""
         self._undo: list[Callable[[], Any]] = []  # destroys what was created since the node was configured
         self._inputs: list[NodeInput] = []
+        self._kept: list[tuple[int, NodeInput, Any]] = []  # received after a round of reading began
         self._sensor_qos = SENSOR_INPUT
         self._woken: Callable[[], None] | None = self._take_inputs
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for)
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
         if not urdf:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
@@ -171,22 +179,36 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
     def _take_inputs(self) -> None:
         """Read what has arrived, in the order it arrived, whatever the topic.
 
-        Steps follow the order of the messages. So the estimates are the same whether messages are read one by
-        one as they come or a period's worth of them at once.
+        The estimates depend on that order alone: they are the same whether messages are read one by one as
+        they come or a period's worth of them at once.
         """
-        waiting = [
-            (taken.received_ns, node_input, taken.message)
-            for node_input in self._inputs
-            for taken in node_input.take()
-        ]
-        if not (self._active or self.works_inactive):
-            return
-        waiting.sort(key=itemgetter(0))
-        for _, node_input, message in waiting:
-            node_input.read(message)
-            self._on_message()
+        for _ in range(MOST_ROUNDS):
+            if not self._read_round():
+                break
         self._on_inputs()
         self.housekeeping()
+
+    def _read_round(self) -> bool:
+        """Read one queue after the other; return whether messages came meanwhile.
+
+        A message that came while the queues were read may follow one in a queue that was read before. So it
+        is kept for the next round.
+        """
+        begin_ns = time.time_ns()
+        waiting, self._kept = self._kept, []
+        for node_input in self._inputs:
+            node_input.take_into(waiting)
+        if not (self._active or self.works_inactive):
+            return False
+        waiting.sort(key=itemgetter(0))
+        for message in waiting:
+            received_ns, node_input, content = message
+            if begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS:
+                self._kept.append(message)
+            else:
+                node_input.read(content)
+                self._on_message()
+        return bool(self._kept)
 
     def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
         """Create the publisher of an output."""
@@ -206,8 +228,8 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         return timer
 
     def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
-        """Convert and publish, if anybody listens and the node is active."""
-        if self._active and publisher.get_subscription_count():
+        """Convert and publish, if anybody listens."""
+        if publisher.get_subscription_count():
             publisher.publish(convert())
 
     def publish(self, publisher: Publisher, message: Any) -> None:
@@ -231,7 +253,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         self._configured = False
         while self._undo:
             self._undo.pop()()
-        self._inputs = []
+        self._inputs, self._kept = [], []
 
     def _begin_lifecycle(self) -> None:
         if not HAS_LIFECYCLE:
@@ -239,7 +261,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
                 "parameter 'managed' is true, but this rclpy has no lifecycle nodes (lifecycle_msgs is "
                 "missing): install it, or set managed to false"
             )
-        LifecycleNodeMixin.__init__(self)
+        LifecycleStates.__init__(self)
         self.get_logger().info("managed: unconfigured")
 
     def on_configure(self, state: Any) -> Any:

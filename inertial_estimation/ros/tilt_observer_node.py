@@ -8,9 +8,11 @@ from typing import Any
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 
+from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.node_options import TiltNodeOptions
 from inertial_estimation.parameters import section
+from inertial_estimation.ros.markers import MarkerOutput, tilt_markers
 from inertial_estimation.ros.messages import (
     base_orientation_to_msg,
     base_state_to_transform,
@@ -19,6 +21,7 @@ from inertial_estimation.ros.messages import (
 )
 from inertial_estimation.ros.pipeline_node import EstimatorNode
 from inertial_estimation.ros.serialized import orientation_from_bytes
+from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
 
 __all__ = ["TiltNodeConfig", "TiltObserverNode"]
@@ -49,6 +52,8 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         self._orientation = self.add_output(QuaternionStamped, "base_orientation")
         self._state = self.add_output(Odometry, "base_state")
         self._tilt = self.add_output(Vector3Stamped, "tilt")
+        self._telemetry = TelemetryOutput(self, TiltTelemetry(self.pipeline.contacts))
+        self._markers = MarkerOutput(self)
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
         push = self.pipeline.push_yaw_reference
@@ -61,9 +66,14 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
             self.send(self._orientation, partial(base_orientation_to_msg, estimate, self._world, orientation))
             self.send(self._state, partial(odometry_to_msg, estimate, self._world, self._base, state))
             self.send(self._tilt, partial(tilt_to_msg, estimate, self._base, tilt))
+            self._telemetry.send(estimate, estimate.state.stamp_ns)
+        self._markers.send(estimates[-1].state.stamp_ns, partial(self._draw, estimates[-1]))
         if self._broadcaster is not None:
             transform = base_state_to_transform(estimates[-1].state, self._world, self._base)
             self._broadcaster.sendTransform(transform)
+
+    def _draw(self, estimate: BaseEstimate) -> list[Any]:
+        return tilt_markers(estimate, self.pipeline.contact_loads, self._base)
 
     def _calibrate_gyro(self) -> str:
         self.pipeline.calibrate_gyro()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, PoseStamped
@@ -15,15 +16,18 @@ from inertial_estimation.estimators.payload.payload_config import METHODS, Trunk
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import PayloadNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import base_reference_to_msg
+from inertial_estimation.ros.markers import MarkerOutput, link_markers
 from inertial_estimation.ros.messages import link_inertia_to_msg
 from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
 from inertial_estimation.ros.pipeline_node import EstimatorNode
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseReference, HealthLevel
 
 __all__ = ["PayloadNodeConfig", "TrunkPayloadNode"]
@@ -51,6 +55,8 @@ class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
         self._message = InertiaStamped()
         self._inertia = self.add_output(InertiaStamped, "trunk_inertia")
         self._payload = self.add_output(InertiaStamped, "payload")
+        self._telemetry = TelemetryOutput(self, PayloadTelemetry(self.pipeline.trunk))
+        self._markers = MarkerOutput(self)
         self._reference = self.add_output(PoseStamped, "base_reference")
         self._load_change = self.add_output(DiagnosticArray, "load_change", EVENTS)
         self._hold = self.add_output(Bool, "hold", LATCHED)
@@ -73,9 +79,11 @@ class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
             stamp_ns = estimate.stamp_ns
             self.send(self._inertia, partial(link_inertia_to_msg, estimate.trunk, stamp_ns, msg))
             self.send(self._payload, partial(link_inertia_to_msg, estimate.payload, stamp_ns, msg))
+            self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
             for event in self._events.take(estimate):
                 self._tell(event)
+        self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _on_inputs(self) -> None:
         if self.pipeline.identification.hold != self._held:  # it ends while an input is missing, too
@@ -124,3 +132,8 @@ class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
         if not result.successful:
             raise ConfigurationError(result.reason)
         return f"the next identification is by {method}"
+
+
+def _draw(estimate: PayloadEstimate) -> list[Any]:
+    trunk, payload, com = estimate.estimate, estimate.payload, estimate.com_sigma_B.tolist()
+    return link_markers(0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)

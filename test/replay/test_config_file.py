@@ -127,3 +127,33 @@ def test_files_read_later_go_over_the_robot_s_own(tmp_path):
     }
     assert changed == {"joint_offsets.joints", "joint_offsets.values", "rate"}
     assert both.shared["urdf"] == robot.shared["urdf"]
+
+
+@pytest.mark.parametrize(
+    "section",
+    ["tilt_observer", "/tilt_observer", "/**/tilt_observer", "/*/tilt_observer", "/robot1/tilt_observer"],
+)
+def test_a_section_counts_for_its_node_in_whatever_namespace(tmp_path, section):
+    config = load(tmp_path, f"{section}: {{ros__parameters: {{rate: 100.0}}}}")
+    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
+
+
+def test_namespaces_may_be_nested(tmp_path):
+    config = load(tmp_path, "robot1: {tilt_observer: {ros__parameters: {rate: 100.0}}}")
+    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
+
+
+def test_wildcards_and_one_namespace_are_read_together(tmp_path):
+    text = "/**/a: {ros__parameters: {x: 1, y: 1}}\n/robot1/a: {ros__parameters: {x: 2}}"
+    assert load(tmp_path, text).nodes == {"a": {"x": 2, "y": 1}}
+
+
+def test_sections_of_two_robots_are_refused(tmp_path):
+    text = "/robot1/a: {ros__parameters: {x: 1}}\n/robot2/a: {ros__parameters: {x: 2}}"
+    with pytest.raises(ConfigurationError, match="'/robot1/a' and '/robot2/a', expected one robot's"):
+        load(tmp_path, text)
+
+
+def test_shared_values_behind_a_node_s_own_win_as_in_rcl(tmp_path):
+    text = "a: {ros__parameters: {x: 1, y: 1}}\n/**: {ros__parameters: {x: 2, z: 2}}"
+    assert load(tmp_path, text).values("a", {"x", "y", "z"}) == {"x": 2, "y": 1, "z": 2}

@@ -11,12 +11,14 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
 from standing_quadruped import CONFIG, StandingQuadruped
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
+from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
 from inertial_estimation.replay.config_file import ConfigFile, load_config_file
 from inertial_estimation.replay.pipelines import PAYLOAD_NODE, build_pipelines, replay_topics
 from inertial_estimation.replay.recording import (
@@ -29,6 +31,7 @@ from inertial_estimation.replay.recording import (
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.ros import messages
 from inertial_estimation.ros.payload_messages import load_change_from_msg, load_change_to_msg
+from inertial_estimation.ros.telemetry import figures_from_msg
 from inertial_estimation.signals import HealthLevel
 
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
@@ -130,6 +133,22 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
     assert world.run(lambda: inertias[-1].inertia.m == pytest.approx(nominal))
     assert node.stop() == 0, node.output
     assert "Traceback" not in node.output
+
+
+def test_telemetry_says_what_the_messages_say(world):
+    Quadruped(world)
+    node = world.start("trunk_payload", "--params-file", str(CONFIG), described=False, robot={}, **SETTLING)
+    inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
+    telemetry = world.listen(JointState, "trunk_payload/telemetry", 2000)
+    assert world.run(lambda: len(inertias) > 50 and len(telemetry) > 50), node.output
+    published = dict(map(messages.link_inertia_from_msg, inertias))
+    known = [(stamp_ns, f) for stamp_ns, f in map(figures_from_msg, telemetry) if stamp_ns in published]
+    assert len(known) > 20
+    for stamp_ns, figures in known:
+        assert figures["mass_published/trunk [kg]"] == published[stamp_ns].mass
+        assert PHASES[int(figures["phase"])] == "watching"
+    assert {tuple(msg.name) for msg in telemetry} == {PayloadTelemetry("trunk").names}
+    assert node.stop() == 0, node.output
 
 
 def it_is_asked(world, changes, holds):

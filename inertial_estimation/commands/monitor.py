@@ -1,0 +1,106 @@
+"""Watch live nodes in a table: inputs with rates and ages, tilt, masses with bands, gate, warnings.
+
+It finds the nodes by itself: all that publish telemetry or diagnostics in the namespace. Ends with Ctrl-C.
+Not on a terminal (a pipe, a file) it prints one table after the other, without colours.
+"""
+
+import argparse
+import os
+import signal
+from types import FrameType
+
+from rich.console import Console
+from rich.live import Live
+
+from inertial_estimation.commands.monitor_view import monitor_view
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.replay.watch_record import WatchRecord
+
+__all__ = ["add_arguments", "run"]
+
+ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--namespace", default="/", metavar="NS", help="watch the nodes in this namespace and below (/)"
+    )
+    parser.add_argument("--once", action="store_true", help="print one table and end")
+    parser.add_argument(
+        "--period", type=float, default=0.5, metavar="S", help="time between two tables (0.5)"
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="with --once: wait for nodes at most so long (10)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until interrupted; SIGINT and SIGTERM end it cleanly."""
+    if not args.period > 0.0:
+        raise ConfigurationError(f"--period is {args.period} s, expected more than 0 s")
+    from inertial_estimation.ros.watch_monitor import watch  # rclpy is missing on many a desk
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    record, console = WatchRecord(), Console()
+    domain = os.environ.get("ROS_DOMAIN_ID", "0")
+    title = f"inertial_estimation   namespace {args.namespace}   ROS_DOMAIN_ID {domain}"
+    try:
+        if args.once:
+            return _once(args, record, console, title)
+        if not console.is_terminal:
+            watch(
+                record,
+                namespace=args.namespace,
+                show=lambda now_s: console.print(monitor_view(record, now_s, title), "\n", sep=""),
+                done=lambda _now_s: False,
+                period_s=args.period,
+            )
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            watch(
+                record,
+                namespace=args.namespace,
+                show=lambda now_s: live.update(monitor_view(record, now_s, title), refresh=True),
+                done=lambda _now_s: False,
+                period_s=args.period,
+            )
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _once(args: argparse.Namespace, record: WatchRecord, console: Console, title: str) -> int:
+    """Listen until every node has been heard for a while, then print; 1 if there is none."""
+    from inertial_estimation.ros.watch_monitor import watch
+
+    begun: float | None = None
+    found: float | None = None
+    last = 0.0
+
+    def done(now_s: float) -> bool:
+        nonlocal begun, found, last
+        last = now_s
+        begun = now_s if begun is None else begun
+        if found is None and record.nodes:
+            found = now_s
+        reported = bool(record.nodes) and all(node.reported_s is not None for node in record.nodes.values())
+        enough = found is not None and now_s - found > ENOUGH_S
+        return (reported and enough) or now_s - begun > args.wait
+
+    watch(record, namespace=args.namespace, show=lambda _now_s: None, done=done, period_s=args.wait)
+    if not record.nodes:
+        raise InertialEstimationError(
+            f"no node found in namespace '{args.namespace}' within {args.wait:g} s; do the nodes run with "
+            f"the same ROS_DOMAIN_ID ({os.environ.get('ROS_DOMAIN_ID', '0')})?"
+        )
+    console.print(monitor_view(record, last, title))
+    return 0
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,210 @@
+"""The monitor's table: what was heard in, a renderable of rich out."""
+
+import math
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from inertial_estimation.estimators.payload.payload_config import METHODS
+from inertial_estimation.estimators.payload.payload_telemetry import PHASES
+from inertial_estimation.estimators.telemetry import GATE_DECISIONS
+from inertial_estimation.replay.watch_record import InputState, NodeRecord, WatchRecord
+from inertial_estimation.signals import HealthLevel
+
+__all__ = ["band", "monitor_view"]
+
+STYLES = {
+    HealthLevel.OK: "green",
+    HealthLevel.WARN: "yellow",
+    HealthLevel.ERROR: "bold red",
+    HealthLevel.STALE: "magenta",
+}
+DEGREES = 180.0 / math.pi
+MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, beside its inputs
+BAND_WIDTH = 20  # characters
+BAND_SIGMAS = 2.0
+OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now
+
+
+def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableType:
+    """Render what was heard.
+
+    Args:
+        record: What was heard.
+        now_s: Time now on the record's clock [s].
+        title: First line.
+
+    Returns:
+        A renderable: warnings, nodes, tilt, masses, gate, payload, inputs; parts of which nothing is known
+        are left out.
+    """
+    if not record.nodes:
+        return Group(Text(title, style="bold"), Text("no nodes found yet", style="yellow"))
+    parts: list[RenderableType] = [Text(title, style="bold"), _nodes(record, now_s)]
+    parts += _warnings(record, now_s)
+    for figure, render in (("tilt/roll [rad]", _tilt), ("nis", _gate), ("phase", _payload)):
+        for name, node in record.with_figure(figure):
+            parts.append(render(name, node))
+    parts += _masses(record)
+    parts += _inputs(record.inputs(now_s))
+    return Group(*parts)
+
+
+def band(mass: float, sigma: float, nominal: float, width: int = BAND_WIDTH) -> str:
+    """Draw a mass with its band against nominal, from zero to twice nominal.
+
+    Args:
+        mass: Estimate [kg].
+        sigma: Its standard deviation [kg].
+        nominal: Nominal value [kg].
+        width: Number of characters.
+
+    Returns:
+        ``|`` at nominal, ``=`` over two standard deviations, ``o`` at the estimate; ``<`` or ``>`` at the
+        end where the estimate lies beyond.
+    """
+    if not (nominal > 0.0 and math.isfinite(mass)):
+        return ""
+    scale = (width - 1) / (2.0 * nominal)
+    spread = BAND_SIGMAS * sigma
+    low, high = (mass - spread, mass + spread) if math.isfinite(spread) else (-math.inf, math.inf)
+    line = ["=" if low <= k / scale <= high else "." for k in range(width)]
+    line[round(nominal * scale)] = "|"
+    place = round(mass * scale)
+    if 0 <= place < width:
+        line[place] = "o"
+    else:
+        line[0 if place < 0 else -1] = "<" if place < 0 else ">"
+    return "".join(line)
+
+
+def _nodes(record: WatchRecord, now_s: float) -> Table:
+    table = _table(("node", "left"), ("state", "left"), ("Hz", "right"), ("age [ms]", "right"))
+    for name, node in record.nodes.items():
+        level, message = _state(node, now_s)
+        rate, age = node.rate_hz(now_s), node.age_s(now_s)
+        old = age is not None and age > OLD_ESTIMATE
+        table.add_row(
+            Text(name),
+            Text(message, style=STYLES[level]),
+            f"{rate:.0f}" if node.heard_s is not None else "-",
+            Text("-" if age is None else f"{1e3 * age:.0f}", style="bold red" if old else ""),
+        )
+    return table
+
+
+def _state(node: NodeRecord, now_s: float) -> tuple[HealthLevel, str]:
+    """The state of a node: that of its main part, unless it is silent."""
+    silence = node.silent_s(now_s)
+    if silence:
+        return HealthLevel.STALE, f"silent for {silence:.0f} s"
+    if node.reported_s is None:
+        return HealthLevel.WARN, "no report yet"
+    main = [node.health[part] for part in MAIN_PARTS if part in node.health]
+    worst = max(main or node.health.values(), key=lambda part: part.level)
+    return worst.level, worst.message
+
+
+def _warnings(record: WatchRecord, now_s: float) -> list[RenderableType]:
+    lines = Text()
+    for name, node in record.nodes.items():
+        silence = node.silent_s(now_s)
+        if silence:
+            lines.append(f"! {name}: no report for {silence:.0f} s\n", STYLES[HealthLevel.ERROR])
+            continue
+        for part in node.health.values():
+            if part.level != HealthLevel.OK:
+                lines.append(f"! {name}: {part.name}: {part.message}\n", STYLES[part.level])
+    lines.rstrip()
+    return [lines, Text()] if lines else []
+
+
+def _tilt(name: str, node: NodeRecord) -> Text:
+    f = node.figures
+    roll, pitch, sigma = (DEGREES * f[f"tilt/{what} [rad]"] for what in ("roll", "pitch", "sigma"))
+    contacts = [
+        figure.partition("/")[2] for figure, used in f.items() if figure.startswith("contacts/") and used
+    ]
+    bias = [1e3 * f[f"gyro_bias/{axis} [rad s^-1]"] for axis in "xyz"]
+    bias_sigma = 1e3 * f["gyro_bias_sigma/horizontal [rad s^-1]"]
+    text = Text()
+    text.append(f"{name}\n", "bold")
+    text.append(f"  roll {roll:+7.2f}  pitch {pitch:+7.2f}  +- {sigma:.2f} deg")
+    text.append(f"   contacts {', '.join(contacts) or 'none'}\n", "" if contacts else "yellow")
+    x, y, z = bias
+    text.append(f"  gyro bias {x:+.2f} {y:+.2f} {z:+.2f}  +- {bias_sigma:.2f} mrad/s")
+    text.append("   at rest" if f["at_rest"] else "")
+    return text
+
+
+def _gate(name: str, node: NodeRecord) -> Text:
+    f = node.figures
+    decision = GATE_DECISIONS[int(f["gate/decision"])]
+    text = Text()
+    text.append(f"{name}\n", "bold")
+    text.append(f"  gate {decision}", "green" if f["gate/accepted"] else "yellow")
+    text.append(f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}")
+    text.append(f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}")
+    return text
+
+
+def _payload(name: str, node: NodeRecord) -> Text:
+    f = node.figures
+    text = Text()
+    text.append(f"{name}\n", "bold")
+    text.append(f"  phase {PHASES[int(f['phase'])]}   method {METHODS[int(f['method'])]}")
+    text.append("   at rest" if f["at_rest"] else "   moving")
+    text.append("   asks to hold" if f["hold"] else "", "yellow")
+    text.append("   refused" if f["refused"] else "", "bold red")
+    return text
+
+
+def _masses(record: WatchRecord) -> list[RenderableType]:
+    columns = (("link", "left"), ("mass [kg]", "right"), ("2 sigma", "right"), ("nominal", "right"))
+    table = _table(*columns, ("published", "right"), ("0 .. 2 nominal", "left"))
+    for _name, node in record.with_figure("age [s]"):
+        f = node.figures
+        for figure in f:
+            if not figure.startswith("mass/"):
+                continue
+            what = figure.removeprefix("mass/")
+            mass, sigma = f[figure], f[f"mass_sigma/{what}"]
+            nominal, published = f[f"mass_nominal/{what}"], f[f"mass_published/{what}"]
+            off = abs(mass - nominal) > BAND_SIGMAS * sigma
+            table.add_row(
+                Text(what.removesuffix(" [kg]")),
+                Text(f"{mass:.2f}", style="bold" if off else ""),
+                f"{BAND_SIGMAS * sigma:.2f}",
+                f"{nominal:.2f}",
+                f"{published:.2f}",
+                Text(band(mass, sigma, nominal), style="cyan"),
+            )
+    return [table] if table.row_count else []
+
+
+def _inputs(states: Iterable[InputState]) -> list[RenderableType]:
+    table = _table(("input", "left"), ("Hz", "right"), ("age [ms]", "right"), ("state", "left"))
+    for state in states:
+        table.add_row(
+            Text(state.topic),
+            "-" if state.rate_hz is None else f"{state.rate_hz:.0f}",
+            "-" if state.age_s is None else f"{1e3 * state.age_s:.0f}",
+            Text(state.message, style=STYLES[state.level]),
+        )
+    return [table] if table.row_count else []
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for k, (title, side) in enumerate(columns):
+        wraps = title == "state"
+        table.add_column(
+            Text(title),  # a plain text would lose its [unit] as markup
+            justify="right" if side == "right" else "left",
+            no_wrap=not wraps,
+            overflow="fold" if wraps else "ellipsis",
+            min_width=12 if k == 0 else None,
+        )
+    return table

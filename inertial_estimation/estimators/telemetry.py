@@ -1,0 +1,190 @@
+"""What an operator tunes and trusts by: the figures of an estimate as named numbers.
+
+A name is a path with the unit at its end, ``mass/arm_left_5_link [kg]``; units hold no slash, which would
+be one more level of the path. The names of one robot never change, so a figure keeps its place.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Generic, Protocol, TypeVar
+
+from inertial_estimation.estimators.gate import ACCEPTED, REJECTED, REOPENED
+from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
+
+__all__ = ["AGE", "GATE_DECISIONS", "InertialTelemetry", "Telemetry", "TiltTelemetry", "mass_names"]
+
+AGE = "age [s]"
+# The number of a decision is its place here; a decision that is not here is a mistake in the program.
+GATE_DECISIONS = (
+    ACCEPTED,
+    REJECTED,
+    REOPENED,
+    "disabled",
+    "waiting for rest",
+    "calibrating",
+    "calibrated",
+)
+_DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(GATE_DECISIONS)}
+
+EstimateT = TypeVar("EstimateT", contravariant=True)
+
+
+class Telemetry(Protocol, Generic[EstimateT]):
+    """Names the figures of one kind of estimate.
+
+    Attributes:
+        names: Of the figures.
+    """
+
+    names: tuple[str, ...]
+
+    def values(self, estimate: EstimateT, age_s: float) -> list[float]:
+        """Return the figures of an estimate, in the order of their names."""
+        ...
+
+
+class TiltTelemetry:
+    """The figures of a base estimate.
+
+    Attributes:
+        names: Of the figures.
+    """
+
+    def __init__(self, contacts: Iterable[str]) -> None:
+        """Name them.
+
+        Args:
+            contacts: Names of the robot's contacts.
+        """
+        self._contacts = tuple(contacts)
+        self.names = (
+            "tilt/roll [rad]",
+            "tilt/pitch [rad]",
+            "tilt/sigma [rad]",
+            "yaw/angle [rad]",
+            "yaw/sigma [rad]",
+            *(f"gyro_bias/{axis} [rad s^-1]" for axis in "xyz"),
+            "gyro_bias_sigma/horizontal [rad s^-1]",
+            "gyro_bias_sigma/vertical [rad s^-1]",
+            *(f"velocity_innovation/{axis} [m s^-1]" for axis in "xyz"),
+            "aided/velocity",
+            "aided/gravity",
+            "at_rest",
+            *(f"contacts/{name}" for name in self._contacts),
+            AGE,
+        )
+
+    def values(self, estimate: BaseEstimate, age_s: float) -> list[float]:
+        """Return the figures of an estimate, in the order of their names.
+
+        Args:
+            estimate: What the tilt observer said.
+            age_s: Its age [s].
+        """
+        x, y, z = estimate.tilt_B.tolist()
+        qx, qy, qz, qw = estimate.state.quaternion_xyzw.tolist()
+        tilt_sigma, yaw_sigma = _tilt_and_yaw_sigma(estimate)
+        across, along = estimate.gyro_bias_variances
+        return [
+            math.atan2(y, z),
+            math.asin(max(-1.0, min(1.0, -x))),
+            tilt_sigma,
+            math.atan2(2.0 * (qx * qy + qz * qw), qw * qw + qx * qx - qy * qy - qz * qz),
+            yaw_sigma,
+            *estimate.gyro_bias_I.tolist(),
+            math.sqrt(across),
+            math.sqrt(along),
+            *estimate.innovation_I.tolist(),
+            float(estimate.velocity_aided),
+            float(estimate.gravity_aided),
+            float(estimate.at_rest),
+            *(float(name in estimate.contacts) for name in self._contacts),
+            age_s,
+        ]
+
+
+class InertialTelemetry:
+    """The figures of an inertial estimate.
+
+    Attributes:
+        names: Of the figures.
+    """
+
+    def __init__(self, links: Iterable[str], friction_names: Iterable[str] = ()) -> None:
+        """Name them.
+
+        Args:
+            links: Estimated links, in the order of the estimates.
+            friction_names: Friction states, ``joint/term``, in the order of the estimates.
+        """
+        self.names = (
+            *(name for link in links for name in mass_names(link)),
+            "nis",
+            "nis_bound",
+            "gate/accepted",
+            "gate/decision",
+            "information/directions",
+            "information/informed",
+            *(f"friction/{name}" for name in friction_names),
+            AGE,
+        )
+
+    def values(self, estimate: InertialEstimate, age_s: float) -> list[float]:
+        """Return the figures of an estimate, in the order of their names.
+
+        Args:
+            estimate: What the inertial filter said.
+            age_s: Its age [s].
+        """
+        figures: list[float] = []
+        for link in estimate.links:
+            variances = link.covariance.diagonal()[:4].tolist()
+            sigmas = [math.sqrt(max(variance, 0.0)) for variance in variances]
+            figures += mass_values(link.estimate, link.published, link.payload, sigmas)
+        return [
+            *figures,
+            estimate.nis,
+            estimate.nis_bound,
+            float(estimate.accepted),
+            _DECISION_NUMBERS[estimate.decision],
+            float(len(estimate.information_eigenvalues)),
+            float(estimate.informed_directions),
+            *estimate.friction.values(),
+            age_s,
+        ]
+
+
+def mass_names(link: str) -> tuple[str, ...]:
+    """Return the names of the figures of one link."""
+    return (
+        f"mass/{link} [kg]",
+        f"mass_sigma/{link} [kg]",
+        f"mass_published/{link} [kg]",
+        f"mass_nominal/{link} [kg]",
+        *(f"com_{axis}/{link} [m]" for axis in "xyz"),
+        *(f"com_sigma_{axis}/{link} [m]" for axis in "xyz"),
+    )
+
+
+def mass_values(
+    estimate: LinkInertia, published: LinkInertia, payload: LinkInertia, sigmas: Iterable[float]
+) -> list[float]:
+    """Return the figures of one link, in the order of `mass_names`.
+
+    Args:
+        estimate: The estimate itself.
+        published: What a controller should use.
+        payload: Estimate less nominal.
+        sigmas: Standard deviations of the mass [kg] and of the centre of mass [m], four of them.
+    """
+    mass_sigma, *com_sigmas = sigmas
+    masses = [estimate.mass, mass_sigma, published.mass, estimate.mass - payload.mass]
+    return [*masses, *estimate.com_L.tolist(), *com_sigmas]
+
+
+def _tilt_and_yaw_sigma(estimate: BaseEstimate) -> tuple[float, float]:
+    """Take P = tilt (1 - x x') + yaw x x' apart, x the vertical."""
+    x, P = estimate.tilt_B, estimate.tilt_covariance_B
+    yaw = float(x @ P @ x)
+    tilt = 0.5 * (float(P.trace()) - yaw)
+    return math.sqrt(max(tilt, 0.0)), math.sqrt(max(yaw, 0.0))

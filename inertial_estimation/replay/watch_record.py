@@ -1,0 +1,154 @@
+"""What was heard from live nodes lately: newest figures and reports, with the times they came."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from inertial_estimation.signals import Health, HealthLevel
+
+__all__ = ["InputState", "NodeRecord", "WatchRecord"]
+
+RATE_WINDOW = 2.0  # [s] over which a rate is counted
+REPORT_PERIOD = 1.0  # [s] between two reports of a node
+SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report
+
+
+@dataclass(frozen=True, slots=True)
+class InputState:
+    """One input as the nodes that read it see it; where they differ, the worst.
+
+    Attributes:
+        topic: Relative name of the topic.
+        level: Severity.
+        rate_hz: Rate of its stamps [Hz]; None while unknown.
+        age_s: Time since the stamp of the newest reading [s]; None before the first. It grows on when the
+            node falls silent, and when readings stop together with the clock of a simulation.
+        message: What the node says of it.
+    """
+
+    topic: str
+    level: HealthLevel
+    rate_hz: float | None
+    age_s: float | None
+    message: str
+
+
+@dataclass
+class NodeRecord:
+    """What was heard of one node; times are of one steady clock [s].
+
+    Attributes:
+        figures: Newest telemetry by name.
+        heard_s: When it came; None before the first.
+        health: Newest report by part.
+        reported_s: When it came; None before the first.
+    """
+
+    figures: Mapping[str, float] = field(default_factory=dict)
+    heard_s: float | None = None
+    health: dict[str, Health] = field(default_factory=dict)
+    reported_s: float | None = None
+    _counts: deque[tuple[float, int]] = field(default_factory=deque)
+    _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, heard when, age then
+
+    def hear_figures(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
+        """Take the newest of some telemetry messages.
+
+        Args:
+            now_s: Time now [s].
+            figures: The newest, by name.
+            count: How many came.
+        """
+        self.figures, self.heard_s = figures, now_s
+        self._counts.append((now_s, count))
+
+    def hear_report(self, now_s: float, parts: Iterable[Health]) -> None:
+        """Take the report of a node, which is of all its parts."""
+        self.health = {part.name: part for part in parts}
+        self.reported_s = now_s
+        for part in self.health.values():
+            received, age = part.values.get("received"), _number(part.values.get("age [s]", ""))
+            known = self._newest.get(part.name)
+            if received is not None and age is not None and (known is None or known[0] != received):
+                self._newest[part.name] = (received, now_s, age)
+
+    def rate_hz(self, now_s: float) -> float:
+        """Return the rate of the telemetry over the last two seconds [Hz]."""
+        while self._counts and now_s - self._counts[0][0] > RATE_WINDOW:
+            self._counts.popleft()
+        if len(self._counts) < 2:
+            return 0.0
+        (first_s, first), *_rest = self._counts
+        arrived = sum(count for _, count in self._counts) - first
+        return arrived / max(self._counts[-1][0] - first_s, 1e-3)
+
+    def age_s(self, now_s: float) -> float | None:
+        """Return the age of the newest estimate [s]: at its publication, and since; None before it."""
+        if self.heard_s is None:
+            return None
+        return self.figures.get("age [s]", 0.0) + now_s - self.heard_s
+
+    def silent_s(self, now_s: float) -> float:
+        """Return for how long the node has owed a report [s]; 0 while reports come."""
+        if self.reported_s is None:
+            return 0.0
+        silence = now_s - self.reported_s
+        return silence if silence > SILENT_AFTER else 0.0
+
+    def inputs(self, now_s: float) -> list[InputState]:
+        """Return the state of every input that has a stamp."""
+        return [self._input(part, now_s) for part in self.health.values() if "rate [Hz]" in part.values]
+
+    def _input(self, part: Health, now_s: float) -> InputState:
+        rate, age = _number(part.values["rate [Hz]"]), _number(part.values.get("age [s]", ""))
+        level, message = part.level, part.message
+        if age is not None and part.name in self._newest:
+            _received, heard_s, age_then = self._newest[part.name]
+            stood_s = now_s - heard_s
+            if stood_s > SILENT_AFTER:
+                age = max(age, age_then + stood_s)
+                if level == HealthLevel.OK:
+                    level, message = HealthLevel.WARN, f"nothing new for {stood_s:.0f} s"
+        return InputState(part.name, level, rate, age, message)
+
+
+@dataclass
+class WatchRecord:
+    """What was heard of all nodes.
+
+    Attributes:
+        nodes: By full name without the leading slash, in the order they were found.
+    """
+
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+
+    def node(self, name: str) -> NodeRecord:
+        """Return the record of a node, a new one when it was not known."""
+        return self.nodes.setdefault(name.lstrip("/"), NodeRecord())
+
+    def with_figure(self, figure: str) -> list[tuple[str, NodeRecord]]:
+        """Return the nodes, by name, whose telemetry has a figure."""
+        return [(name, node) for name, node in self.nodes.items() if figure in node.figures]
+
+    def inputs(self, now_s: float) -> list[InputState]:
+        """Return one state a topic: of the node that finds it worst, then oldest."""
+        found: dict[str, InputState] = {}
+        for name, node in self.nodes.items():
+            namespace = name.rpartition("/")[0]
+            for state in node.inputs(now_s):
+                topic = f"{namespace}/{state.topic}" if namespace else state.topic
+                known = found.get(topic)
+                if known is None or _badness(state) > _badness(known):
+                    found[topic] = InputState(topic, state.level, state.rate_hz, state.age_s, state.message)
+        return list(found.values())
+
+
+def _badness(state: InputState) -> tuple[int, float]:
+    return int(state.level), state.age_s or 0.0
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,180 @@
+"""Where the parameters of a node come from, and which of them are lost on the way.
+
+rcl keeps one table a section name (``-p name:=value`` stands in ``/**``), in the order in which the names
+first appear on the command line, files and ``-p`` alike. A node gets the tables that match its full name, a
+later one over an earlier one. So a file's section of the node overrules ``-p rate:=100.0``, and a section of
+another namespace is passed over, both without a word; here they are found from the command line.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rclpy.node import Node
+
+from inertial_estimation.replay.config_file import RosLoader, flatten
+from inertial_estimation.replay.parameter_sections import (
+    EVERY_NODE,
+    ROS_PARAMETERS_KEY,
+    iterate_sections,
+    node_of,
+    reaches,
+)
+
+__all__ = ["ParameterSource", "parameter_sources", "parameter_warnings", "values_of_node", "warn_of_lost"]
+
+_RULE = re.compile(r"(?:(?P<node>\w+):(?!=))?(?P<name>.+?):=(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ParameterSource:
+    """Parameters of one section, or of one ``-p``.
+
+    Attributes:
+        section: Name of the section, as rcl matches it.
+        values: Values by dotted name.
+        file: The file; None for a ``-p``.
+    """
+
+    section: str
+    values: Mapping[str, Any]
+    file: str | None = None
+
+
+def parameter_sources(arguments: Sequence[str]) -> list[ParameterSource]:
+    """Return what a command line gives nodes, in its order.
+
+    Args:
+        arguments: The command line, of which the parts between ``--ros-args`` and ``--`` count.
+
+    Returns:
+        The sources; what rcl itself refuses (it ends the node before) is left out.
+    """
+    sources: list[ParameterSource] = []
+    words = iter(_ros_arguments(arguments))
+    for word in words:
+        if word == "--params-file":
+            sources += _of_file(next(words, ""))
+        elif word in ("-p", "--param"):
+            sources += _of_rule(next(words, ""))
+    return sources
+
+
+def values_of_node(sources: Sequence[ParameterSource], node: str) -> dict[str, tuple[Any, ParameterSource]]:
+    """Return what arrives at a node, by name: the value and where it comes from.
+
+    Args:
+        sources: All that is given.
+        node: Its full name.
+    """
+    tables: dict[str, dict[str, tuple[Any, ParameterSource]]] = {}
+    for source in sources:
+        table = tables.setdefault(source.section, {})
+        table.update({name: (value, source) for name, value in source.values.items()})
+    reaching = (table for section, table in tables.items() if reaches(section, node))
+    return {name: entry for table in reaching for name, entry in table.items()}
+
+
+def parameter_warnings(sources: Sequence[ParameterSource], node: str) -> list[str]:
+    """Say what was meant for a node and does not arrive.
+
+    Args:
+        sources: All that is given.
+        node: Its full name.
+
+    Returns:
+        A sentence for each section with the node's name, and each ``-p``, that is lost.
+    """
+    return [*_unreached(sources, node), *_overruled(sources, node)]
+
+
+def warn_of_lost(node: Node, arguments: Sequence[str]) -> None:
+    """Log a warning for each section and each ``-p`` of a command line that is lost for a node."""
+    for text in parameter_warnings(parameter_sources(arguments), node.get_fully_qualified_name()):
+        node.get_logger().warning(text)
+
+
+def _unreached(sources: Sequence[ParameterSource], node: str) -> Iterator[str]:
+    name = node_of(node)
+    meant = [source for source in sources if node_of(source.section) == name]
+    served = {source.file for source in meant if source.file and reaches(source.section, node)}
+    for source in meant:
+        if reaches(source.section, node) or source.file in served:  # a file may have sections of other robots
+            continue
+        lost = f"does not reach this node, whose full name is '{node}'"
+        if source.file is None:
+            yield f"'{_rule_text(source)}' {lost}: it is for the root namespace alone; {_in_a_file(node)}"
+        else:
+            yield (
+                f"section '{source.section}' of {source.file} {lost}: "
+                f"name it '/**/{name}' for every namespace, or '{node}'"
+            )
+
+
+def _overruled(sources: Sequence[ParameterSource], node: str) -> Iterator[str]:
+    arriving = values_of_node(sources, node)
+    for source in sources:
+        if source.file is not None or not reaches(source.section, node):
+            continue
+        ((name, value),) = source.values.items()
+        winner_value, winner = arriving[name]
+        if winner.file is None or winner_value == value:
+            continue
+        in_root = node.count("/") == 1
+        way = f"-p {node[1:]}:{name}:={_text(value)} behind the file does" if in_root else _in_a_file(node)
+        yield (
+            f"'{_rule_text(source)}' has no effect: section '{winner.section}' of {winner.file} sets "
+            f"{name} to {_text(winner_value)}, which ROS lets win; {way}"
+        )
+
+
+def _in_a_file(node: str) -> str:
+    return f"a parameter file given last with a section '{node}' does"
+
+
+def _rule_text(source: ParameterSource) -> str:
+    ((name, value),) = source.values.items()
+    prefix = "" if source.section == EVERY_NODE else f"{source.section}:"
+    return f"-p {prefix}{name}:={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    """Return a value as YAML writes it, on one line."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=10_000)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _ros_arguments(arguments: Sequence[str]) -> Iterator[str]:
+    inside = False
+    for word in arguments:
+        if word in ("--ros-args", "--"):
+            inside = word == "--ros-args"
+        elif inside:
+            yield word
+
+
+def _of_file(path: str) -> list[ParameterSource]:
+    try:
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), RosLoader)
+    except (OSError, ValueError, yaml.YAMLError):
+        return []
+    bodies = iterate_sections(content) if isinstance(content, dict) else ()
+    return [
+        ParameterSource(section, flatten(body[ROS_PARAMETERS_KEY]), path)
+        for section, body in bodies
+        if isinstance(body, dict) and isinstance(body.get(ROS_PARAMETERS_KEY), dict)
+    ]
+
+
+def _of_rule(text: str) -> list[ParameterSource]:
+    found = _RULE.fullmatch(text)
+    if found is None:
+        return []
+    try:
+        value = yaml.load(found["value"], RosLoader)
+    except yaml.YAMLError:
+        return []
+    return [ParameterSource(found["node"] or EVERY_NODE, {found["name"]: value})]

@@ -1,0 +1,171 @@
+"""Named numbers as sensor_msgs/JointState: stamped, and plotted by name by every tool that knows joints."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from struct import Struct
+from typing import Any, Generic, TypeVar
+
+from rclpy.publisher import Publisher
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+
+from inertial_estimation.estimators.link_estimates import parameter_covariance
+from inertial_estimation.estimators.telemetry import Telemetry
+from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
+from inertial_estimation.ros.robot_node import RobotNode, topic_token
+from inertial_estimation.signals import InertialEstimate, seconds
+from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+
+__all__ = [
+    "COVARIANCES",
+    "TELEMETRY",
+    "CovarianceOutputs",
+    "TelemetryOutput",
+    "figures_from_msg",
+    "figures_to_msg",
+]
+
+TELEMETRY = "~/telemetry"
+COVARIANCES = "link_covariances"
+ASK_PERIOD_NS = 100_000_000
+NANOSECONDS = 1_000_000_000
+STAMP = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
+MARK_NS = 1_234_567_890_123_456_789  # found again in the serialised message
+
+EstimateT = TypeVar("EstimateT")
+
+
+class FigureMessage:
+    """A message of named figures, kept in its serialised form, where only stamp and figures change.
+
+    rclpy converts the name of every figure anew for every message, which takes longer than a step of the
+    tilt observer; the bytes of the figures are one block, and so are those of the stamp.
+    """
+
+    def __init__(self, names: Sequence[str], frame_id: str = "") -> None:
+        """Serialise the names once.
+
+        Args:
+            names: Of the figures.
+            frame_id: Frame of the message.
+        """
+        self._values = Struct(f"={len(names)}d")
+        marks = [float(number + 1) for number in range(len(names))]
+        msg = figures_to_msg(MARK_NS, marks, JointState(name=list(names)))
+        msg.header.frame_id = frame_id
+        self._data = bytearray(serialize_message(msg))
+        self._stamp_at = self._data.index(_stamp_bytes(MARK_NS))
+        self._values_at = self._data.index(self._values.pack(*marks))
+
+    def filled(self, stamp_ns: int, values: Iterable[float]) -> bytes:
+        """Return the message, serialised.
+
+        Args:
+            stamp_ns: Stamp of the measurement the figures follow from [ns].
+            values: The figures, one per name.
+        """
+        STAMP.pack_into(self._data, self._stamp_at, *divmod(stamp_ns, NANOSECONDS))
+        self._values.pack_into(self._data, self._values_at, *values)
+        return bytes(self._data)
+
+
+def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: JointState) -> JointState:
+    """Write figures into a message that has their names.
+
+    Args:
+        stamp_ns: Stamp of the measurement they follow from [ns].
+        values: One per name.
+        msg: Message to write into.
+
+    Returns:
+        The message; `position` holds the figures, `velocity` and `effort` are empty.
+    """
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.position = array("d", values)
+    return msg
+
+
+def figures_from_msg(msg: JointState) -> tuple[int, dict[str, float]]:
+    """Return the stamp [ns] and the figures by name."""
+    return stamp_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position, strict=True))
+
+
+class Listeners:
+    """Whether anybody listens to a publisher, asked of ROS ten times a second of the stamps.
+
+    The question costs more than the answer is worth at every one of a thousand steps a second; so the first
+    figures come up to a tenth of a second late, and the last are made as much longer.
+    """
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+        self._asked_ns: int | None = None
+        self._any = False
+
+    def any(self, stamp_ns: int) -> bool:
+        """Return whether anybody listened when last asked.
+
+        Args:
+            stamp_ns: Stamp of the measurement [ns].
+        """
+        if self._asked_ns is None or not 0 <= stamp_ns - self._asked_ns < ASK_PERIOD_NS:
+            self._asked_ns = stamp_ns
+            self._any = self._publisher.get_subscription_count() > 0
+        return self._any
+
+
+class TelemetryOutput(Generic[EstimateT]):
+    """The telemetry of one node: nothing is computed while nobody listens."""
+
+    def __init__(self, node: RobotNode[Any], telemetry: Telemetry[EstimateT]) -> None:
+        """Create the publisher.
+
+        Args:
+            node: Node that publishes.
+            telemetry: Names the figures.
+        """
+        self._telemetry = telemetry
+        self._clock = node.get_clock()
+        self._publisher = node.add_output(JointState, TELEMETRY)
+        self._listeners = Listeners(self._publisher)
+        self._msg = FigureMessage(telemetry.names)
+
+    def send(self, estimate: EstimateT, stamp_ns: int) -> None:
+        """Publish an estimate, if anybody listens.
+
+        Args:
+            estimate: The estimate.
+            stamp_ns: Its stamp [ns]; the age is the time since then on the node's clock.
+        """
+        if self._listeners.any(stamp_ns):
+            age_s = seconds(self._clock.now().nanoseconds - stamp_ns)
+            self._publisher.publish(self._msg.filled(stamp_ns, self._telemetry.values(estimate, age_s)))
+
+
+class CovarianceOutputs:
+    """The covariance of the ten parameters of every estimated link, a topic each."""
+
+    def __init__(self, node: RobotNode[Any], links: Sequence[str]) -> None:
+        """Create the publishers.
+
+        Args:
+            node: Node that publishes.
+            links: Estimated links, in the order of the estimates.
+        """
+        publishers = [node.add_output(JointState, f"{COVARIANCES}/{topic_token(link)}") for link in links]
+        self._outputs = [
+            (publisher, Listeners(publisher), FigureMessage(COVARIANCE_NAMES, link))
+            for publisher, link in zip(publishers, links, strict=True)
+        ]
+
+    def send(self, estimate: InertialEstimate) -> None:
+        """Publish those somebody listens to."""
+        stamp_ns = estimate.stamp_ns
+        for (publisher, listeners, msg), link in zip(self._outputs, estimate.links, strict=True):
+            if listeners.any(stamp_ns):
+                upper = upper_triangle(parameter_covariance(link))
+                publisher.publish(msg.filled(stamp_ns, upper.tolist()))
+
+
+def _stamp_bytes(stamp_ns: int) -> bytes:
+    return STAMP.pack(*divmod(stamp_ns, NANOSECONDS))

@@ -1,0 +1,251 @@
+"""Launch files run for real, from an installation, over DDS; the launch packages are not on PyPI."""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+pytest.importorskip("rosbags", reason="needs rosbags")
+pytest.importorskip("launch.actions", reason="needs the ROS package launch")
+pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
+
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from sensor_msgs.msg import JointState
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.ros.messages import stamp_from_msg
+
+ROOT = Path(__file__).resolve().parents[2]
+ROS2_STANDIN = Path(__file__).with_name("rosbag2_player.py")
+DURATION, RATE = 2.0, 200.0
+RUN_LAUNCH_FILE = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+file, *words = sys.argv[1:]
+arguments = [tuple(word.split(":=", 1)) for word in words]
+service = LaunchService()
+source = PythonLaunchDescriptionSource(file)
+service.include_launch_description(
+    LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)])
+)
+sys.exit(service.run())
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Where the package is installed as colcon does it; or the prefix in INERTIAL_ESTIMATION_PREFIX."""
+    if given := os.environ.get("INERTIAL_ESTIMATION_PREFIX"):
+        return Path(given)
+    folder = tmp_path_factory.mktemp("install")
+    build = ["build", "--build-base", str(folder / "build")]
+    install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
+    record = ["--record", str(folder / "record.txt")]
+    egg = ["egg_info", "--egg-base", str(folder)]
+    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", *egg, *build, *install, *record]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "prefix"
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bag") / "talos"
+    arguments = ["--duration", str(DURATION), "--rate", str(RATE), "--seed", "1"]
+    assert main(["synthesize", "talos", "--output", str(path), *arguments]) == 0
+    return path
+
+
+class Launches:
+    """Launch files and players of one test, in the domain of its world."""
+
+    def __init__(self, world, installed):
+        self.world = world
+        self.folder = installed / "share" / "inertial_estimation" / "launch"
+        packages = map(str, installed.glob("lib*/python*/*-packages"))
+        self.environment = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(world.domain),
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "OMP_NUM_THREADS": "1",
+            "ROS_LOG_DIR": str(world.folder / "log"),
+            "PYTHONPATH": os.pathsep.join([*packages, *filter(None, sys.path)]),
+        }
+        self.processes = []
+
+    def run(self, name, log, *arguments):
+        """Run a launch file; its output goes to a file."""
+        file = str(self.folder / f"{name}.launch.py")
+        return self._start(log, [sys.executable, "-c", RUN_LAUNCH_FILE, file, *arguments])
+
+    def play(self, log, bag, *arguments):
+        """Play a recording."""
+        command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", str(bag), *arguments]
+        return self._start(log, command)
+
+    def _start(self, log, command):
+        with (self.world.folder / log).open("w") as output:
+            process = subprocess.Popen(
+                command,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self.world.folder,
+            )
+        self.processes.append(process)
+        return process
+
+    def output(self, log):
+        """What a process has printed."""
+        return (self.world.folder / log).read_text()
+
+    def ends(self, process, timeout=40.0):
+        """Wait for a process while messages are taken; return its exit code."""
+        assert self.world.run(lambda: process.poll() is not None, sensors=False, timeout=timeout)
+        return process.returncode
+
+    def stop(self, process):
+        """End a launch as Ctrl-C does; return its exit code."""
+        os.killpg(process.pid, signal.SIGINT)
+        return self.ends(process)
+
+    def close(self):
+        """End everything this test started."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+@pytest.fixture
+def launches(world, installed):
+    found = Launches(world, installed)
+    yield found
+    found.close()
+
+
+def orientations_by_stamp(messages):
+    return {
+        stamp_from_msg(msg.header.stamp): (
+            msg.quaternion.x,
+            msg.quaternion.y,
+            msg.quaternion.z,
+            msg.quaternion.w,
+        )
+        for msg in messages
+    }
+
+
+def inertias_by_stamp(messages):
+    return {
+        stamp_from_msg(msg.header.stamp): (msg.inertia.m, msg.inertia.com.x, msg.inertia.ixx)
+        for msg in messages
+    }
+
+
+LINK = "arm_left_5_link"
+PRESET = {
+    "/imu/data": "/robot1/imu_sensor_broadcaster/imu",
+    "/left_foot/wrench": "/robot1/left_foot_force_torque_sensor_broadcaster/wrench",
+    "/right_foot/wrench": "/ft_right/wrench",
+    "/joint_states": "/robot/joint_states",
+}
+REMAP = "ros2_control, right_foot/wrench:=/ft_right/wrench, joint_states:=/robot/joint_states"
+
+
+def test_estimates_of_a_namespaced_and_remapped_run_are_those_of_the_plain_one(launches, bag):
+    world = launches.world
+    runs = {
+        "": ([], []),
+        "/robot1": (
+            ["namespace:=robot1", f"remap:={REMAP}"],
+            [word for old, new in PRESET.items() for word in ("--remap", f"{old}:={new}")],
+        ),
+    }
+    found = {}
+    for namespace, (arguments, of_player) in runs.items():
+        orientations = world.listen(QuaternionStamped, f"{namespace}/base_orientation", 1000)
+        inertias = world.listen(InertiaStamped, f"{namespace}/link_inertias/{LINK}", 1000)
+        nodes = launches.run("estimation", "launch.log", "robot:=talos", "use_sim_time:=true", *arguments)
+        outputs = ("base_orientation", f"link_inertias/{LINK}")
+        there = [partial(world.node.count_publishers, f"{namespace}/{topic}") for topic in outputs]
+        assert world.run(lambda there=there: all(count() for count in there), sensors=False, timeout=40.0)
+        waiting = ["--rate", "0.5", "--wait", "60", "--subscribers", "2"]
+        player = launches.play("play.log", bag, *waiting, *of_player)
+        assert launches.ends(player, timeout=90.0) == 0, launches.output("launch.log")
+        world.run(lambda: False, sensors=False, timeout=1.0)
+        assert launches.stop(nodes) == 0
+        output = launches.output("launch.log")
+        assert output.count("process has finished cleanly") == 2, output
+        assert "does not reach" not in output
+        found[namespace] = orientations_by_stamp(orientations), inertias_by_stamp(inertias)
+    for plain, namespaced in zip(found[""], found["/robot1"], strict=True):
+        common = plain.keys() & namespaced.keys()  # the first ones go before the listener is found
+        assert len(common) > 0.5 * DURATION * RATE
+        assert {stamp: plain[stamp] for stamp in common} == {stamp: namespaced[stamp] for stamp in common}
+
+
+def test_a_replay_of_root_names_to_nodes_in_a_namespace_ends_by_itself(launches, bag, tmp_path):
+    """The player publishes the recorded names, so the nodes are remapped to them; an old file goes along."""
+    old = tmp_path / "old.yaml"
+    old.write_text("tilt_observer:\n  ros__parameters: {world_frame: hall, rate: 100.0}\n")
+    topics = ("imu/data", "joint_states", "left_foot/wrench", "right_foot/wrench")
+    remap = ",".join(f"{topic}:=/{topic}" for topic in topics)
+    orientations = launches.world.listen(QuaternionStamped, "/robot1/base_orientation", 1000)
+    given = [f"bag:={bag}", "robot:=talos", f"params_file:={old}", "namespace:=robot1", f"remap:={remap}"]
+    assert launches.ends(launches.run("replay", "launch.log", *given), timeout=90.0) == 0
+    output = launches.output("launch.log")
+    assert "played " in output
+    assert "does not reach" not in output
+    assert len(orientations) == pytest.approx((DURATION - 0.3) * 100, rel=0.2), "at the rate of the old file"
+    assert {msg.header.frame_id for msg in orientations} == {"hall"}
+
+
+def test_estimates_come_again_after_a_loop_of_ros2_bag_play(launches, bag, tmp_path):
+    """A stand-in for ros2cli and rosbag2 keeps the player's flow of messages."""
+    command = tmp_path / "bin" / "ros2"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} {ROS2_STANDIN} "$@"\n')
+    command.chmod(0o755)
+    launches.environment["PATH"] = os.pathsep.join([str(command.parent), os.environ["PATH"]])
+    orientations = launches.world.listen(QuaternionStamped, "base_orientation", 1000)
+    given = [f"bag:={bag}", "robot:=talos", "player:=ros2_bag", "loop:=true", "delay:=1.0"]
+    nodes = launches.run("replay", "launch.log", *given)
+
+    def looped():
+        stamps = [stamp_from_msg(msg.header.stamp) for msg in orientations]
+        back = [k for k in range(1, len(stamps)) if stamps[k] < stamps[k - 1]]
+        return bool(back) and len(stamps) - back[-1] > RATE / 2
+
+    assert launches.world.run(looped, sensors=False, timeout=90.0), launches.output("launch.log")
+    assert launches.stop(nodes) == 0
+
+
+def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
+    world = launches.world
+    commands = world.listen(JointState, "/robot1/joint_torque_commands", 1000)
+    readings = world.listen(JointState, "/body/joint_states", 1000)
+    given = ["robot:=talos", "namespace:=robot1", "remap:=ros2_control,joint_states:=/body/joint_states"]
+    nodes = launches.run("simulation", "launch.log", *given, "real_time_factor:=0.0")
+    assert world.run(lambda: len(commands) > 500 and len(readings) > 500, sensors=False, timeout=90.0), (
+        launches.output("launch.log")
+    )
+    answered = {stamp_from_msg(msg.header.stamp) for msg in commands}
+    common = answered & {stamp_from_msg(msg.header.stamp) for msg in readings}
+    assert len(common) > 100, "commands answer the readings"
+    assert launches.stop(nodes) == 0
+
+
+def test_a_wrong_remap_ends_the_launch_and_is_said(launches):
+    process = launches.run("estimation", "launch.log", "robot:=talos", "remap:=imu_data:=/imu")
+    assert launches.ends(process) == 1
+    assert "no topic 'imu_data' to remap, did you mean 'imu/data'?" in launches.output("launch.log")

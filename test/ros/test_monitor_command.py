@@ -1,0 +1,93 @@
+"""The command `monitor` on live nodes: finds them, prints, ends cleanly."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+pytest.importorskip("rich")
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+
+def start_monitor(world, *arguments):
+    code = "import sys; from inertial_estimation.commands.main import main; sys.exit(main(sys.argv[1:]))"
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(world.domain), "COLUMNS": "80"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "monitor", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_one_table_of_live_nodes_in_a_pipe(world):
+    world.start("tilt_observer")
+    world.start("inertial_ekf", links="[leg]")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
+    monitor = start_monitor(world, "--once", "--wait", "40")
+    try:
+        assert world.run(lambda: monitor.poll() is not None, timeout=80.0)
+        out, err = monitor.communicate()
+    finally:
+        monitor.kill()
+    assert monitor.returncode == 0, err
+    rows = [line.split() for line in out.splitlines()]
+    (tilt,) = (row for row in rows if row[:2] == ["tilt_observer", "estimating"])
+    assert float(tilt[2]) > 20.0, "no rate of the telemetry"
+    assert any(row[:2] == ["inertial_ekf", "estimating"] for row in rows)
+    assert any(row[:1] == ["leg"] and row[3] == "2.00" for row in rows), out
+    assert any(row[:1] == ["imu/data"] and row[-1] == "arriving" for row in rows)
+    assert "contacts foot" in out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_only_the_nodes_of_a_namespace_are_shown(world):
+    world.start("tilt_observer", "-r", "__ns:=/talos")
+    world.start("tilt_observer")
+    monitor = start_monitor(world, "--once", "--namespace", "talos", "--wait", "40")
+    out, err = monitor.communicate(timeout=60)
+    assert monitor.returncode == 0, err
+    shown = [line.split()[0] for line in out.splitlines() if line.split()[:1] and "tilt_observer" in line]
+    assert shown
+    assert all("talos/tilt_observer" in line for line in out.splitlines() if "tilt_observer" in line), out
+    assert "waiting for" in out
+
+
+def test_without_nodes_it_says_where_it_looked(world):
+    monitor = start_monitor(world, "--once", "--wait", "1")
+    _out, err = monitor.communicate(timeout=60)
+    assert monitor.returncode == 1
+    assert f"ROS_DOMAIN_ID ({world.domain})" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_zero(world, number):
+    monitor = start_monitor(world, "--period", "0.1")
+    try:
+        assert monitor.stdout.readline(), monitor.stderr.read()
+        time.sleep(0.3)
+        monitor.send_signal(number)
+        _out, err = monitor.communicate(timeout=30)
+    finally:
+        monitor.kill()
+    assert (monitor.returncode, err) == (0, "")
+
+
+def test_without_rich_it_says_what_to_install(world, tmp_path, monkeypatch):
+    (tmp_path / "rich.py").write_text("raise ModuleNotFoundError('no rich here', name='rich')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monitor = start_monitor(world, "--once")
+    _out, err = monitor.communicate(timeout=60)
+    assert monitor.returncode == 1
+    assert "needs the Python package 'rich'" in err
+    assert "pip install" in err

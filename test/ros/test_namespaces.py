@@ -1,0 +1,98 @@
+"""Nodes in a namespace, with the parameter files that come with the package and with older ones."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from rcl_interfaces.srv import GetParameters
+
+from inertial_estimation.replay.config_file import load_config_file
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+IN_ROBOT1 = ("-r", "__ns:=/robot1")
+INPUTS = ("imu/data", "joint_states", "foot/wrench", "base_state")
+FROM_ROOT = [word for topic in INPUTS for word in ("-r", f"{topic}:=/{topic}")]
+
+
+def value_of(parameter):
+    return {
+        1: parameter.bool_value,
+        2: parameter.integer_value,
+        3: parameter.double_value,
+        4: parameter.string_value,
+        9: list(parameter.string_array_value),
+    }[parameter.type]
+
+
+@pytest.mark.parametrize(
+    ("robot", "name"),
+    [("icub", "tilt_observer"), ("icub", "inertial_ekf"), ("hyq", "trunk_payload"), ("go2", "simulator")],
+)
+def test_the_parameters_of_a_robot_file_arrive_in_a_namespace(world, robot, name):
+    """The robot description is not there yet: the parameters are declared all the same."""
+    file = CONFIG / f"{robot}.yaml"
+    expected = load_config_file(file).nodes[name]
+    node = world.start(
+        name, "--params-file", str(file), *IN_ROBOT1, "-p", "urdf:=''", described=False, robot={}
+    )
+    request = GetParameters.Request(names=list(expected))
+    answer = world.call(GetParameters, f"/robot1/{name}/get_parameters", request, sensors=False)
+    found = {key: value_of(value) for key, value in zip(expected, answer.values, strict=True)}
+    assert found == {key: value or [""] if value == [] else value for key, value in expected.items()}
+    assert "does not reach" not in node.output
+
+
+def robot_file(world, section):
+    path = world.folder / "robot.yaml"
+    path.write_text(
+        f"/**: {{ros__parameters: {{urdf: {world.urdf}, imu_frame: imu, contacts: [foot], "
+        "contact_frames: [sole]}}\n"
+        f"{section}tilt_observer: {{ros__parameters: {{world_frame: hall}}}}\n"
+        f"{section}inertial_ekf: {{ros__parameters: {{links: [leg], torque_rows: []}}}}\n"
+    )
+    return path
+
+
+def test_nodes_in_a_namespace_estimate_and_report_there(world):
+    file = str(robot_file(world, "/**/"))
+    for name in ("tilt_observer", "inertial_ekf"):
+        world.start(name, "--params-file", file, *IN_ROBOT1, *FROM_ROOT, described=False, robot={})
+    orientations = world.listen(QuaternionStamped, "/robot1/base_orientation")
+    inertias = world.listen(InertiaStamped, "/robot1/link_inertias/leg")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert world.run(lambda: len(orientations) > 20 and len(inertias) > 20 and diagnostics)
+    assert {msg.header.frame_id for msg in orientations} == {"hall"}
+    published = {name for name, _ in world.node.get_topic_names_and_types()}
+    assert not {"/base_orientation", "/link_inertias/leg", "/robot1/diagnostics"} & published
+
+
+def test_an_old_file_in_a_namespace_is_said(world):
+    """Its section does not reach the node, which runs on its defaults."""
+    file = str(robot_file(world, ""))
+    node = world.start(
+        "tilt_observer", "--params-file", file, *IN_ROBOT1, *FROM_ROOT, described=False, robot={}
+    )
+    orientations = world.listen(QuaternionStamped, "/robot1/base_orientation")
+    assert world.run(lambda: len(orientations) > 10)
+    assert {msg.header.frame_id for msg in orientations} == {"odom"}
+    expected = f"section 'tilt_observer' of {file} does not reach this node"
+    assert expected in node.output
+    assert "'/robot1/tilt_observer': name it '/**/tilt_observer' for every namespace" in node.output
+
+
+def test_a_parameter_that_the_file_overrules_is_said_and_the_way_it_names_works(world):
+    file = str(robot_file(world, "/**/"))
+    for number, rule in enumerate(("world_frame:=map", "tilt_observer:world_frame:=map")):
+        node = world.start("tilt_observer", "--params-file", file, "-p", rule, described=False, robot={})
+        request = GetParameters.Request(names=["world_frame"])
+        answer = world.call(GetParameters, "/tilt_observer/get_parameters", request)
+        assert answer.values[0].string_value == ("hall", "map")[number]
+        warned = "'-p world_frame:=map' has no effect" in node.output
+        assert warned == (number == 0), node.output
+        assert ("-p tilt_observer:world_frame:=map behind the file does" in node.output) == warned
+        assert node.stop() == 0

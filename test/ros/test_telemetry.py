@@ -1,0 +1,229 @@
+"""Telemetry, covariances and markers: stamped, named, at the rate promised, and free while nobody listens."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+pytest.importorskip("visualization_msgs")
+
+from geometry_msgs.msg import InertiaStamped
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.ros.markers import (
+    PAYLOAD_DENSITY,
+    MarkerOutput,
+    link_markers,
+    payload_radius,
+    tilt_markers,
+)
+from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
+from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput, figures_from_msg, figures_to_msg
+from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
+from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+
+class Publisher:
+    """Stands in for a publisher that somebody listens to, or nobody."""
+
+    def __init__(self, listeners):
+        self.listeners, self.sent = listeners, []
+
+    def get_subscription_count(self):
+        return self.listeners
+
+    def publish(self, msg):
+        data = msg if isinstance(msg, bytes) else serialize_message(msg)
+        self.sent.append(deserialize_message(data, self.message_type))
+
+
+class Clock:
+    """Stands in for a node's clock, at 12.5 s."""
+
+    def now(self):
+        return self
+
+    nanoseconds = 12_500_000_000
+
+
+class Node:
+    """Stands in for a node."""
+
+    def __init__(self, listeners):
+        self.publisher, self.said = Publisher(listeners), []
+
+    def add_output(self, message_type, _topic):
+        self.publisher.message_type = message_type
+        return self.publisher
+
+    def get_clock(self):
+        return Clock()
+
+    def get_logger(self):
+        return self
+
+    def info(self, text):
+        self.said.append(text)
+
+
+class Counting:
+    """Telemetry that counts how often it is asked."""
+
+    names = ("value [m]", AGE)
+
+    def __init__(self):
+        self.asked = 0
+
+    def values(self, estimate, age_s):
+        self.asked += 1
+        return [estimate, age_s]
+
+
+def test_nothing_is_computed_while_nobody_listens():
+    node, telemetry = Node(listeners=0), Counting()
+    MarkerOutput(node).send(0, lambda: pytest.fail("markers were made for nobody"))
+    output = TelemetryOutput(node, telemetry)
+    output.send(1.0, 11_900_000_000)
+    assert (telemetry.asked, node.publisher.sent) == (0, [])
+    node.publisher.listeners = 1
+    output.send(1.5, 12_000_000_000)
+    (msg,) = node.publisher.sent
+    assert figures_from_msg(msg) == (12_000_000_000, {"value [m]": 1.5, AGE: 0.5})
+    assert (len(msg.velocity), len(msg.effort)) == (0, 0)
+
+
+@pytest.mark.parametrize("names", [("a",), ("mass/a [kg]", "b"), COVARIANCE_NAMES])
+@pytest.mark.parametrize("frame_id", ["", "left_sole_link"])
+def test_the_serialised_message_is_that_of_the_message(names, frame_id):
+    rng, msg = np.random.default_rng(0), FigureMessage(names, frame_id)
+    for stamp_ns in (0, 1, 1_700_000_000_123_456_789):
+        values = rng.normal(size=len(names)).tolist()
+        expected = figures_to_msg(stamp_ns, values, JointState(name=list(names)))
+        expected.header.frame_id = frame_id
+        assert deserialize_message(msg.filled(stamp_ns, values), JointState) == expected
+
+
+def test_figures_that_are_infinite_or_unknown_arrive_as_such():
+    data = FigureMessage(("a", "b")).filled(5, [np.inf, np.nan])
+    _stamp, values = figures_from_msg(deserialize_message(data, JointState))
+    assert values["a"] == np.inf
+    assert np.isnan(values["b"])
+
+
+def test_markers_come_ten_times_a_second_and_again_after_a_jump_back():
+    node = Node(listeners=1)
+    output = MarkerOutput(node)
+    stamps = [k * 2_000_000 for k in range(500)]  # a second at 500 Hz
+    for stamp_ns in stamps:
+        output.send(stamp_ns, lambda stamp_ns=stamp_ns: [marker_at(stamp_ns)])
+    sent = [stamp_from_msg(msg.markers[0].header.stamp) for msg in node.publisher.sent]
+    assert sent == [k * 100_000_000 for k in range(10)]
+    output.send(3, lambda: [marker_at(3)])
+    assert len(node.publisher.sent) == 11
+
+
+def marker_at(stamp_ns):
+    marker = Marker()
+    set_stamp(marker.header.stamp, stamp_ns)
+    return marker
+
+
+def test_gravity_points_down_and_a_force_starts_at_its_contact():
+    R_WB = rotation_from_roll_pitch_yaw(0.3, -0.2, 1.0)
+    state = BaseState(7, [0, 0, 0, 1], np.zeros(3), np.zeros(3), np.zeros(3))
+    zero = np.zeros(3)
+    estimate = BaseEstimate(state, R_WB[2], zero, ("left",), zero, True, False, np.eye(3))
+    loads = (
+        ContactLoad("left", (0.0, 0.1, -0.9), (0.0, 0.0, 500.0), 1.0),
+        ContactLoad("right", (0.0, -0.1, -0.8), (0.0, 0.0, 0.0), 0.0),
+    )
+    gravity, left, force, right, _none = tilt_markers(estimate, loads, "trunk")
+    assert {marker.header.frame_id for marker in (gravity, left, force, right)} == {"trunk"}
+    tail, tip = ((p.x, p.y, p.z) for p in gravity.points)
+    np.testing.assert_allclose(R_WB @ (np.array(tip) - tail), [0, 0, -0.5], atol=1e-12)
+    assert (left.pose.position.y, right.pose.position.z) == (0.1, -0.8)
+    assert left.color != right.color
+    tail, tip = ((p.x, p.y, p.z) for p in force.points)
+    assert tail == (0.0, 0.1, -0.9)
+    np.testing.assert_allclose(np.array(tip) - tail, [0.0, 0.0, 0.5])
+
+
+def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
+    body = LinkInertia("hand", 7.0, np.array([0.1, 0.0, 0.2]), np.eye(3))
+    payload = LinkInertia("hand", 5.0, np.array([0.0, 0.0, 0.3]), np.eye(3))
+    com, _text, sphere = link_markers(2, 7, body, payload, 0.1, [0.01, 0.02, np.inf])
+    radius = 0.5 * sphere.scale.x
+    assert 4.0 / 3.0 * np.pi * radius**3 * PAYLOAD_DENSITY == pytest.approx(5.0)
+    assert (sphere.action, sphere.pose.position.z) == (Marker.ADD, 0.3)
+    assert (com.scale.x, com.scale.y, com.scale.z) == pytest.approx((0.04, 0.08, 0.5))
+    assert com.pose.position.x == 0.1
+    assert {marker.id for marker in (com, sphere)} == {2}
+    *_others, unsure = link_markers(2, 7, body, payload, 2.6, [0.01, 0.02, 0.03])
+    assert unsure.action == Marker.DELETE
+    *_others, unmeasured = link_markers(2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
+    assert unmeasured.action == Marker.DELETE
+    assert payload_radius(-5.0) == payload_radius(5.0)
+
+
+def test_the_tilt_observer_publishes_its_figures_and_markers(world):
+    node = world.start("tilt_observer")
+    telemetry = world.listen(JointState, "tilt_observer/telemetry")
+    markers = world.listen(MarkerArray, "tilt_observer/markers")
+    assert world.run(
+        lambda: len(telemetry) > 150 and len(markers) > 5, timeout=60.0, leave_out=["base_state"]
+    )
+    assert {tuple(msg.name) for msg in telemetry} == {TiltTelemetry(("foot",)).names}
+    stamp_ns, values = figures_from_msg(telemetry[-1])
+    assert stamp_ns in set(world.stamps)
+    assert 0.0 < values[AGE] < 5.0
+    assert values["contacts/foot"] == 1.0
+    assert abs(values["tilt/roll [rad]"]) < 1e-3
+    assert 0.0 < values["gyro_bias_sigma/horizontal [rad s^-1]"] < 0.01
+    stamps = np.array([stamp_from_msg(msg.markers[0].header.stamp) for msg in markers])
+    assert np.diff(stamps).min() >= 100_000_000
+    drawn = {marker.ns: marker for marker in markers[-1].markers}
+    assert drawn["contacts"].pose.position.z == pytest.approx(-0.4, abs=1e-6)
+    assert node.stop() == 0, node.output
+
+
+def test_the_inertial_filter_publishes_figures_covariance_and_markers(world):
+    node = world.start("inertial_ekf", links="[leg]")
+    telemetry = world.listen(JointState, "inertial_ekf/telemetry")
+    covariances = world.listen(JointState, "link_covariances/leg")
+    markers = world.listen(MarkerArray, "inertial_ekf/markers")
+    inertias = world.listen(InertiaStamped, "payloads/leg")
+    assert world.run(
+        lambda: len(telemetry) > 100 and len(covariances) > 100 and markers and inertias, timeout=60.0
+    )
+    assert {tuple(msg.name) for msg in telemetry} == {InertialTelemetry(("leg",)).names}
+    assert {tuple(msg.name) for msg in covariances} == {COVARIANCE_NAMES}
+    assert covariances[-1].header.frame_id == "leg"
+    by_stamp = {stamp_from_msg(msg.header.stamp): msg for msg in covariances}
+    common = [msg for msg in telemetry if stamp_from_msg(msg.header.stamp) in by_stamp]
+    stamp_ns, values = figures_from_msg(common[-1])
+    P = covariance_from_upper(by_stamp[stamp_ns].position)
+    assert np.linalg.eigvalsh(P).min() > 0.0
+    assert np.sqrt(P[0, 0]) == pytest.approx(values["mass_sigma/leg [kg]"])
+    assert values["mass_nominal/leg [kg]"] == pytest.approx(2.0)
+    assert values["nis"] >= 0.0
+    assert values["nis_bound"] > 0.0
+    assert {marker.header.frame_id for marker in markers[-1].markers} == {"leg"}
+    assert node.stop() == 0, node.output
+
+
+def test_without_visualization_msgs_a_node_says_so_and_goes_on(world, tmp_path, monkeypatch):
+    (tmp_path / "visualization_msgs.py").write_text("raise ImportError('not installed here')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    node = world.start("tilt_observer")
+    telemetry = world.listen(JointState, "tilt_observer/telemetry")
+    assert world.run(lambda: len(telemetry) > 20, timeout=60.0, leave_out=["base_state"])
+    assert node.output.count("visualization_msgs is missing") == 1
+    assert node.stop() == 0, node.output

@@ -1,0 +1,170 @@
+"""Timer, arrival and replay give the same estimates, bit by bit, however the messages come."""
+
+import os
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.serialization import serialize_message
+from rclpy.time import Time
+from sensor_msgs.msg import Imu, JointState
+
+from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.replay.recording import MemoryRecording
+from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.sensor_noise import REALISTIC, measure
+from inertial_estimation.replay.synthetic import Timing
+from inertial_estimation.replay.synthetic_robots import synthetic_truth
+from inertial_estimation.ros import rclpy_internals
+from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
+from inertial_estimation.ros.messages import imu_to_msg, joints_to_msg, wrench_to_msg
+from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
+from inertial_estimation.signals import ImuSample, JointReading
+
+NODES = {"tilt_observer": TiltObserverNode, "inertial_ekf": InertialEkfNode}
+LATE = {"/joint_states": (0.9, 0.98), "/imu/data": (1.2, 1.27), "/left_foot/wrench": (1.5, 1.58)}  # [s]
+PATIENCE = 10.0  # [s]
+
+
+@pytest.fixture(scope="module")
+def recording():
+    """TALOS in motion; for longer than steps wait nothing of one input arrives, then all of it at once."""
+    rng = np.random.default_rng(4)
+    truth = synthetic_truth("talos", Timing(duration_s=2.0, rate_hz=250.0), rng, payload_time_s=1.0)
+    measured = measure(truth, REALISTIC, rng)
+    topics = {
+        topic: kind
+        for topic, kind in measured.topics.items()
+        if topic in ("/imu/data", "/joint_states") or topic.endswith("/wrench")
+    }
+    entries = []
+    for entry in measured.entries(topics):
+        begin, end = (measured.start_ns + round(t * 1e9) for t in LATE.get(entry.topic, (-2, -1)))
+        entries.append(replace(entry, log_ns=end) if begin < entry.log_ns < end else entry)
+    entries.sort(key=lambda entry: entry.log_ns)
+    return MemoryRecording(tuple(entries), topics)
+
+
+@pytest.fixture(scope="module")
+def replayed(recording):
+    """The estimates of a replay, by node."""
+    built = build_pipelines(load_config_file(find_config("talos")))
+    run = replay(recording, replay_topics(built.values, {}), tilt=built.tilt, inertial=built.inertial)
+    return {"tilt_observer": run.base, "inertial_ekf": run.inertial}
+
+
+class LiveNode:
+    """A node in this process that is sent a recording; its estimates are kept."""
+
+    def __init__(self, name, trigger, recording):
+        estimates = self.estimates = []
+
+        class Recorded(NODES[name]):
+            def _publish(self, results):
+                estimates.extend(results)
+
+        self.context = rclpy.Context()
+        domain = 1 + (os.getpid() * 7) % 100
+        rclpy.init(args=[], context=self.context, domain_id=domain)
+        given = ["--ros-args", "--params-file", str(find_config("talos")), "-p", f"{name}:trigger:={trigger}"]
+        self.node = Recorded(context=self.context, cli_args=given)
+        self.now_ns = 0
+        self.node._now = lambda: Time(nanoseconds=self.now_ns)  # the clock of the recording
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        sender = rclpy.create_node("sender", context=self.context)
+        types = {"/imu/data": Imu, "/joint_states": JointState}
+        self.publishers = {
+            topic: sender.create_publisher(types.get(topic, WrenchStamped), topic, 100)
+            for topic in recording.topics
+        }
+        self.wait(lambda: all(p.get_subscription_count() for p in self.publishers.values()))
+
+    @property
+    def received(self):
+        return sum(node_input.counter.received for node_input in self.node._inputs)
+
+    def send(self, entry):
+        self.publishers[entry.topic].publish(serialize_message(message(entry)))
+        self.now_ns = entry.log_ns
+
+    def wait(self, until, meanwhile=lambda: time.sleep(0.002)):
+        deadline = time.monotonic() + PATIENCE
+        while not until():
+            assert time.monotonic() < deadline, "nothing comes"
+            meanwhile()
+
+    def close(self):
+        self.executor.shutdown()
+        rclpy.shutdown(context=self.context)
+
+
+def message(entry):
+    sample = entry.sample
+    if isinstance(sample, ImuSample):
+        return imu_to_msg(sample, "imu_link")
+    if isinstance(sample, JointReading):
+        return joints_to_msg(sample)
+    return wrench_to_msg(sample, "sole")
+
+
+def run_live(recording, name, trigger, at_once):
+    live = LiveNode(name, trigger, recording)
+    try:
+        for sent, entry in enumerate(recording.entries(recording.topics), start=1):
+            live.send(entry)
+            if trigger == "arrival":
+                live.executor.spin_once(timeout_sec=0.0)
+            elif sent % at_once == 0:
+                live.node._take_inputs()  # what its timer calls
+        read = live.executor.spin_once if trigger == "arrival" else live.node._take_inputs
+        live.wait(lambda: live.received >= sent, lambda: read(0.01) if trigger == "arrival" else read())
+        live.node._take_inputs()
+        return live.estimates
+    finally:
+        live.close()
+
+
+def numbers(estimates):
+    if hasattr(estimates[0], "links"):
+        return np.array([[e.stamp_ns, e.nis, *(x.estimate.mass for x in e.links)] for e in estimates])
+    return np.array([[e.state.stamp_ns, *e.state.quaternion_xyzw, *e.gyro_bias_I] for e in estimates])
+
+
+@pytest.mark.parametrize("name", NODES)
+@pytest.mark.parametrize(("trigger", "at_once"), [("timer", 1), ("timer", 37), ("arrival", 1)])
+def test_estimates_are_those_of_a_replay(recording, replayed, name, trigger, at_once):
+    expected = numbers(replayed[name])
+    assert len(expected) > 300
+    np.testing.assert_array_equal(numbers(run_live(recording, name, trigger, at_once)), expected)
+
+
+def test_bursts_did_make_steps_give_up_waiting(recording):
+    """Else the comparison would not show that they give up at the same message."""
+    built = build_pipelines(load_config_file(find_config("talos")))
+    replay(recording, replay_topics(built.values, {}), tilt=built.tilt)
+    (estimator,) = (part for part in built.tilt.health(recording.end_ns) if part.name == "estimator")
+    assert int(estimator.values["steps with an input missing"]) > 3
+
+
+def test_without_the_internals_of_rclpy_messages_come_through_the_executor(recording, replayed, monkeypatch):
+    monkeypatch.setattr(rclpy_internals, "_can_take", lambda: False)
+    live = LiveNode("tilt_observer", "timer", recording)
+    try:
+        for sent, entry in enumerate(recording.entries(recording.topics), start=1):
+            live.send(entry)
+            live.wait(lambda sent=sent: live.received >= sent, lambda: live.executor.spin_once(0.01))
+        live.node._take_inputs()
+    finally:
+        live.close()
+    np.testing.assert_array_equal(numbers(live.estimates), numbers(replayed["tilt_observer"]))

@@ -1,0 +1,94 @@
+"""Parameter files as the launch files read them; needs neither launch nor ROS."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.replay.parameter_sections import reaches
+
+ROOT = Path(__file__).resolve().parents[1]
+ROBOT = """# comment with ünïcode
+/**:
+  ros__parameters: {contacts: [a, b]}
+tilt_observer: &anchor   # behind it
+  ros__parameters: {rate: 1e3, on: yes}
+"inertial_ekf":
+  ros__parameters:
+    trunk: base
+/robot1/trunk_payload: {ros__parameters: {trunk: torso}}
+robot2:
+  simulator: {ros__parameters: {lockstep: true}}
+"""
+
+
+@pytest.fixture(scope="module")
+def files_of():
+    spec = importlib.util.spec_from_file_location("parameter_files", ROOT / "launch" / "parameter_files.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def robot(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text(ROBOT)
+    return path
+
+
+def test_plain_sections_get_a_wildcard_and_nothing_else_changes(files_of):
+    expected = ROBOT.replace("tilt_observer:", "/**/tilt_observer:")
+    expected = expected.replace('"inertial_ekf"', '"/**/inertial_ekf"')
+    assert files_of.with_wildcards(ROBOT) == expected
+    assert files_of.with_wildcards(expected) == expected
+    assert files_of.with_wildcards("") == ""
+
+
+def test_a_copy_reaches_nodes_of_any_namespace_and_keeps_the_file_s_name(files_of, robot):
+    (copy,) = files_of.reaching_files([str(robot)])
+    assert Path(copy).name == "robot.yaml"
+    sections = yaml.safe_load(Path(copy).read_text())
+    for node in ("/tilt_observer", "/robot1/tilt_observer", "/fleet/robot1/inertial_ekf"):
+        assert any(reaches(section, node) for section in sections if section != "/**")
+    assert load_config_file(copy).nodes == load_config_file(robot).nodes
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.stem)
+def test_files_that_come_with_the_package_are_passed_as_they_are(files_of, path):
+    assert files_of.reaching_files([str(path)]) == [str(path)]
+
+
+def test_sections_are_the_nodes_that_a_replay_finds_in_the_file(files_of, robot):
+    assert files_of.nodes_in(robot) == {"**", *load_config_file(robot).nodes}
+    nodes = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator"}
+    assert files_of.nodes_in(robot) - {"**"} == nodes
+
+
+def test_the_last_file_counts_and_a_node_s_section_over_the_shared_one(files_of, robot, tmp_path):
+    later = tmp_path / "later.yaml"
+    later.write_text(
+        "/**/tilt_observer: {ros__parameters: {contacts: [c]}}\n/**: {ros__parameters: {contacts: [d]}}"
+    )
+    files = [str(robot), str(later)]
+    assert files_of.last_value(files[:1], "tilt_observer", "contacts") == ["a", "b"]
+    assert files_of.last_value(files, "tilt_observer", "contacts") == ["c"]
+    assert files_of.last_value(files, "inertial_ekf", "contacts") == ["d"]
+    assert files_of.last_value(files, "inertial_ekf", "trunk") == "base"
+    assert files_of.last_value(files, "trunk_payload", "trunk") == "torso"
+    assert files_of.last_value(files, "tilt_observer", "trunk") is None
+
+
+def test_files_of_calibration_and_friction_are_read_after_the_robot_s(files_of, tmp_path):
+    files = [tmp_path / "offsets.yaml", tmp_path / "friction.yaml"]
+    for file in files:
+        file.write_text("/**: {ros__parameters: {}}")
+    found = files_of.parameter_files("panda", ", ".join(map(str, files)))
+    assert [Path(file).name for file in found] == ["panda.yaml", "offsets.yaml", "friction.yaml"]
+
+
+def test_a_wrong_name_lists_what_exists(files_of):
+    with pytest.raises(RuntimeError, match=r"'tals'.*talos"):
+        files_of.parameter_file("tals")
