@@ -69,8 +69,7 @@ setup(
             "tqdm",
             "rich>=12",
             "clarabel>=0.7",
-            "example-robot-data",
-            "example-robot-data-loaders",
+            "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
         "test": [
             "pytest>=7",
@@ -79,6 +78,7 @@ setup(
             "mypy>=1.11",
             "vqf",
             "ahrs",
+            "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
         ],
