@@ -284,7 +284,7 @@ def parameters(setup: Setup, seed: int, adaptation: bool) -> dict[str, dict[str,
         awaited = {"inertias.links": [""]}
     nodes[CONTROLLER_NODE] |= awaited
     for node in ESTIMATION:
-        nodes[node]["use_sim_time"] = True
+        nodes[node] |= {"use_sim_time": True, "trigger": "arrival"}  # the simulation waits for the answer
     return nodes
 
 

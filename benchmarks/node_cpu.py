@@ -1,12 +1,15 @@
-"""CPU of both nodes at 1 kHz inputs, against empty nodes with the same subscriptions.
+"""CPU of the nodes at 1 kHz inputs and 333 Hz outputs, against empty nodes with callbacks on the same topics.
 
-    python benchmarks/node_cpu.py [--seconds 15] [--rate 1000] [--listen]
+    python benchmarks/node_cpu.py [--seconds 10] [--rate 1000] [--repeat 2] [--nodes ...] [--variants ...]
+                                  [--listen]
 
-One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches, and a base state
-for the inertial filter). The nodes and their empty twins run one after another under the same load; the
-CPU time is that of the process, from /proc. An empty node has the subscriptions and quality of
-service of the node, and callbacks that do nothing. Nodes publish only what is subscribed to; with --listen
-every output but base_state (which the load itself publishes) is.
+One process publishes the sensors of a standing TALOS (32 joints, IMU, two ankle wrenches) and the base state,
+base orientation and link inertias that other nodes would. The nodes and their empty twins run one after
+another under the same load; the CPU time is that of the process, from /proc. An empty node has the
+subscriptions and quality of service of the node, and callbacks that do nothing. Variants: `timer` and
+`arrival` are the nodes with that trigger; `events` is the node on arrival with rclpy's experimental
+EventsExecutor, `empty-events` the empty node with it. Nodes publish only what is subscribed to; with
+--listen every output is that the load does not publish itself.
 """
 
 import argparse
@@ -17,47 +20,80 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-NODES = ("tilt_observer", "inertial_ekf")
+RATE = 333.0  # of the estimates [Hz]
+ESTIMATORS = ("tilt_observer", "inertial_ekf")
+NODES = (*ESTIMATORS, "whole_body_controller")
+VARIANTS = ("timer", "arrival", "events", "empty-events")
 CONFIG = Path(__file__).resolve().parents[1] / "config" / "talos.yaml"
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 STARTUP = 4.0
+ESTIMATES = ("base_", "link_inertias/")  # published at the rate of the estimators, a third of the inputs'
 LONGEST = 300.0  # a publisher left behind ends by itself [s]
 
 
 def main() -> int:
     """Measure and print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=15.0, help="duration of one measurement")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seconds", type=float, default=10.0, help="duration of one measurement")
     parser.add_argument("--rate", type=float, default=1000.0, help="rate of every input [Hz]")
     parser.add_argument("--repeat", type=int, default=1, help="measurements of each, interleaved")
+    parser.add_argument("--nodes", nargs="+", choices=NODES, default=list(NODES))
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["timer", "arrival"])
     parser.add_argument("--listen", action="store_true", help="subscribe to every output as well")
     parser.add_argument("--role", default="", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args, rest = parser.parse_known_args()
     if args.role == "publisher":
         return publish(args.rate, args.listen)
     if args.role:
-        return run_empty(args.role)
+        return run_role(args.role, rest)
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     results: dict[str, dict[str, float]] = {}
-    for name in NODES:
-        empty, full = 0.0, 0.0
+    print(f"{'':>22}{'empty':>9}" + "".join(f"{name:>15}{'ratio':>7}" for name in args.variants), flush=True)
+    for name in args.nodes:
+        shares = dict.fromkeys(("empty", *args.variants), 0.0)
         for _ in range(args.repeat):
-            empty += cpu_share([sys.executable, __file__, "--role", name], args) / args.repeat
-            full += cpu_share(node_command(name), args) / args.repeat
-        results[name] = {"empty": empty, "node": full, "ratio": full / empty}
-        print(f"{name:>14}: empty {empty:6.1%}   node {full:6.1%}   ratio {full / empty:.2f}", flush=True)
-    total = [sum(result[kind] for result in results.values()) for kind in ("empty", "node")]
-    print(f"{'both':>14}: empty {total[0]:6.1%}   node {total[1]:6.1%}   ratio {total[1] / total[0]:.2f}")
+            for variant in shares:
+                shares[variant] += cpu_share(command(name, variant), args) / args.repeat
+        results[name] = shares
+        print_row(name, shares)
+    if set(ESTIMATORS) <= set(results):
+        total = {kind: sum(results[name][kind] for name in ESTIMATORS) for kind in results[ESTIMATORS[0]]}
+        print_row("both estimators", total)
     print(json.dumps(results))
     return 0
 
 
-def node_command(name: str) -> list[str]:
-    """Return the command line of a node on the TALOS of config/."""
+def print_row(name: str, shares: dict[str, float]) -> None:
+    empty = shares["empty"]
+    columns = [f"{share:>15.1%}{share / empty:>7.2f}" for kind, share in shares.items() if kind != "empty"]
+    print(f"{name:>22}{empty:>9.1%}" + "".join(columns), flush=True)
+
+
+def command(name: str, variant: str) -> list[str]:
+    """Return the command line of a node, or of an empty one with its subscriptions."""
+    if variant in ("timer", "arrival"):
+        return node_command(name, trigger=variant)
+    role = {"empty": "empty", "empty-events": "empty-events", "events": "events"}[variant]
+    return [sys.executable, __file__, "--role", f"{role}:{name}", *ros_arguments(name, "arrival")]
+
+
+def ros_arguments(name: str, trigger: str, **more: object) -> list[str]:
+    """Return the arguments of a node on the TALOS of config/."""
+    values = {"rate": RATE, "trigger": trigger, **more}
+    given = [word for key, value in values.items() for word in ("-p", f"{name}:{key}:={value}")]
+    return ["--ros-args", "--params-file", str(CONFIG), *given, "--log-level", "error"]
+
+
+def node_command(name: str, trigger: str, **more: object) -> list[str]:
+    """Return the command line of a node."""
     code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
-    return [sys.executable, "-c", code, "--ros-args", "--params-file", str(CONFIG)]
+    return [sys.executable, "-c", code, *ros_arguments(name, trigger, **more)]
 
 
 def cpu_share(command: list[str], args: argparse.Namespace) -> float:
@@ -70,6 +106,8 @@ def cpu_share(command: list[str], args: argparse.Namespace) -> float:
         before, start = cpu_seconds(processes[0].pid), time.monotonic()
         time.sleep(args.seconds)
         share = (cpu_seconds(processes[0].pid) - before) / (time.monotonic() - start)
+        if processes[1].poll() is not None:
+            raise SystemExit(f"{publisher} ended with {processes[1].returncode}")
     finally:
         for process in processes:
             process.send_signal(signal.SIGINT)
@@ -85,27 +123,56 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
 
-def run_empty(name: str) -> int:
-    """Run a node with the same interfaces that does nothing."""
-    from geometry_msgs.msg import QuaternionStamped, WrenchStamped
-    from nav_msgs.msg import Odometry
-    from rclpy.node import Node
-    from sensor_msgs.msg import Imu, JointState
-
+def run_role(role: str, arguments: list[str]) -> int:
+    """Run an empty node, or a node with the EventsExecutor."""
     from inertial_estimation.ros.node_runner import run_node
-    from inertial_estimation.ros.qos import SENSOR_INPUT
 
-    topics = {"imu/data": Imu, "joint_states": JointState}
-    topics |= {f"{side}_foot/wrench": WrenchStamped for side in ("left", "right")}
-    topics |= {"yaw_reference": QuaternionStamped} if name == "tilt_observer" else {"base_state": Odometry}
+    kind, _, name = role.partition(":")
+    make_executor = None
+    if kind.endswith("events"):
+        from rclpy.experimental import EventsExecutor as make_executor  # noqa: N813
+    if not kind.startswith("empty"):
+        return run_node(node_class(name), ["node", *arguments], make_executor)
+
+    from rclpy.node import Node
+
+    from inertial_estimation.ros.qos import SENSOR_INPUT
 
     def build() -> Node:
         node = Node(f"empty_{name}")
-        for topic, message_type in topics.items():
+        for topic, message_type in inputs(name).items():
             node.create_subscription(message_type, topic, lambda _msg: None, SENSOR_INPUT)
         return node
 
-    return run_node(build)
+    return run_node(build, [], make_executor)
+
+
+def node_class(name: str) -> Any:
+    """Return the class of a node."""
+    import importlib
+
+    names = {
+        "tilt_observer": "TiltObserverNode",
+        "inertial_ekf": "InertialEkfNode",
+        "whole_body_controller": "WholeBodyControllerNode",
+    }
+    return getattr(importlib.import_module(f"inertial_estimation.ros.{name}_node"), names[name])
+
+
+def inputs(name: str) -> dict[str, type]:
+    """Return the type of every input of a node."""
+    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import Imu, JointState
+
+    common = {"joint_states": JointState}
+    common |= {f"{side}_foot/wrench": WrenchStamped for side in ("left", "right")}
+    if name == "tilt_observer":
+        return {"imu/data": Imu, **common, "yaw_reference": QuaternionStamped}
+    if name == "inertial_ekf":
+        return {"imu/data": Imu, **common, "base_state": Odometry}
+    inertias = {f"link_inertias/{link}": InertiaStamped for link in links()}
+    return {**common, "base_state": Odometry, "base_orientation": QuaternionStamped, **inertias}
 
 
 def publish(rate: float, listen: bool) -> int:
@@ -128,8 +195,8 @@ def publish(rate: float, listen: bool) -> int:
             sec, nanosec = divmod(time.time_ns(), 10**9)
             stamp = sec.to_bytes(4, "little") + nanosec.to_bytes(4, "little")
             for topic, data in raw.items():
-                if topic == "base_state" and count % 2:
-                    continue  # the tilt observer's rate
+                if count % 3 and topic.startswith(ESTIMATES):
+                    continue
                 data[4:12] = stamp
                 publishers[topic].publish(bytes(data))
             count += 1
@@ -138,40 +205,57 @@ def publish(rate: float, listen: bool) -> int:
     return 0
 
 
-def outputs() -> dict[str, type]:
-    """Return the type of every output on the TALOS."""
-    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
-    from sensor_msgs.msg import JointState
-
+def links() -> list[str]:
+    """Return the links whose inertias are estimated on the TALOS."""
     from inertial_estimation.replay.config_file import load_config_file
 
-    links = load_config_file(CONFIG).nodes["inertial_ekf"]["links"]
-    inertias = {f"{kind}/{link}": InertiaStamped for kind in ("link_inertias", "payloads") for link in links}
-    tilt = {"base_orientation": QuaternionStamped, "tilt": Vector3Stamped}
-    return {**inertias, **tilt, "torque_residual": JointState}
+    return list(load_config_file(CONFIG).nodes["inertial_ekf"]["links"])
+
+
+def outputs() -> dict[str, type]:
+    """Return the type of every output on the TALOS that the load does not publish itself."""
+    from geometry_msgs.msg import InertiaStamped, Vector3Stamped
+    from sensor_msgs.msg import JointState
+
+    payloads = {f"payloads/{link}": InertiaStamped for link in links()}
+    joints = dict.fromkeys(("torque_residual", "joint_torque_commands"), JointState)
+    return {**payloads, **joints, "tilt": Vector3Stamped}
 
 
 def sensors() -> dict[str, object]:
-    """Return one message of every input."""
+    """Return one message of every input: TALOS stands half sitting, upright."""
     import numpy as np
+    from geometry_msgs.msg import QuaternionStamped
 
     from inertial_estimation.models.robot_model import RobotModel
+    from inertial_estimation.replay.config_file import load_config_file
     from inertial_estimation.replay.urdf_source import read_urdf
     from inertial_estimation.ros import messages
-    from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
+    from inertial_estimation.signals import BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
 
-    robot = RobotModel.from_urdf(read_urdf("example-robot-data:talos_reduced"))
+    shared = load_config_file(CONFIG).shared
+    robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])))
     zeros, still = np.zeros(robot.n_joints), np.zeros(3)
+    stance = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
+    q = [stance.get(name, 0.0) for name in robot.joint_names]
     foot = WrenchSample(0, [0, 0, 0.5 * 9.81 * robot.total_mass, 0, 0, 0])
-    return {
+    upright = QuaternionStamped()
+    upright.quaternion.w = 1.0
+    state = BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still)
+    found = {
         "imu/data": messages.imu_to_msg(ImuSample(0, [0, 0, 9.81], still), "imu_link"),
-        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, zeros, zeros, zeros)),
+        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, zeros, zeros)),
         "left_foot/wrench": messages.wrench_to_msg(foot, "left_sole_link"),
         "right_foot/wrench": messages.wrench_to_msg(foot, "right_sole_link"),
-        "base_state": messages.base_state_to_msg(
-            BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still), "odom", "base_link"
-        ),
+        "base_orientation": upright,
+        "base_state": messages.base_state_to_msg(state, "odom", "base_link"),
     }
+    for link in links():
+        body = robot.link_body(link)
+        nominal = body.T_JL.actInv(body.nominal_J)
+        inertia = LinkInertia(link, nominal.mass, nominal.lever, nominal.inertia)
+        found[f"link_inertias/{link}"] = messages.link_inertia_to_msg(inertia, 0)
+    return found
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.node_options import NodeOptions, PipelineNodeOptions
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters, section
 from inertial_estimation.replay.node_configs import NODE_CONFIGS
 
@@ -20,16 +21,22 @@ class Standing:
     stance: StanceConfig = section(StanceConfig)
 
 
-SHARED = {"All nodes": (RobotConfig,), "simulator and whole_body_controller": (Standing,)}
+SHARED: dict[str, tuple[type, ...]] = {
+    "All nodes": (RobotConfig, NodeOptions),
+    "tilt_observer, inertial_ekf, trunk_payload and whole_body_controller": (PipelineNodeOptions,),
+    "simulator and whole_body_controller": (Standing,),
+}
 
 
 def tables() -> str:
     """Return the tables of all parameters."""
-    shared = {spec.name for classes in SHARED.values() for cls in classes for spec in iterate_parameters(cls)}
+    shown: set[str] = set()  # in a table of what nodes share
     parts = []
     for title, classes in {**SHARED, **NODE_CONFIGS}.items():
         specs = [spec for cls in classes for spec in iterate_parameters(cls)]
-        own = specs if title in SHARED else [spec for spec in specs if spec.name not in shared]
+        own = [spec for spec in specs if spec.name not in shown]
+        if title in SHARED:
+            shown |= {spec.name for spec in own}
         rows = "\n".join(row(spec) for spec in own)
         head = "| parameter | default | unit | bounds | while running | meaning |\n|---|---|---|---|---|---|"
         parts.append(f"### {title}\n\n{head}\n{rows}\n")

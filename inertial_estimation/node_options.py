@@ -147,3 +147,12 @@ class ControllerNodeOptions(PipelineNodeOptions):
         False,
         "Send no command before inertias of all inertias.links have arrived; a simulation hangs meanwhile.",
     )
+    command: str = parameter(
+        "joint_state",
+        "Torques as JointState by name on joint_torque_commands, or as an array of numbers on "
+        "joint_effort_commands (forward_command_controller).",
+        choices=("joint_state", "effort_array"),
+    )
+    command_joints: tuple[str, ...] = parameter(
+        (), "Joints of the effort array, in the order of its numbers; needed with it, not used without."
+    )

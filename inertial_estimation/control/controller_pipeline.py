@@ -87,7 +87,10 @@ class ControllerPipeline:
         self._base.push(state.stamp_ns, state)
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one that misses joints or velocities is dropped and counted."""
+        """Take one joint state; one that misses joints is dropped and counted.
+
+        So is one without velocities while they cannot be derived from positions yet.
+        """
         try:
             sample = self._joint_map.sample(reading)
         except MeasurementError as error:
@@ -176,6 +179,7 @@ class ControllerPipeline:
         """Forget state, references, inertias and buffered inputs, as at start."""
         for stream in (self._joints, self._orientation, self._base):
             stream.reset()
+        self._joint_map.reset()
         self._start_over()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -294,6 +298,7 @@ class ControllerPipeline:
             "steps": str(self._steps),
             "steps in damping": str(self._damped_steps),
             "joint states without base": str(self._unmatched),
+            "joint velocities": self._joint_map.velocity_source,
             "references refused": str(self._refused_references),
             "references beyond joint limits": str(self._clipped_references),
         }

@@ -13,9 +13,9 @@ from enum import Enum
 
 import numpy as np
 
-from inertial_estimation.estimators.stamp_regulator import StampRegulator
 from inertial_estimation.estimators.stamped_buffer import StampedBuffer, Stamps
 from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import Array, Health, HealthLevel, seconds
 
 __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
@@ -154,7 +154,7 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        if not math.isfinite(row @ row):
+        if not math.isfinite(row.dot(row)):
             return target.drop("not finite")
         last = target.last_stamp_ns
         if last is not None:

@@ -63,6 +63,16 @@ class InertialInputs(RobotInputs):
         self.aligner = self._make_aligner(config)
         self.short_windows = 0
 
+    @property
+    def velocity_source(self) -> str:
+        """Where the joint velocities come from, for people."""
+        return self._map.velocity_source
+
+    def clear(self) -> None:
+        """Forget all readings."""
+        self.aligner.clear()
+        self._map.reset()
+
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         try:

@@ -114,7 +114,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
-        self._inputs.aligner.clear()
+        self._inputs.clear()
         self._bias.reset()
         if self.config.calibrate_at_start:
             self._bias.start()
@@ -220,6 +220,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         values |= {
             "steps without an input": str(self._skipped),
             "windows too short": str(self._inputs.short_windows),
+            "joint velocities": self._inputs.velocity_source,
             "informed directions": f"{self._informed} of {len(self._information)}",
         }
         _parameters, covariance_C = self.filter.body_parameters()

@@ -68,7 +68,10 @@ class TiltPipeline:
         self._aligner.push(IMU, sample.stamp_ns, row)
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one that misses joints or velocities is dropped and counted."""
+        """Take one joint state; one that misses joints is dropped and counted.
+
+        So is one without velocities while they cannot be derived from positions yet.
+        """
         try:
             row = self._joint_map.row(reading)
         except MeasurementError as error:
@@ -128,6 +131,7 @@ class TiltPipeline:
     def reset(self) -> None:
         """Forget state and buffered readings, as at start."""
         self._aligner.clear()
+        self._joint_map.reset()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -212,6 +216,7 @@ class TiltPipeline:
             "steps with an input missing": str(self._incomplete),
             "resets by a jump of stamps": str(self._aligner.resets),
             "joint name changes": str(self._joint_map.name_changes),
+            "joint velocities": self._joint_map.velocity_source,
             "contacts": ", ".join(estimator.contacts) or "none",
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),

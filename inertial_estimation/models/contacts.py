@@ -69,7 +69,7 @@ class ContactConfig:
     )
     velocity: str = parameter(
         "joint_velocity",
-        "Where the contacts' velocity comes from: measured joint velocities, or differences of positions.",
+        "Where the contacts' velocity comes from: joint velocities, or differences of positions.",
         choices=("joint_velocity", "position_difference"),
         runtime=True,
     )

@@ -1,4 +1,4 @@
-"""Joint acceleration by a local polynomial, and means of other signals with the very same delay.
+"""Local polynomials: joint acceleration with means of the very same delay, and slopes without delay.
 
 The slope of a least-squares line through v(t_i) over a window is sum_i c_i v_i, and since
 v_{i+1} - v_i is the integral of the acceleration over a step, it is also a weighted mean of the
@@ -14,7 +14,7 @@ import numpy as np
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
-__all__ = ["WindowWeights", "window_weights"]
+__all__ = ["WindowWeights", "end_slope_weights", "window_weights"]
 
 FEWEST_SAMPLES = 3
 
@@ -73,3 +73,31 @@ def window_weights(times: Array) -> WindowWeights:
     mean[1:] += steps
     mean *= 0.5
     return WindowWeights(mean, slope, float(mean @ times))
+
+
+def end_slope_weights(times: Array) -> Array:
+    """Return the weights of the slope, at the last sample, of a least-squares parabola over a window.
+
+    With polynomials orthogonal over the samples, p1 = t - mean and p2 = p1^2 - beta p1 - mean(p1^2), the
+    slope at the end is sum_i (p1_i / |p1|^2 + p2'(t_n) p2_i / |p2|^2) q_i, p2'(t_n) = 2 p1_n - beta.
+
+    Args:
+        times: Times of the samples, increasing [s], shape (n,), n >= 3.
+
+    Returns:
+        Weights [1/s], sum zero, shape (n,).
+
+    Raises:
+        MeasurementError: If there are fewer than three samples.
+    """
+    n = len(times)
+    if n < FEWEST_SAMPLES:
+        raise MeasurementError(f"{n} samples to fit a parabola to, expected at least {FEWEST_SAMPLES}")
+    p1 = times - np.add.reduce(times) / n
+    square = p1 * p1
+    norm1 = float(p1.dot(p1))
+    beta = float(square.dot(p1)) / norm1
+    p2 = square - beta * p1 - norm1 / n
+    at_end = (2.0 * float(p1[-1]) - beta) / float(p2.dot(p2))
+    weights: Array = p1 * (1.0 / norm1) + p2 * at_end
+    return weights

@@ -1,9 +1,13 @@
 """Joint states by name to the model's joint order."""
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.models.joint_corrections import joint_corrections
+from inertial_estimation.models.joint_velocity import JointVelocity
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, JointReading, JointSample
@@ -14,17 +18,25 @@ __all__ = ["JointMap"]
 class JointMap:
     """Maps joint states, as a robot names and orders them, to the model's joint order, and corrects them.
 
-    The mapping is looked up again whenever the names change.
+    The mapping is looked up again whenever the names change. Velocities that are not sent are derived from
+    the positions, as `inputs.joint_velocity` says (`JointVelocity`).
     """
 
     def __init__(
-        self, robot: RobotModel, config: RobotConfig | None = None, *, need_effort: bool = False
+        self,
+        robot: RobotModel,
+        config: RobotConfig | None = None,
+        *,
+        need_velocity: bool = True,
+        need_effort: bool = False,
     ) -> None:
         """Resolve the corrections.
 
         Args:
             robot: The model.
-            config: Its parameters, for offsets of positions and gains of drives; None: there are none.
+            config: Its parameters, for offsets of positions, gains of drives and where velocities come from;
+                None: the defaults.
+            need_velocity: Whether velocities are picked, or derived.
             need_effort: Whether efforts are picked as well.
 
         Raises:
@@ -35,9 +47,20 @@ class JointMap:
         given = config or RobotConfig()
         corrections = joint_corrections(given.joint_offsets, given.drive_gains, robot)
         self._corrections = None if corrections.trivial else corrections
+        self._velocity = JointVelocity(robot, given.inputs) if need_velocity else None
         self._names: tuple[str, ...] | None = None
-        self._order = np.empty(0, dtype=int)
+        self._index: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.name_changes = 0
+
+    @property
+    def velocity_source(self) -> str:
+        """Where the velocities of the last joint state came from, for people."""
+        return self._velocity.source if self._velocity is not None else "not used"
+
+    def reset(self) -> None:
+        """Forget the positions velocities are derived from."""
+        if self._velocity is not None:
+            self._velocity.reset()
 
     def sample(self, reading: JointReading) -> JointSample:
         """Pick and order the model's joints; joints the model does not have are left out.
@@ -49,35 +72,54 @@ class JointMap:
             Joint state in the model's order; `tau` is None where effort was not asked for.
 
         Raises:
-            ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity, or an
-                effort that is needed, is not there.
+            ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity (see
+                `JointVelocity.of`), or an effort that is needed, is not there.
         """
-        return JointSample(reading.stamp_ns, *self._picked(reading))
+        assert self._velocity is not None, "a sample has velocities"
+        return JointSample(reading.stamp_ns, *self.row(reading).reshape(-1, self._robot.n_joints))
 
     def row(self, reading: JointReading) -> Array:
-        """Return what `sample` holds as one row: positions, velocities and, where needed, efforts.
+        """Return what `sample` holds as one row: positions and, where needed, velocities and efforts.
 
         Args:
             reading: Joint state by name.
 
         Returns:
-            Numbers in the model's order, shape (2 n_joints,) or (3 n_joints,).
+            Numbers in the model's order, shape (k n_joints,), k from 1 to 3.
 
         Raises:
             ~inertial_estimation.errors.MeasurementError: As `sample` does.
         """
-        return np.concatenate(self._picked(reading))
-
-    def _picked(self, reading: JointReading) -> list[Array]:
         if reading.names != self._names:
             self._look_up(reading.names)
-        self._check_fields(reading)
-        fields = (reading.position, reading.velocity, reading.effort if self._need_effort else None)
-        picked = [field[self._order] for field in fields if field is not None]
+        velocity, sent = self._velocity, reading.velocity
+        fields = [reading.position]
+        if velocity is not None:
+            fields.append(reading.position if sent is None else sent)  # a place for what is derived
+        if self._need_effort:
+            fields.append(self._effort(reading))
+        row: Array = np.concatenate(fields)[self._index]
         if self._corrections is not None:
-            picked[0] = picked[0] + self._corrections.offset
-            picked[2:] = [effort * self._corrections.gain for effort in picked[2:]]
-        return picked
+            self._correct(row)
+        # The product tells both NaN and all zeros; a thousand times a second nothing else is looked at.
+        if velocity is not None and (
+            sent is None or velocity.watching or not 0.0 < sent.dot(sent) < math.inf
+        ):
+            n = self._robot.n_joints
+            row[n : 2 * n] = velocity.of(reading.stamp_ns, row[:n], None if sent is None else row[n : 2 * n])
+        return row
+
+    def _effort(self, reading: JointReading) -> Array:
+        if reading.effort is None:
+            raise MeasurementError("the joint state has no effort, but joint torque rows are selected")
+        return reading.effort
+
+    def _correct(self, row: Array) -> None:
+        assert self._corrections is not None
+        n = self._robot.n_joints
+        row[:n] += self._corrections.offset
+        if self._need_effort:
+            row[-n:] *= self._corrections.gain
 
     def _look_up(self, names: tuple[str, ...]) -> None:
         where = {name: i for i, name in enumerate(names)}
@@ -89,10 +131,6 @@ class JointMap:
             )
         self.name_changes += self._names is not None
         self._names = names
-        self._order = np.array([where[name] for name in self._robot.joint_names], dtype=int)
-
-    def _check_fields(self, reading: JointReading) -> None:
-        if reading.velocity is None:
-            raise MeasurementError("the joint state has no velocity, which the model needs")
-        if self._need_effort and reading.effort is None:
-            raise MeasurementError("the joint state has no effort, but joint torque rows are selected")
+        order = np.array([where[name] for name in self._robot.joint_names], dtype=np.int64)
+        fields = 1 + (self._velocity is not None) + self._need_effort
+        self._index = np.concatenate([order + k * len(names) for k in range(fields)])

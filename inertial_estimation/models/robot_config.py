@@ -58,6 +58,19 @@ class InputConfig:
         lower=0.0,
         upper=10000.0,
     )
+    joint_velocity: str = parameter(
+        "auto",
+        "Joint velocities: those measured, derived from positions, or measured where the joint state has "
+        "them and derived where it has none (none sent, NaN, or all zero while joints move).",
+        choices=("auto", "measured", "derived"),
+    )
+    velocity_window: float = parameter(
+        0.02,
+        "Positions a derived velocity is the slope of: a parabola's, at its newest sample.",
+        unit="s",
+        lower=0.001,
+        upper=0.5,
+    )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, ModelError, listing
 from inertial_estimation.signals import Array
@@ -95,6 +96,11 @@ class RobotModel:
     def n_joints(self) -> int:
         """Number of moving joints (the base not counted)."""
         return len(self.joint_names)
+
+    @property
+    def continuous_joints(self) -> NDArray[np.int64]:
+        """Indices of the joints that turn without limits, whose sensors may count from -pi to pi."""
+        return np.flatnonzero(self._continuous)
 
     @property
     def n_base(self) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
 from inertial_estimation.estimators.alignment import StreamSpec
@@ -51,7 +50,9 @@ class BlockStream:
     """Reads a recording once, topic by topic in the order of its log, and yields blocks.
 
     Joint states, picked by name and corrected as online (`JointMap`), set the grid; IMU and wrenches are
-    interpolated onto it (`UniformGrid`). Angles of continuous joints are unwrapped.
+    interpolated onto it (`UniformGrid`). Angles of continuous joints are unwrapped. Velocities are those
+    measured: where there are none, positions are differentiated later, and better, over a window that looks
+    ahead as well.
 
     Attributes:
         name: Of the recording.
@@ -89,17 +90,18 @@ class BlockStream:
         self._needs = needs
         self._topics = topics
         self._block_s = block_s
-        self._map = JointMap(robot, config, need_effort=needs.effort)
+        measured = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
+        self._map = JointMap(robot, measured, need_velocity=needs.velocity, need_effort=needs.effort)
         self._n = robot.n_joints
-        self._picked = _picked_columns(robot.n_joints, needs)
-        self._continuous = _continuous_joints(robot)
+        self._continuous = robot.continuous_joints
         self._last_angles: Array | None = None
         self._wrench_of = {topics.wrenches[c]: f"{c}/wrench" for c in needs.contacts}
         self._check_topics(recording)
         inputs = config.inputs
         others = [StreamSpec(IMU, 6, inputs.imu_delay)] if needs.imu else []
         others += [StreamSpec(name, 6, inputs.wrench_delay) for name in self._wrench_of.values()]
-        driver = StreamSpec(JOINTS, len(self._picked), inputs.joint_delay)
+        width = (1 + needs.velocity + needs.effort) * robot.n_joints
+        driver = StreamSpec(JOINTS, width, inputs.joint_delay)
         gap = inputs.max_gap if max_gap_s is None else max_gap_s
         self._grid = UniformGrid(driver, others, inputs, max_gap_s=gap)
         self.samples = 0
@@ -150,10 +152,8 @@ class BlockStream:
         yield self._grid.pop(final=True), log_ns
 
     def _push_joints(self, reading: JointReading) -> None:
-        if reading.velocity is None and not self._needs.velocity:
-            reading = replace(reading, velocity=np.zeros(len(reading.names)))
         try:
-            row = self._map.row(reading)[self._picked]
+            row = self._map.row(reading)
         except MeasurementError as error:
             self._grid.drop(JOINTS, str(error))
             if not self._grid.kept[JOINTS] and sum(self._grid.dropped.values()) >= HOPELESS:
@@ -181,10 +181,10 @@ class BlockStream:
     def _nothing(self) -> str:
         kept = [f"{name} {count}" for name, count in self._grid.kept.items()]
         why = [f"{reason} ({count})" for reason, count in self.dropped.items()]
-        clocks = "; are the stamps of all inputs of one clock?" if all(self._grid.kept.values()) else ""
-        return (
-            f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}{clocks}"
-        )
+        hint = "; are the stamps of all inputs of one clock?" if all(self._grid.kept.values()) else ""
+        if self._needs.velocity and not self._grid.kept[JOINTS]:
+            hint = "; without joint velocities, 'smoothing.differentiate: position' needs none"
+        return f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}{hint}"
 
 
 def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, SignalBlock | None]:
@@ -252,15 +252,3 @@ class _BlockCutter:
 
 def _part(part: GridPart, where: slice) -> GridPart:
     return replace(part, times_ns=part.times_ns[where], rows=tuple(rows[where] for rows in part.rows))
-
-
-def _picked_columns(n: int, needs: SignalNeeds) -> NDArray[np.int64]:
-    """Columns of a `JointMap` row (positions, velocities, efforts) that are needed."""
-    kinds = [0, *([1] if needs.velocity else []), *([2] if needs.effort else [])]
-    return np.concatenate([kind * n + np.arange(n) for kind in kinds])
-
-
-def _continuous_joints(robot: RobotModel) -> NDArray[np.int64]:
-    """Joints without limits, whose sensors may count from -pi to pi."""
-    joints = range(robot.model.njoints - robot.n_joints, robot.model.njoints)
-    return np.array([i for i, j in enumerate(joints) if robot.model.nqs[j] == 2], dtype=np.int64)

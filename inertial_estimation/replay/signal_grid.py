@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.estimators.alignment import StreamSpec
-from inertial_estimation.estimators.stamp_regulator import StampRegulator
 from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import Array
 
 __all__ = ["GridPart", "UniformGrid"]

@@ -5,6 +5,7 @@ joint states that went through one zero-phase filter, against the measured torqu
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,7 +37,8 @@ def prediction_error(
 
     Args:
         robot: Fixed-base arm with the identified inertias in place.
-        readings: Joint states with velocity and effort, ascending stamps.
+        readings: Joint states with effort, ascending stamps. Where one lacks velocities, the filtered
+            positions are differentiated instead.
         friction: Friction by ``joint/term`` (coulomb, viscous, offset, armature), as estimated.
         joints: Joints whose torque counts.
         coulomb: How Coulomb friction changes sign.
@@ -48,19 +50,16 @@ def prediction_error(
     The first and last `EDGE_S` are left out of both norms, for the transients of the filter.
 
     Raises:
-        MeasurementError: If there are too few readings, or one lacks velocity or effort.
+        MeasurementError: If there are too few readings, or one lacks effort.
     """
-    joint_map = JointMap(robot, config, need_effort=True)
-    samples = [joint_map.sample(reading) for reading in readings]
-    stamps, kept = np.unique([sample.stamp_ns for sample in samples], return_index=True)
-    samples = [samples[index] for index in kept.tolist()]
+    stamps, kept = np.unique([reading.stamp_ns for reading in readings], return_index=True)
     if len(stamps) < 2:
         raise MeasurementError(f"{len(stamps)} joint states are too few to judge torques by")
-    q, v, tau = (
-        low_pass_zero_phase(stamps, np.array([getattr(sample, name) for sample in samples]))
-        for name in ("q", "v", "tau")
-    )
-    a = np.gradient(v, float(np.median(np.diff(stamps))) * 1e-9, axis=0)
+    signals = _signals(robot, [readings[index] for index in kept.tolist()], config or RobotConfig())
+    q, tau, *v_measured = (low_pass_zero_phase(stamps, signal) for signal in signals)
+    step = float(np.median(np.diff(stamps))) * 1e-9
+    v = v_measured[0] if v_measured else np.gradient(q, step, axis=0)
+    a = np.gradient(v, step, axis=0)
     dynamics = IdealSensors(robot)
     rigid = np.array(
         [
@@ -79,6 +78,21 @@ def prediction_error(
         raise MeasurementError(f"{len(tau)} joint states are too few to judge torques by")
     error, measured = (tau - predicted)[inner, columns], tau[inner, columns]
     return float(np.linalg.norm(error) / np.linalg.norm(measured))
+
+
+def _signals(robot: RobotModel, readings: Sequence[JointReading], config: RobotConfig) -> list[Array]:
+    """Return positions, torques and, where every joint state has them, velocities, shape (k, n) each."""
+    as_sent = replace(config, inputs=replace(config.inputs, joint_velocity="measured"))
+    sent = all(reading.velocity is not None for reading in readings)
+    joint_map = JointMap(robot, as_sent, need_velocity=sent, need_effort=True)
+    n = robot.n_joints
+    rows: Array = np.array([joint_map.row(reading) for reading in readings])
+    positions, velocities, torques = rows[:, :n], rows[:, n:-n], rows[:, -n:]
+    if not sent or not np.isfinite(velocities).all():
+        turning = robot.continuous_joints
+        positions[:, turning] = np.unwrap(positions[:, turning], axis=0)
+        return [positions, torques]
+    return [positions, torques, velocities]
 
 
 def friction_torques(

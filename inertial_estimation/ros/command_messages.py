@@ -1,5 +1,7 @@
 """Conversions of what goes into and comes out of a controller, in pairs; and the time of a simulation."""
 
+from functools import lru_cache
+
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rosgraph_msgs.msg import Clock
@@ -21,6 +23,8 @@ __all__ = [
     "base_reference_from_msg",
     "base_reference_to_msg",
     "clock_to_msg",
+    "effort_array_from_msg",
+    "effort_array_to_msg",
     "torque_command_from_msg",
     "torque_command_to_msg",
     "walk_command_from_msg",
@@ -52,6 +56,43 @@ def torque_command_from_msg(msg: JointState) -> TorqueCommand:
     """
     names = joint_names(tuple(msg.name))
     return TorqueCommand(stamp_from_msg(msg.header.stamp), names, np.array(msg.effort))
+
+
+def effort_array_to_msg(
+    command: TorqueCommand, joints: tuple[str, ...], msg: Float64MultiArray | None = None
+) -> Float64MultiArray:
+    """Convert joint torques to std_msgs/Float64MultiArray: data [Nm] in a given order, without stamp.
+
+    Args:
+        command: The torques.
+        joints: Joints of the array, in its order, all of them in the command; others of it are left out.
+        msg: Message to write into; a new one by default.
+    """
+    msg = Float64MultiArray() if msg is None else msg
+    msg.data = command.tau[_places(command.names, joints)].tolist()
+    return msg
+
+
+def effort_array_from_msg(
+    msg: Float64MultiArray, joints: tuple[str, ...], stamp_ns: int = 0
+) -> TorqueCommand:
+    """Inverse of `effort_array_to_msg`; what it does not carry is given.
+
+    Args:
+        msg: Torques [Nm].
+        joints: Joints of the array, in its order.
+        stamp_ns: Stamp of the command [ns].
+
+    Raises:
+        MeasurementError: If there is not one number per joint.
+    """
+    return TorqueCommand(stamp_ns, joints, np.array(msg.data))
+
+
+@lru_cache(maxsize=8)
+def _places(names: tuple[str, ...], joints: tuple[str, ...]) -> list[int]:
+    """Places of joints among names."""
+    return [names.index(joint) for joint in joints]
 
 
 def base_reference_to_msg(reference: BaseReference, stamp_ns: int = 0) -> PoseStamped:

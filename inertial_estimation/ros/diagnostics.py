@@ -39,17 +39,18 @@ class InputCounter:
     _last_sequence: int | None = None
     _reported: tuple[int, int] = (0, 0)  # lost and malformed
 
-    def count(self, sequence: int | None) -> None:
-        """Count one message.
+    def count(self, received: int, sequence: int | None) -> None:
+        """Count messages.
 
         Args:
-            sequence: Its number among those of its publisher; None where unknown.
+            received: How many.
+            sequence: Number of the last one among those of its publisher; None where unknown.
         """
-        self.received += 1
+        self.received += received
         if sequence is None:
             return
         if self._last_sequence is not None and sequence > self._last_sequence:  # else a publisher began anew
-            self.lost += sequence - self._last_sequence - 1
+            self.lost += max(0, sequence - self._last_sequence - received)
         self._last_sequence = sequence
 
     def count_malformed(self, reason: str) -> None:
@@ -86,7 +87,11 @@ class Diagnostics:
     """
 
     def __init__(
-        self, node: Node, health: Callable[[], list[Health]], waits_for: Callable[[], list[str]]
+        self,
+        node: Node,
+        health: Callable[[], list[Health]],
+        waits_for: Callable[[], list[str]],
+        published: Callable[[], None],
     ) -> None:
         """Start reporting.
 
@@ -94,8 +99,10 @@ class Diagnostics:
             node: Node that reports.
             health: Returns the state of every part, now.
             waits_for: Returns the names of what has not arrived yet.
+            published: Called after a report has gone out.
         """
         self._node = node
+        self._published = published
         self._health = health
         self._waits_for = waits_for
         self._levels: dict[str, HealthLevel] = {}
@@ -119,6 +126,7 @@ class Diagnostics:
             self._log_waiting(missing)
         if not missing:
             self._log_changes(parts)
+        self._published()
 
     def _log_waiting(self, missing: Sequence[str]) -> None:
         if missing:

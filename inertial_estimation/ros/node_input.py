@@ -1,6 +1,6 @@
 """One input of a node: a counted queue of messages that become values."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -10,7 +10,7 @@ from rclpy.qos import QoSProfile
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.ros.diagnostics import InputCounter
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, NO_INPUT_EVENTS
-from inertial_estimation.ros.rclpy_internals import MessageQueue, Taken
+from inertial_estimation.ros.rclpy_internals import MessageQueue
 
 __all__ = ["InputKind", "NodeInput"]
 
@@ -81,11 +81,13 @@ class NodeInput:
         self.subscription = self._queue.subscription
         self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
 
-    def take(self) -> Iterator[Taken]:
-        """Yield the messages that have arrived, the oldest first, and count them."""
-        for taken in self._queue.take():
-            self.counter.count(taken.sequence)
-            yield taken
+    def take_into(self, waiting: "list[tuple[int, NodeInput, Any]]") -> None:
+        """Append the messages that have arrived, the oldest first: time of reception [ns], self, message."""
+        taken = self._queue.take()
+        for message, info in taken:
+            waiting.append((info.get("received_timestamp", 0), self, message))
+        if taken:
+            self.counter.count(len(taken), taken[-1][1].get("publication_sequence_number"))
 
     def read(self, message: Any) -> None:
         """Convert a message and push its value."""

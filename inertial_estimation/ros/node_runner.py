@@ -71,12 +71,17 @@ def _run_class(module: str, name: str) -> int:
         return _fail(_MISSING.get(str(error.name), _NO_ROS).format(error=error))
 
 
-def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
+def run_node(
+    build: Callable[[], Any],
+    arguments: Sequence[str] | None = None,
+    make_executor: Callable[[], Any] | None = None,
+) -> int:
     """Build a node and spin it until a signal.
 
     Args:
         build: Makes the node.
         arguments: Command line; that of the process by default.
+        make_executor: Makes what spins it; rclpy's SingleThreadedExecutor by default.
 
     Returns:
         Exit code of the process.
@@ -92,7 +97,7 @@ def run_node(build: Callable[[], Any], arguments: Sequence[str] | None = None) -
     except Exception as error:  # whatever rcl finds wrong with the command line or a parameter file
         return _fail(str(error))
     try:
-        executor = SingleThreadedExecutor()
+        executor = (make_executor or SingleThreadedExecutor)()
         node = build()
         executor.add_node(node)
         if hasattr(node, "housekeeping"):

@@ -10,6 +10,7 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.ros.periodic import Periodic
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode, topic_token
 from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
@@ -127,7 +128,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
 
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(self.node_options)}
-        self._now = self.get_clock().now
+        self._now, self._now_ns = self.get_clock().now, 0
         self.pipeline = self._build(self.config, urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
@@ -137,7 +138,8 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
         self.add_trigger("~/reset", self._reset)
         self._create_inputs(self._robot_config(self.config))
         if polled:
-            self.add_timer(period, self._take_inputs)
+            simulated = bool(self.get_parameter("use_sim_time").value)  # /clock must come through
+            Periodic(self.add_timer, period, self._take_inputs, sliced=not simulated)
 
     def _create_inputs(self, robot: RobotConfig) -> None:
         self.add_input(JointState, "joint_states", joints_from_bytes, self.pipeline.push_joints)
@@ -145,8 +147,12 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
             push = _push_to_contact(self.pipeline, contact)
             self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_bytes, push)
 
+    def _take_inputs(self) -> None:
+        self._now_ns = self._now().nanoseconds
+        super()._take_inputs()
+
     def _tick(self) -> None:
-        results = self.pipeline.tick(self._now().nanoseconds)
+        results = self.pipeline.tick(self._now_ns)
         if results:
             self._publish(results)
 

@@ -6,8 +6,8 @@ come through the executor (slower, same results), and a misspelt parameter goes 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
@@ -33,28 +33,27 @@ except ImportError:  # no lifecycle_msgs
 
 __all__ = [
     "HAS_LIFECYCLE",
-    "LifecycleNodeMixin",
+    "LifecycleStates",
     "MessageQueue",
     "PublisherEventCallbacks",
     "SubscriptionEventCallbacks",
-    "Taken",
     "TransitionCallbackReturn",
     "given_parameters",
 ]
 
 
-class Taken(NamedTuple):
-    """A message as the middleware delivered it.
+class LifecycleStates(LifecycleNodeMixin):
+    """The states of a managed node; a transition that its state does not have is refused.
 
-    Attributes:
-        message: The message, serialised where the subscription is raw.
-        received_ns: When it arrived, on the machine's wall clock [ns]; 0 where the middleware does not say.
-        sequence: Its number among those of its publisher; None where the middleware does not say (Humble).
+    rclpy's own raises from the service's callback there, which ends the node.
     """
 
-    message: Any
-    received_ns: int
-    sequence: int | None
+    def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
+        try:
+            return super()._LifecycleNodeMixin__on_change_state(request, response)
+        except RuntimeError:  # rclpy's RCLError
+            response.success = False
+            return response
 
 
 class _Unwaited(CallbackGroup):
@@ -102,7 +101,8 @@ class MessageQueue:
             events: Event callbacks of the subscription; None: those of rclpy.
             woken: Called after a message that the executor brought; None: the owner polls.
         """
-        self._brought: deque[Taken] = deque(maxlen=qos.depth)
+        self._depth = qos.depth
+        self._brought: deque[tuple[Any, Mapping[str, Any]]] = deque(maxlen=qos.depth)
         self._woken = woken
         self.subscription: Subscription = node.create_subscription(
             message_type,
@@ -116,26 +116,32 @@ class MessageQueue:
         self._how = (message_type, raw)
         self._take = self.subscription.handle.take_message if _can_take() else None
 
-    def take(self) -> Iterable[Taken]:
-        """Yield the messages that wait, at most a queue's length of them, the oldest first."""
-        while self._brought:
-            yield self._brought.popleft()
-        if self._take is None:
-            return
-        for _ in range(self._brought.maxlen or 0):
-            taken = self._take(*self._how)
-            if taken is None:
-                return
-            yield _described(*taken)
+    def take(self) -> list[tuple[Any, Mapping[str, Any]]]:
+        """Return the messages that wait, the oldest first, at most as many as the queue is long.
+
+        Returns:
+            Pairs of the message (serialised where the subscription is raw) and what the middleware says of
+            it: ``received_timestamp`` by the machine's wall clock [ns], and, but on Humble,
+            ``publication_sequence_number`` among the messages of its publisher.
+        """
+        taken = list(self._brought)
+        self._brought.clear()
+        if self._take is not None:
+            for _ in range(self._depth):
+                pair = self._take(*self._how)
+                if pair is None:
+                    break
+                taken.append(pair)
+        return taken
 
     def _on_message(self, message: Any, info: Any) -> None:
-        self._brought.append(_described(message, info))
+        self._brought.append((message, info))
         if self._woken is not None:
             self._woken()
 
     def _on_message_alone(self, message: Any) -> None:
         """Stand for `_on_message` where callbacks get the message alone (Humble)."""
-        self._on_message(message, None)
+        self._on_message(message, {})
 
 
 def given_parameters(node: Node) -> dict[str, Any] | None:
@@ -154,9 +160,3 @@ def given_parameters(node: Node) -> dict[str, Any] | None:
 def _can_take() -> bool:
     """Whether a subscription of this rclpy can be read without an executor."""
     return hasattr(Subscription, "handle") and hasattr(CallbackGroup, "can_execute")
-
-
-def _described(message: Any, info: Any) -> Taken:
-    if not isinstance(info, dict):
-        return Taken(message, 0, None)
-    return Taken(message, info.get("received_timestamp", 0), info.get("publication_sequence_number"))

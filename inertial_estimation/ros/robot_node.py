@@ -34,7 +34,7 @@ from inertial_estimation.ros.qos import (
 )
 from inertial_estimation.ros.rclpy_internals import (
     HAS_LIFECYCLE,
-    LifecycleNodeMixin,
+    LifecycleStates,
     TransitionCallbackReturn,
 )
 from inertial_estimation.ros.real_time import apply_real_time
@@ -58,7 +58,7 @@ class NodeConfig(Protocol):
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
 
 
-class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
+class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
     """A node that works on one robot: parameters, conversion, call, publish.
 
     A subclass says what is made of the robot description, which comes from the parameter `urdf`, or else
@@ -103,7 +103,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         self._sensor_qos = SENSOR_INPUT
         self._woken: Callable[[], None] | None = self._take_inputs
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for)
+        self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
         if not urdf:
             self.create_subscription(String, "robot_description", self._on_description, LATCHED)
@@ -197,8 +197,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
         begin_ns = time.time_ns()
         waiting, self._kept = self._kept, []
         for node_input in self._inputs:
-            for taken in node_input.take():
-                waiting.append((taken.received_ns, node_input, taken.message))
+            node_input.take_into(waiting)
         if not (self._active or self.works_inactive):
             return False
         waiting.sort(key=itemgetter(0))
@@ -262,7 +261,7 @@ class RobotNode(LifecycleNodeMixin, Node, ABC, Generic[ConfigT]):
                 "parameter 'managed' is true, but this rclpy has no lifecycle nodes (lifecycle_msgs is "
                 "missing): install it, or set managed to false"
             )
-        LifecycleNodeMixin.__init__(self)
+        LifecycleStates.__init__(self)
         self.get_logger().info("managed: unconfigured")
 
     def on_configure(self, state: Any) -> Any:

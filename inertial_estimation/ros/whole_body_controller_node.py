@@ -1,6 +1,6 @@
 """Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,10 +11,12 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.node_options import ControllerNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
+    effort_array_to_msg,
     torque_command_to_msg,
     walk_command_from_msg,
 )
@@ -56,8 +58,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
 
     def _create_interfaces(self) -> None:
         pipeline = self.pipeline
-        self._command = self.add_output(JointState, "joint_torque_commands")
-        self._message = JointState()
+        self._create_command_output(self.config.options)
         config = self.config.pipeline
         self._unheard = set(config.inertias.links) if self.config.options.await_inertias else set()
         if config.robot.floating_base:
@@ -75,6 +76,21 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, kind=COMMAND)
         self.add_input(Bool, "hold", hold_from_msg, pipeline.push_hold, kind=InputKind.LATCHED)
 
+    def _create_command_output(self, options: ControllerNodeOptions) -> None:
+        self._command_to_msg: Callable[[TorqueCommand], JointState | Float64MultiArray]
+        if options.command == "joint_state":
+            self._command = self.add_output(JointState, "joint_torque_commands")
+            self._command_to_msg = partial(torque_command_to_msg, msg=JointState())
+            return
+        joints = options.command_joints
+        left_out = _check_command_joints(joints, self.pipeline.robot.joint_names)
+        if left_out:
+            self.get_logger().warning(
+                f"no torque is sent for {listing(left_out)}: not in 'command_joints', but taken to be driven"
+            )
+        self._command = self.add_output(Float64MultiArray, "joint_effort_commands")
+        self._command_to_msg = partial(effort_array_to_msg, joints=joints, msg=Float64MultiArray())
+
     def _on_inputs(self) -> None:
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
             self._tick()
@@ -84,7 +100,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         for command in results:
-            self.send(self._command, partial(torque_command_to_msg, command, self._message))
+            self.send(self._command, partial(self._command_to_msg, command))
 
     def _push_inertia(self, stamped: tuple[int, LinkInertia]) -> None:
         self._unheard.discard(stamped[1].link)
@@ -97,6 +113,25 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         awaited = [f"link_inertias/{topic_token(link)}" for link in self._unheard]
         message = "no command is sent before inertias have arrived (await_inertias)"
         return [*parts, *(Health(topic, HealthLevel.STALE, message) for topic in sorted(awaited))]
+
+
+def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[str]:
+    """Return the joints of the robot that are not in the order of an effort array.
+
+    Raises:
+        ConfigurationError: If the order is empty, names a joint twice, or one the robot does not have.
+    """
+    unknown = [joint for joint in joints if joint not in driven]
+    twice = sorted({joint for joint in joints if joints.count(joint) > 1})
+    problems = ["it is empty, but 'command' is 'effort_array'"] if not joints else []
+    problems += [f"it has {listing(unknown)}, which the robot does not"] if unknown else []
+    problems += [f"it has {listing(twice)} more than once"] if twice else []
+    if problems:
+        raise ConfigurationError(
+            f"'command_joints': {'; '.join(problems)}; expected joints in the order of the array, out of "
+            f"{listing(driven, limit=200)}"
+        )
+    return [joint for joint in driven if joint not in joints]
 
 
 def _inertia_of(link: str, data: bytes) -> tuple[int, LinkInertia]:

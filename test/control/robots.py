@@ -50,12 +50,13 @@ def push_state(
     quaternion: np.ndarray = UPRIGHT,
     position: np.ndarray | None = None,
     twist: np.ndarray | None = None,
+    send_velocity: bool = True,
 ) -> None:
     """Push joints, and base orientation and base state of the same stamp."""
     v = np.zeros_like(q) if v is None else v
     twist = np.zeros(6) if twist is None else twist
     position = np.zeros(3) if position is None else position
-    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v))
+    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v if send_velocity else None))
     if pipeline.robot.floating_base:
         pipeline.push_orientation(OrientationSample(stamp_ns, quaternion))
         pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))

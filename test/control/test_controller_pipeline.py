@@ -375,3 +375,23 @@ def test_it_does_not_matter_whether_a_wrench_comes_before_or_after_its_joint_sta
     assert found[0] == found[1]
     assert "swing of left_foot" in found[0]
     assert found[0][-1] == "transfer to both"  # the force ended the swing
+
+
+def test_without_velocities_nothing_is_answered_until_they_are_derived_then_as_with_them(fresh) -> None:
+    q0, v, answers = home(fresh), np.linspace(-0.4, 0.4, 32), []
+    for sent in (True, False):
+        fresh.reset()
+        commands = []
+        for k in range(60):
+            q = q0 + 1e-9 * k * TICK_NS * v
+            push_state(fresh, k * TICK_NS, q, v, send_velocity=sent)
+            commands += fresh.tick(k * TICK_NS)
+        answers.append(commands)
+    measured, derived = answers
+    assert len(measured) == 60
+    window_ns = round(1e9 * fresh.config.robot.inputs.velocity_window)
+    assert derived[0].stamp_ns == -(-window_ns // TICK_NS) * TICK_NS
+    said = {h.name: h.values for h in fresh.health(59 * TICK_NS)}
+    assert said["controller"]["joint velocities"] == "derived from positions"
+    assert any("no velocity yet" in name for name in said["joint_states"])
+    np.testing.assert_allclose(derived[-1].tau, measured[-1].tau, rtol=0.02, atol=0.5)

@@ -328,3 +328,22 @@ def test_known_friction_offsets_and_gains_leave_the_estimate_as_without(panda_wi
     ]
     assert masses[1] == pytest.approx(masses[0], rel=1e-6)
     assert abs(masses[2] / masses[0] - 1.0) > 0.1
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(32, np.nan)])
+def test_a_weight_is_found_without_joint_velocities(talos_handed_a_weight, velocity):
+    _start, stream = talos_handed_a_weight
+    stripped = [
+        (topic, replace(sample, velocity=velocity) if isinstance(sample, JointReading) else sample)
+        for topic, sample in stream
+    ]
+    pipeline = talos_pipeline()
+    estimates, measured = run(pipeline, stripped), run(talos_pipeline(), stream)
+    final = estimates[-1].links[0]
+    assert final.payload.mass == pytest.approx(5.44, rel=0.05)
+    assert final.payload.mass == pytest.approx(measured[-1].links[0].payload.mass, abs=0.05)
+    values = pipeline.health(estimates[-1].stamp_ns)[-1].values
+    assert values["joint velocities"] == "derived from positions"
+    pipeline.reset()
+    again = run(pipeline, stripped)
+    assert [e.nis for e in again] == [e.nis for e in estimates]

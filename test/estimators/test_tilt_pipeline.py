@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from leg_robot import CONFIG, URDF, Stance
@@ -17,8 +19,8 @@ def make(**values):
     return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **values}), URDF)
 
 
-def push(pipeline, stance, stamp, t, *, load=(400.0, 0.0), bias=(0.0, 0.0, 0.0)):
-    pipeline.push_joints(stance.joints(stamp, t))
+def push(pipeline, stance, stamp, t, *, load=(400.0, 0.0), bias=(0.0, 0.0, 0.0), sent=lambda joints: joints):
+    pipeline.push_joints(sent(stance.joints(stamp, t)))
     pipeline.push_wrench("left", stance.wrench(stamp, t, load[0]))
     pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, load[1], 0, 0, 0]))
     pipeline.push_imu(stance.imu(stamp, t, bias))
@@ -54,6 +56,45 @@ def test_noiseless_motion_over_one_foot_leaves_no_error(velocity, observer):
     np.testing.assert_allclose(last.state.v_WB_B, v, atol=2e-3)
     assert last.contacts == ("left",)
     assert last.velocity_aided
+
+
+NO_VELOCITY = {
+    "none": lambda joints: replace(joints, velocity=None),
+    "nan": lambda joints: replace(joints, velocity=np.full(len(joints.names), np.nan)),
+    "nan of one": lambda joints: replace(
+        joints, velocity=np.where(np.arange(len(joints.names)) == 2, np.nan, joints.velocity)
+    ),
+    "zeros": lambda joints: replace(joints, velocity=np.zeros(len(joints.names))),
+}
+
+
+@pytest.mark.parametrize("kind", NO_VELOCITY)
+@pytest.mark.parametrize("velocity", ["joint_velocity", "position_difference"])
+def test_a_robot_without_joint_velocities_is_estimated_all_the_same(velocity, kind):
+    pipeline = make(**{"contact.velocity": velocity}, **NO_REST)
+    stance = Stance(1, foot=(0.1, -0.15, 0.4), still_until=0.5)
+    estimates = drive(pipeline, stance, 6.0, sent=NO_VELOCITY[kind])
+    assert len(estimates) > 1100
+    believed = kind == "zeros"  # until a joint has moved by 10 mrad
+    assert max(tilt_error(e, stance) for e in estimates) < (3e-3 if believed else 1e-3)
+    last = estimates[-1]
+    v, w = stance.velocity("base", 1e-9 * last.state.stamp_ns)
+    np.testing.assert_allclose(last.state.w_WB_B, w, atol=1e-2)
+    np.testing.assert_allclose(last.state.v_WB_B, v, atol=1e-2)
+    said = pipeline.health(last.state.stamp_ns)[-1].values["joint velocities"]
+    assert said.startswith("derived from positions")
+
+
+def test_velocities_not_yet_derived_are_not_taken_for_rest():
+    """A robot that moves from the first sample on, as slowly as its IMU hardly tells from rest."""
+    pipeline = make(**{"bias.online": False, "bias.rest_window": 0.05, "startup": 0.0})
+    stance = Stance(2, size=0.02, still_until=-5.0)
+    estimates = drive(pipeline, stance, 3.0, sent=NO_VELOCITY["none"])
+    assert not any(e.gyro_bias_I.any() for e in estimates)
+    inputs = {h.name: h.values for h in pipeline.health(3 * 10**9)}["joint_states"]
+    (refused,) = (name for name in inputs if name.startswith("dropped"))
+    assert "no velocity yet: it is derived from 0.02 s" in refused
+    assert inputs[refused] == "4"  # of 5 ms each
 
 
 def test_position_and_yaw_follow_the_base_over_the_standing_foot():

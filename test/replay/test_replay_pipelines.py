@@ -1,6 +1,7 @@
 """The real pipelines on synthetic recordings: ticks do not matter, truth is found, losses are survived."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from inertial_estimation.replay.config_file import load_config_file, parse_overr
 from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.replay.evaluation import evaluate
 from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.replay.recording import MemoryRecording, read_orientations
+from inertial_estimation.replay.recording import BagRecording, MemoryRecording, read_orientations
+from inertial_estimation.replay.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay
 from inertial_estimation.replay.sensor_noise import (
     GROUND_TRUTH_TOPIC,
@@ -20,6 +22,7 @@ from inertial_estimation.replay.sensor_noise import (
 )
 from inertial_estimation.replay.synthetic import Timing, Truth
 from inertial_estimation.replay.synthetic_robots import synthetic_truth
+from inertial_estimation.signals import JointReading
 
 pytest.importorskip("example_robot_data")
 
@@ -97,3 +100,34 @@ def test_arm_predicts_its_torques_after_the_hold_out() -> None:
     unlearned = run_through(recording, naive)
     error = evaluate(unlearned, pipelines=naive, hold_out_ns=hold_out_ns).metrics["torque_error_relative"]
     assert error > 10 * metrics["torque_error_relative"]
+
+
+@pytest.mark.parametrize("robot_sends", ["nothing", "nan"])
+def test_a_bag_without_velocities_gives_nearly_the_same_however_the_ticks_fall(
+    talos: Truth, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, robot_sends: str
+) -> None:
+    recording = measure(talos, REALISTIC, np.random.default_rng(2))
+    velocity = None if robot_sends == "nothing" else np.full(talos.robot.n_joints, np.nan)
+    stripped = replace(
+        recording,
+        messages=tuple(
+            replace(entry, sample=replace(entry.sample, velocity=velocity))
+            if isinstance(entry.sample, JointReading)
+            else entry
+            for entry in recording.messages
+        ),
+    )
+    write_recording(stripped, tmp_path / "bag")
+    results = []
+    for step in (500_000, 33_000_000):
+        monkeypatch.setattr(replay_module, "TICK_NS", step)
+        with BagRecording(tmp_path / "bag") as bag:
+            results.append(numbers(run_through(bag, pipelines())))
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+    tilt_with, links_with = numbers(run_through(recording, pipelines()))
+    (tilt, links), *_ = results
+    both = np.isin(tilt_with[:, 0], tilt[:, 0])
+    assert len(tilt_with) - 10 <= len(tilt) == both.sum()
+    np.testing.assert_allclose(tilt[:, 1:5], tilt_with[both, 1:5], atol=2e-3)
+    np.testing.assert_allclose(links[-1, 2:], links_with[-1, 2:], rtol=0.02)

@@ -240,7 +240,20 @@ def test_what_is_not_needed_may_be_missing():
     assert block.tau is None
     with pytest.raises(RecordingError, match=r"gives no sample.*no effort.*\(100\)"):
         list(stream(source, SignalNeeds(effort=True)).blocks())
-    with pytest.raises(RecordingError, match="no velocity"):
+    with pytest.raises(RecordingError, match=r"no velocity.*'smoothing.differentiate: position' needs none"):
+        list(stream(source, SignalNeeds(velocity=True, effort=False)).blocks())
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(2, np.nan)])
+def test_velocities_that_are_needed_are_never_derived_causally(velocity):
+    entries = [
+        RecordingEntry("/joint_states", s, JointReading(s, JOINTS, np.zeros(2), velocity))
+        for s in uniform(5_000_000, 100)
+    ]
+    source = MemoryRecording(tuple(entries), TYPES)
+    (block,) = stream(source, SignalNeeds(effort=False)).blocks()
+    assert block.size == 100
+    with pytest.raises(RecordingError, match="differentiate: position"):
         list(stream(source, SignalNeeds(velocity=True, effort=False)).blocks())
 
 

@@ -1,5 +1,7 @@
 """The torque error of an arm is zero for its true model and grows with what is wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,14 @@ def error(robot: RobotModel, samples: list[JointReading], friction: dict[str, fl
 
 def test_true_model_predicts_the_torques(recording: MemoryRecording, robot: RobotModel) -> None:
     assert error(robot, readings(recording), {}) < 1e-3
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(7, np.nan)])
+def test_without_velocities_positions_are_differentiated(
+    recording: MemoryRecording, robot: RobotModel, velocity: np.ndarray | None
+) -> None:
+    stripped = [replace(r, velocity=velocity) for r in readings(recording)]
+    assert error(robot, stripped, {}) < 1e-3
 
 
 def test_error_is_relative_to_the_measured_torque(recording: MemoryRecording, robot: RobotModel) -> None:

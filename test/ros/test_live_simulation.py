@@ -17,7 +17,7 @@ from nav_msgs.msg import Odometry
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool
+from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.ros.command_messages import torque_command_to_msg
@@ -215,6 +215,31 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     assert "Traceback" not in node.output
 
 
+@pytest.mark.parametrize("joints", [("elbow", "shoulder"), ("shoulder",)])
+def test_controller_sends_an_array_in_the_order_it_is_told(world, arm, joints):
+    """As to a forward_command_controller; joint states without velocities, as many drivers send them."""
+    given = {"command": "effort_array", "command_joints": f"[{','.join(joints)}]"}
+    remapped = "joint_effort_commands:=/forward_effort_controller/commands"
+    node = world.start("whole_body_controller", "-r", remapped, robot=arm, **given)
+    commands = world.listen(Float64MultiArray, "/forward_effort_controller/commands", 200)
+    by_name = world.listen(JointState, "joint_torque_commands", 200)
+
+    def stand():
+        world.publish("joint_states", joints_to_msg(JointReading(time.time_ns(), JOINTS, [0, 0])), 200)
+        world.run(lambda: False, timeout=0.01, sensors=False)
+
+    deadline = time.monotonic() + 15.0
+    while len(commands) < 20 and time.monotonic() < deadline:
+        stand()
+    assert len(commands) >= 20, node.output
+    for msg in commands:
+        assert list(msg.data) == pytest.approx([HOLDING[joint] for joint in joints], rel=1e-3)
+    assert not by_name
+    left_out = "no torque is sent for elbow" in node.output
+    assert left_out == (len(joints) == 1)
+    assert node.stop() == 0, node.output
+
+
 def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
     world.start("whole_body_controller", robot=arm, use_sim_time="true")
     world.start("simulator", robot=arm, lockstep="true", real_time_factor="0.0", hoist="0.1")
@@ -235,6 +260,17 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
         ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in 'ball mass=2'"),
         ("simulator", {"viewer": "true"}, "the viewer needs a display"),
         ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'; the model has"),
+        (
+            "whole_body_controller",
+            {"command": "effort_array"},
+            "'command_joints': it is empty, but 'command' is 'effort_array'; expected joints in the order of "
+            "the array, out of shoulder, elbow",
+        ),
+        (
+            "whole_body_controller",
+            {"command": "effort_array", "command_joints": "[elbow, wrist, elbow]"},
+            "it has wrist, which the robot does not; it has elbow more than once",
+        ),
     ],
 )
 def test_a_wrong_configuration_ends_with_one_line(world, arm, monkeypatch, name, parameters, expected):

@@ -21,6 +21,7 @@ def payload_health(
     at_rest: bool,
     why_not: str,
     changes: Mapping[str, int],
+    velocity_source: str,
 ) -> Health:
     """Say what the identification does and what hinders it.
 
@@ -32,8 +33,10 @@ def payload_health(
         at_rest: Whether the robot is at rest.
         why_not: Why the trunk cannot be measured now.
         changes: Load changes by kind.
+        velocity_source: Where the joint velocities come from.
     """
     values = _values(identification, gauge, at_rest, why_not, changes)
+    values["joint velocities"] = velocity_source
     if missing:
         reason = f" ({trouble})" if trouble else ""
         return Health(NAME, HealthLevel.STALE, f"waiting for {listing(missing)}{reason}", values)

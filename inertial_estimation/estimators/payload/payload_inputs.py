@@ -85,6 +85,11 @@ class PayloadInputs(RobotInputs):
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self.trouble = ""
 
+    @property
+    def velocity_source(self) -> str:
+        """Where the joint velocities come from, for people."""
+        return self._map.velocity_source
+
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
         try:
@@ -115,6 +120,7 @@ class PayloadInputs(RobotInputs):
     def clear(self) -> None:
         """Forget all rows."""
         self.aligner.clear()
+        self._map.reset()
         self.clear_window()
 
     def clear_window(self) -> None:
@@ -172,7 +178,7 @@ class PayloadInputs(RobotInputs):
         self.aligner.count_drop(JOINTS, reason)
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
-        if self._need_effort and reading.effort is None and reading.velocity is not None:
+        if self._need_effort and reading.effort is None:
             names = listing(self._robot.joint_names[j] for j in sorted(self._legs))
             return f"no effort; ground_forces 'estimated' needs the torques of {names}"
         return str(error)

@@ -122,6 +122,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             at_rest=self._at_rest,
             why_not=self._why_not,
             changes=self._changes,
+            velocity_source=self._inputs.velocity_source,
         )
         return [*aligner.health(now_ns), entry]
 

@@ -470,3 +470,13 @@ def test_a_robot_that_moves_up_and_down_is_weighed_with_its_acceleration():
     scene.run(0.5)
     assert [change.kind for change in scene.changes] == ["loaded"]
     assert scene.changes[0].mass_measured == pytest.approx(loaded_trunk(LOAD)[0], abs=3.0)
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(ROBOT.n_joints, np.nan)])
+def test_a_load_is_found_without_joint_velocities(velocity):
+    scene = StandingHyq(pipeline(), seed=3)
+    scene.alter_joints = lambda reading: replace(reading, velocity=velocity)
+    scene.run(0.3)
+    scene.put_on(LOAD)
+    assert_found(identified(scene), [LOAD])
+    assert scene.health()["payload"].values["joint velocities"] == "derived from positions"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.stamp_regulator import StampRegulator
+from inertial_estimation.models.stamp_regulator import StampRegulator
 
 T = 10_000_000
 

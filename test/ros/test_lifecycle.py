@@ -1,0 +1,86 @@
+"""A managed node: configured it checks and reads, active it publishes, deactivated it is silent."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+lifecycle = pytest.importorskip("lifecycle_msgs.srv", reason="needs lifecycle_msgs")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import QuaternionStamped
+from lifecycle_msgs.msg import Transition
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+MANAGED = {"managed": "true"}
+
+
+def change(world, transition, node="tilt_observer"):
+    request = lifecycle.ChangeState.Request(transition=Transition(id=transition))
+    return world.call(lifecycle.ChangeState, f"{node}/change_state", request).success
+
+
+def state(world, node="tilt_observer"):
+    return world.call(lifecycle.GetState, f"{node}/get_state").current_state.label
+
+
+def messages_of(diagnostics):
+    return [status.message for status in diagnostics[-1].status] if diagnostics else []
+
+
+def test_through_all_states(world):
+    node = world.start("tilt_observer", **MANAGED)
+    heard = world.listen(QuaternionStamped, "base_orientation")
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert state(world) == "unconfigured"
+    assert not world.node.count_subscribers("imu/data")
+    assert world.run(lambda: "unconfigured" in messages_of(diagnostics))
+
+    assert change(world, Transition.TRANSITION_CONFIGURE)
+    assert state(world) == "inactive"
+    assert world.run(lambda: world.node.count_subscribers("imu/data") == 1)
+    assert world.run(lambda: any("inactive" in text for text in messages_of(diagnostics)))
+    assert not heard
+
+    assert change(world, Transition.TRANSITION_ACTIVATE)
+    assert world.run(lambda: len(heard) > 20)
+    assert change(world, Transition.TRANSITION_DEACTIVATE)
+    silent_from = len(heard)
+    world.run(lambda: False, timeout=0.5)
+    assert len(heard) <= silent_from + 1, "one may have been on its way"
+
+    assert change(world, Transition.TRANSITION_CLEANUP)
+    assert state(world) == "unconfigured"
+    assert world.run(lambda: not world.node.count_subscribers("imu/data"))
+    assert change(world, Transition.TRANSITION_CONFIGURE), "again, from the beginning"
+    assert change(world, Transition.TRANSITION_ACTIVATE)
+    again = len(heard)
+    assert world.run(lambda: len(heard) > again + 20)
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
+def test_a_transition_that_does_not_exist_is_refused(world):
+    node = world.start("tilt_observer", **MANAGED)
+    assert not change(world, Transition.TRANSITION_ACTIVATE)
+    assert state(world) == "unconfigured"
+    assert change(world, Transition.TRANSITION_CONFIGURE)
+    assert node.stop() == 0, node.output
+
+
+def test_what_is_wrong_is_said_when_it_is_configured(world):
+    node = world.start("tilt_observer", robot={"imu_frame": "imo", "contacts": "[foot]"}, **MANAGED)
+    assert not change(world, Transition.TRANSITION_CONFIGURE)
+    assert "no frame 'imo'; the model has" in node.output
+    assert state(world) == "unconfigured"
+    assert node.stop() == 0, node.output
+
+
+def test_without_a_description_it_stays_unconfigured_until_there_is_one(world):
+    node = world.start("tilt_observer", described=False, **MANAGED)
+    assert not change(world, Transition.TRANSITION_CONFIGURE)
+    assert "no robot description on /robot_description yet" in node.output
+    latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    world.publish("robot_description", String(data=world.urdf.read_text()), latched)
+    assert world.run(lambda: change(world, Transition.TRANSITION_CONFIGURE))
+    assert node.stop() == 0, node.output

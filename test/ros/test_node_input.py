@@ -1,0 +1,53 @@
+"""Messages that are lost on the way are counted, and say so."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+
+from inertial_estimation.ros.diagnostics import InputCounter
+from inertial_estimation.ros.qos import LONGEST_STALL, sensor_input
+from inertial_estimation.signals import HealthLevel
+
+
+def test_gaps_in_the_numbers_of_the_publisher_are_losses():
+    counter = InputCounter("imu/data")
+    counter.count(3, 12)
+    assert counter.health().level == HealthLevel.OK
+    counter.count(4, 20)  # 13 to 20 are eight
+    health = counter.health()
+    assert (counter.received, counter.lost) == (7, 4)
+    assert health.level == HealthLevel.WARN
+    assert "4 message(s) lost" in health.message
+    counter.count(2, 22)
+    assert counter.health().level == HealthLevel.OK, "said once"
+
+
+def test_a_publisher_that_begins_anew_loses_nothing():
+    counter = InputCounter("imu/data")
+    counter.count(5, 900)
+    counter.count(5, 5)
+    counter.count(1, 6)
+    assert counter.lost == 0
+
+
+def test_numbers_of_several_publishers_say_nothing():
+    counter = InputCounter("joint_states", publishers=lambda: 2)
+    for sequence in (10, 500, 11, 501, 12):
+        counter.count(1, sequence)
+    health = counter.health()
+    assert health.level == HealthLevel.OK
+    assert health.values["lost"] == "0"
+
+
+def test_without_numbers_nothing_is_lost():
+    counter = InputCounter("imu/data")
+    counter.count(5, None)
+    counter.count(5, None)
+    assert (counter.received, counter.lost) == (10, 0)
+
+
+@pytest.mark.parametrize(("rate", "period"), [(1000.0, 0.003), (4000.0, 0.001), (100.0, 0.5), (1.0, 0.01)])
+def test_a_queue_holds_what_comes_in_a_period_and_a_stall(rate, period):
+    depth = sensor_input(rate, period).depth
+    assert depth >= rate * (period + LONGEST_STALL)
+    assert depth <= max(10, rate * (period + LONGEST_STALL) + 1)
