@@ -1,0 +1,94 @@
+"""The code of docs/into_your_stack.md does what the page says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pin = pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+from geometry_msgs.msg import InertiaStamped
+
+from inertial_estimation.ros.messages import link_inertia_to_msg
+from inertial_estimation.signals import LinkInertia
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "into_your_stack.md"
+URDF = """<robot name="arm">
+  <link name="base"/>
+  <joint name="elbow" type="revolute"><parent link="base"/><child link="forearm"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="50" velocity="5"/></joint>
+  <link name="forearm"><inertial><mass value="2"/><origin xyz="0.2 0.01 -0.03" rpy="0.1 0.2 0.3"/>
+    <inertia ixx="0.02" iyy="0.03" izz="0.025" ixy="0.003" ixz="-0.002" iyz="0.001"/></inertial></link>
+  <joint name="mount" type="fixed"><parent link="forearm"/><child link="hand"/>
+    <origin xyz="0.4 0 0.1" rpy="0 0 1.5707963267948966"/></joint>
+  <link name="hand"><inertial><mass value="0.5"/><origin xyz="0 0.05 0"/>
+    <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+</robot>"""
+
+
+def snippet(marker):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (code,) = [block for block in blocks if marker in block]
+    names = {}
+    exec(compile(code, str(PAGE), "exec"), names)
+    return names
+
+
+@pytest.fixture
+def model():
+    return pin.buildModelFromXML(URDF)
+
+
+@pytest.mark.parametrize("link", ["forearm", "hand"])
+def test_the_nominal_inertia_of_a_body_leaves_the_model_as_it_was(model, link):
+    frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
+    nominal = model.inertias[frame.parentJoint].copy()
+    in_link = frame.placement.actInv(nominal)
+    msg = link_inertia_to_msg(LinkInertia(link, in_link.mass, in_link.lever, in_link.inertia), 0)
+    model.inertias[frame.parentJoint] = pin.Inertia.Zero()
+    snippet("def take_inertia")["take_inertia"](model, msg)
+    assert model.inertias[frame.parentJoint].isApprox(nominal, 1e-12)
+
+
+def test_a_centre_of_mass_in_the_link_frame_gives_the_holding_torque(model):
+    """The hand lies 0.4 m out, turned by 90 deg: its y is minus the forearm's x; gravity pulls along -z."""
+    msg = InertiaStamped()
+    msg.header.frame_id = "hand"
+    msg.inertia.m = 3.0
+    msg.inertia.com.y = 0.1
+    msg.inertia.ixx = msg.inertia.iyy = msg.inertia.izz = 0.01
+    snippet("def take_inertia")["take_inertia"](model, msg)
+    (torque,) = pin.rnea(model, model.createData(), np.zeros(1), np.zeros(1), np.zeros(1))
+    assert torque == pytest.approx(-3.0 * 9.81 * (0.4 - 0.1), abs=1e-9)
+
+
+def test_a_controller_of_the_page_takes_what_is_published(world, model):
+    import rclpy
+    from rclpy.executors import SingleThreadedExecutor
+
+    rclpy.init(args=[], domain_id=world.domain)
+    executor = SingleThreadedExecutor()
+    try:
+        controller = snippet("def take_inertia")["Controller"](model, ["hand"])
+        executor.add_node(controller)
+        publisher = world.node.create_publisher(InertiaStamped, "link_inertias/hand", 10)
+        msg = link_inertia_to_msg(LinkInertia("hand", 3.0, np.zeros(3), 0.01 * np.eye(3)), 0)
+
+        def taken():
+            publisher.publish(msg)
+            executor.spin_once(timeout_sec=0.01)
+            return model.inertias[1].mass == 3.0
+
+        assert world.run(taken, sensors=False)
+    finally:
+        executor.shutdown()
+        rclpy.shutdown()
+
+
+def test_the_launch_file_of_the_page_is_one():
+    pytest.importorskip("launch.actions", reason="needs the ROS package launch")
+    pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_ros")
+    description = snippet("def generate_launch_description")["generate_launch_description"]()
+    assert len(description.entities) == 1
