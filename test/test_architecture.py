@@ -45,6 +45,10 @@ ONLY_IN = {
     "tqdm": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
+FACTORISATIONS = {
+    *("svd", "svdvals", "eig", "eigh", "eigvals", "eigvalsh", "cholesky", "inv", "solve", "lstsq", "pinv"),
+    *("matrix_rank", "cond", "tensorsolve", "tensorinv", "null_space", "orth", "LinAlgError"),
+}
 NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ESTIMATION
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
@@ -114,6 +118,29 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     order.prepare()  # raises CycleError, which names the circle
 
 
+def factorisations_of(path: Path) -> list[str]:
+    """Uses of what can end in a LinAlgError: attributes of `linalg`, names imported from one."""
+    found = [
+        name
+        for full, _at_top in imports_of(path)
+        for module, _dot, name in [full.rpartition(".")]
+        if module in ("numpy.linalg", "scipy.linalg") and name in {*FACTORISATIONS, "qr"}
+    ]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in FACTORISATIONS:
+            owner = node.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            found += [node.attr] if name == "linalg" else []
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_factorisation_that_can_fail_is_called_in_one_module(path: Path) -> None:
+    if path == PACKAGE / "spatial" / "linear_algebra.py":
+        return
+    assert not factorisations_of(path), "call it from spatial/linear_algebra.py, which names what failed"
+
+
 def test_no_module_has_an_empty_name() -> None:
     assert not {path.stem for path in modules()} & FORBIDDEN_NAMES
 
@@ -137,3 +164,5 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
     assert imports_of(module) == [("rclpy", True), ("inertial_estimation.ros.qos", False)]
+    module.write_text("import numpy as np\nfrom scipy.linalg import qr\nnp.linalg.svd(np.linalg.norm(A))\n")
+    assert factorisations_of(module) == ["qr", "svd"]
