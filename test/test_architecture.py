@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md, one line each, checked on the imports of every module."""
 
 import ast
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -62,9 +63,14 @@ def layer_of(path: Path) -> str:
     return parts[0]
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports_of(path: Path) -> list[tuple[str, bool]]:
     """Every imported module by its full name, and whether it is imported at the top of the module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     top = {id(node) for node in tree.body}
     found: list[tuple[str, bool]] = []
     for node in ast.walk(tree):
@@ -100,7 +106,7 @@ def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> N
     names = {name for name, _ in imports_of(path)}
     roots = {name.split(".")[0] for name in names}
     assert not roots & {"time", "datetime", "os", "random", "subprocess", "socket"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and node.attr == "random":
             assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
 
@@ -126,7 +132,7 @@ def factorisations_of(path: Path) -> list[str]:
         for module, _dot, name in [full.rpartition(".")]
         if module in ("numpy.linalg", "scipy.linalg") and name in {*FACTORISATIONS, "qr"}
     ]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and node.attr in FACTORISATIONS:
             owner = node.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -149,7 +155,7 @@ def test_no_module_has_an_empty_name() -> None:
 def test_module_and_functions_are_of_a_size_to_read(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 400
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = [
                 item
@@ -164,5 +170,6 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
     assert imports_of(module) == [("rclpy", True), ("inertial_estimation.ros.qos", False)]
+    module = tmp_path / "n.py"
     module.write_text("import numpy as np\nfrom scipy.linalg import qr\nnp.linalg.svd(np.linalg.norm(A))\n")
     assert factorisations_of(module) == ["qr", "svd"]

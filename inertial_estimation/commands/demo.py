@@ -89,8 +89,8 @@ def _scene(duration_s: float) -> PayloadScene:
 
 
 def _go_private(run_number: int) -> None:
-    """Talk on a domain of its own, on this machine only."""
-    os.environ["ROS_DOMAIN_ID"] = str(1 + (2 * os.getpid() + run_number) % 100)
+    """Talk on a domain of its own, on this machine only; 1 to 50 are left to robots and to the tests."""
+    os.environ["ROS_DOMAIN_ID"] = str(51 + (2 * os.getpid() + run_number) % 50)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
