@@ -33,6 +33,7 @@ __all__ = ["add_arguments", "run"]
 NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller", "simulator")
 ROBOT, SCENE, ELBOW = "talos", "payload_demo", "arm_left_4_joint"
 STARTUP_S = 60.0
+PATIENCE_S = 10.0  # with the controller's answer, wall clock: other programs may need the machine
 SLOWEST = 30.0  # wall over simulated time at which a run is given up
 SIMULATION, RELEASED = "simulator: simulation", "released at [s]"
 
@@ -163,7 +164,12 @@ def _facts(record: LiveRecord) -> dict[str, Any]:
 
 def _start_nodes(processes: ProcessGroup, *, adaptation: bool, viewer: bool) -> None:
     own: dict[str, dict[str, Any]] = {
-        "simulator": {"lockstep": True, "real_time_factor": 1.0 if viewer else 0.0, "viewer": viewer},
+        "simulator": {
+            "lockstep": True,
+            "lockstep_timeout": PATIENCE_S,
+            "real_time_factor": 1.0 if viewer else 0.0,
+            "viewer": viewer,
+        },
         "whole_body_controller": {} if adaptation else {"inertias.links": [""]},
     }
     files = [word for name in (ROBOT, SCENE) for word in ("--params-file", str(find_config(name)))]

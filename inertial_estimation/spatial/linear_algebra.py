@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
@@ -220,6 +219,8 @@ def _or_failure(factorisation: Callable[[Array], Any], what: str, A: Array) -> A
 
 def _by_qr_iteration(A: Array, full_matrices: bool, first: LinAlgError) -> tuple[Array, Array, Array]:
     """Decompose the matrices of a stack one by one by `gesvd`."""
+    import scipy.linalg  # here: it takes a node without it a third longer to start
+
     what, (m, n) = "the singular value decomposition", A.shape[-2:]
     if not np.isfinite(A).all():
         raise _failure(what, A, first) from first
