@@ -73,6 +73,7 @@ setup(
         ],
         "test": [
             "pytest>=7",
+            "pytest-xdist>=3.2",
             "hypothesis>=6",
             "ruff",
             "mypy>=1.11",

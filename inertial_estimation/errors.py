@@ -9,6 +9,7 @@ __all__ = [
     "MeasurementError",
     "MissingDependencyError",
     "ModelError",
+    "NumericalError",
     "RecordingError",
     "listing",
 ]
@@ -36,6 +37,10 @@ class RecordingError(InertialEstimationError):
 
 class InconsistentInertiaError(InertialEstimationError):
     """Inertial parameters that no distribution of positive mass can have."""
+
+
+class NumericalError(InertialEstimationError):
+    """A factorisation failed: the matrix is singular, not positive definite, or holds NaN."""
 
 
 class MissingDependencyError(InertialEstimationError):

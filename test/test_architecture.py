@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md, one line each, checked on the imports of every module."""
 
 import ast
+import functools
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -55,6 +56,10 @@ ONLY_IN = {
     "rich": {"commands"},
 }
 LATE_ONLY = {("commands", "rclpy")}  # starting and stopping ROS inside a function of a command
+FACTORISATIONS = {
+    *("svd", "svdvals", "eig", "eigh", "eigvals", "eigvalsh", "cholesky", "inv", "solve", "lstsq", "pinv"),
+    *("matrix_rank", "cond", "tensorsolve", "tensorinv", "null_space", "orth", "LinAlgError"),
+}
 NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ESTIMATION
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
@@ -68,9 +73,14 @@ def layer_of(path: Path) -> str:
     return parts[0]
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports_of(path: Path) -> list[tuple[str, bool]]:
     """Every imported module by its full name, and whether it is imported at the top of the module."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     top = {id(node) for node in tree.body}
     found: list[tuple[str, bool]] = []
     for node in ast.walk(tree):
@@ -106,7 +116,7 @@ def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> N
     names = {name for name, _ in imports_of(path)}
     roots = {name.split(".")[0] for name in names}
     assert not roots & {"time", "datetime", "os", "random", "subprocess", "socket"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and node.attr == "random":
             assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
 
@@ -124,6 +134,29 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     order.prepare()  # raises CycleError, which names the circle
 
 
+def factorisations_of(path: Path) -> list[str]:
+    """Uses of what can end in a LinAlgError: attributes of `linalg`, names imported from one."""
+    found = [
+        name
+        for full, _at_top in imports_of(path)
+        for module, _dot, name in [full.rpartition(".")]
+        if module in ("numpy.linalg", "scipy.linalg") and name in {*FACTORISATIONS, "qr"}
+    ]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and node.attr in FACTORISATIONS:
+            owner = node.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            found += [node.attr] if name == "linalg" else []
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_factorisation_that_can_fail_is_called_in_one_module(path: Path) -> None:
+    if path == PACKAGE / "spatial" / "linear_algebra.py":
+        return
+    assert not factorisations_of(path), "call it from spatial/linear_algebra.py, which names what failed"
+
+
 def test_no_module_has_an_empty_name() -> None:
     assert not {path.stem for path in modules()} & FORBIDDEN_NAMES
 
@@ -132,7 +165,7 @@ def test_no_module_has_an_empty_name() -> None:
 def test_module_and_functions_are_of_a_size_to_read(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 400
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = [
                 item
@@ -147,3 +180,6 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "m.py"
     module.write_text("import rclpy\ndef f():\n    from inertial_estimation.ros import qos\n")
     assert imports_of(module) == [("rclpy", True), ("inertial_estimation.ros.qos", False)]
+    module = tmp_path / "n.py"
+    module.write_text("import numpy as np\nfrom scipy.linalg import qr\nnp.linalg.svd(np.linalg.norm(A))\n")
+    assert factorisations_of(module) == ["qr", "svd"]

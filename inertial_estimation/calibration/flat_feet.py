@@ -17,6 +17,7 @@ from inertial_estimation.calibration.chain import CalibratedChain, ChainPoses
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
 from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, skew
 
 __all__ = ["FLAT_FEET_CHANNELS", "FlatFeetProblem", "ImuOrientations", "yamane_cost"]
@@ -196,7 +197,7 @@ class FlatFeetProblem(CalibrationProblem):
             return _upright(up_B)
         seen = [imu.R_WI[k] @ poses.R_SF[k, n + i].T for i, imu in enumerate(self.imus)]
         if self.use_yaw:
-            U, _, Vt = np.linalg.svd(np.sum(seen, axis=0))
+            U, _, Vt = linear_algebra.svd(np.sum(seen, axis=0))
             R: Array = U @ np.diag([1.0, 1.0, float(np.linalg.det(U @ Vt))]) @ Vt
             return R
         return _upright(np.sum([R_WB[2] for R_WB in seen], axis=0))

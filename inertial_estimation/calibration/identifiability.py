@@ -8,6 +8,7 @@ import numpy as np
 from inertial_estimation.calibration.problem import Unknowns
 from inertial_estimation.calibration.solver import Solution
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Identifiability", "OffsetKnowledge", "offset_knowledge"]
 
@@ -63,7 +64,7 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
     folded: Array = np.asarray(np.linalg.qr(stacked[:, order], mode="r"))
     corner = folded[unknowns.count - n :, unknowns.count - n :]
     scaled = corner * limit
-    _, values, Vt = np.linalg.svd(scaled)
+    _, values, Vt = linear_algebra.svd(scaled)
     values = np.concatenate([values, np.zeros(n - len(values))])
     known = values >= 1.0
     alone = np.linalg.norm(solution.factor[:, :n], axis=0) * limit

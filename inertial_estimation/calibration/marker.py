@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
 
 __all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
@@ -83,6 +84,6 @@ def aligned(points_S: Array, points_C: Array) -> tuple[Array, Array]:
         R_CS, shape (3, 3), and t_C, shape (3,), of points_C = R_CS points_S + t_C.
     """
     mean_S, mean_C = points_S.mean(axis=0), points_C.mean(axis=0)
-    U, _, Vt = np.linalg.svd((points_C - mean_C).T @ (points_S - mean_S))
+    U, _, Vt = linear_algebra.svd((points_C - mean_C).T @ (points_S - mean_S))
     R = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
     return R, mean_C - R @ mean_S

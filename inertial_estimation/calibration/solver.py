@@ -20,6 +20,7 @@ from scipy.stats import chi2
 from inertial_estimation.calibration.problem import CalibrationProblem, Linearisation
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Solution", "fit_local", "solve"]
 
@@ -235,12 +236,13 @@ class _Iteration:
             [folded[:, :n], prior, np.sqrt(damping) * np.diag(np.linalg.norm(folded[:, :n], axis=0))]
         )
         b = np.concatenate([folded[:, n], (self.x - u.centre) / u.prior_sigma, np.zeros(n)])
-        dx: Array = np.linalg.lstsq(A, -b, rcond=None)[0]
+        dx: Array = linear_algebra.lstsq(A, -b)
         low, high = -u.bound - self.x, u.bound - self.x
         if ((dx < low) | (dx > high)).any():
             low, high = np.minimum(low, -1e-15), np.maximum(high, 1e-15)
             scale = 1.0 / np.linalg.norm(A, axis=0)
-            dx = scale * lsq_linear(A * scale, -b, bounds=(low / scale, high / scale), method="bvls").x
+            with linear_algebra.naming_failures("a step between the bounds of the offsets"):
+                dx = scale * lsq_linear(A * scale, -b, bounds=(low / scale, high / scale), method="bvls").x
         return dx
 
 
@@ -248,7 +250,7 @@ def _local_step(step: _Step, dx: Array) -> Array:
     if not step.triangle.shape[-1]:
         return np.zeros((len(step.rows), 0))
     along = np.swapaxes(step.basis, 1, 2) @ (step.full_residual + step.full_rows @ dx)[:, :, None]
-    return -np.asarray(np.linalg.solve(step.triangle, along), dtype=np.float64)[:, :, 0]
+    return -linear_algebra.solve(step.triangle, along)[:, :, 0]
 
 
 def _noise(problem: CalibrationProblem, step: _Step) -> Array:
@@ -270,7 +272,7 @@ def _noise(problem: CalibrationProblem, step: _Step) -> Array:
 def _covariance(factor: Array, prior_sigma: Array) -> Array:
     """Inverse of factor' factor + diag(1 / prior^2), computed in units of the prior."""
     scaled = np.vstack([factor * prior_sigma, np.eye(len(prior_sigma))])
-    inverse = np.linalg.inv(_triangle(scaled))
+    inverse = linear_algebra.inv(_triangle(scaled))
     covariance: Array = (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
     return covariance
 

@@ -33,6 +33,7 @@ __all__ = ["add_arguments", "run"]
 
 ELBOW = "arm_left_4_joint"
 LOOK_PERIOD_S = 0.05
+FIRST_DOMAIN, DOMAINS = 51, 50  # 1 to 50 are left to robots and to the tests
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     adaptations = (False,) if args.no_adaptation else (False, True)
     runs = [
-        DemoRun(scene, adaptation=adaptation, domain_id=1 + (2 * os.getpid() + index) % 100)
+        DemoRun(scene, adaptation=adaptation, domain_id=FIRST_DOMAIN + (2 * os.getpid() + index) % DOMAINS)
         for index, adaptation in enumerate(adaptations)
     ]
     display = Display(scene, live=sys.stdout.isatty() and not quiet, quiet=quiet)

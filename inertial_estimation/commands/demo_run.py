@@ -23,6 +23,7 @@ NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller", "simulator")
 PARAMETER_FILES = ("talos", "payload_demo")
 STARTUP_S = 60.0
 SLOWEST = 30.0  # wall over simulated time at which a run is given up
+PATIENCE_S = 10.0  # with the controller's answer, wall clock: other programs may need the machine
 LINGER_S = 0.5  # wall time given to estimates that lag behind the last joint position
 SIMULATION, RELEASED = "simulator: simulation", "released at [s]"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
@@ -209,7 +210,12 @@ class DemoRun:
 
 def _command(node: str, *, adaptation: bool, viewer: bool) -> list[str]:
     own: dict[str, dict[str, Any]] = {
-        "simulator": {"lockstep": True, "real_time_factor": 1.0 if viewer else 0.0, "viewer": viewer},
+        "simulator": {
+            "lockstep": True,
+            "lockstep_timeout": PATIENCE_S,
+            "real_time_factor": 1.0 if viewer else 0.0,
+            "viewer": viewer,
+        },
         "whole_body_controller": {} if adaptation else {"inertias.links": [""]},
     }
     files = [word for name in PARAMETER_FILES for word in ("--params-file", str(find_config(name)))]

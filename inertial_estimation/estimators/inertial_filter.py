@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.gate import REJECTED, REOPENED, InnovationGate
 from inertial_estimation.estimators.linearisation import (
     DataInformation,
@@ -36,6 +36,7 @@ from inertial_estimation.estimators.linearisation import (
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
 
 __all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
@@ -120,7 +121,7 @@ class InertialFilter(ABC):
         friction = np.zeros(len(prior.friction)) if friction is None else friction
         self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
         self._P_prior = self._prior_covariance(prior)
-        self._prior_factor: Array = np.asarray(np.linalg.cholesky(self._P_prior), dtype=np.float64)
+        self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
         self._to_joint = np.array([body.to_joint for body in bodies])
         self.reset()
@@ -218,7 +219,8 @@ class InertialFilter(ABC):
         prior = Prior(self._centre, self._prior_information)
         try:
             posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
-        except MeasurementError:  # data that contradict one another beyond what floating point resolves
+        except (MeasurementError, NumericalError):
+            # Data contradict one another beyond what floating point resolves.
             self.x = self._at.x
             self._admit_change()
             return 0
@@ -280,7 +282,7 @@ class InertialFilter(ABC):
             theta = log_cholesky_from_parameters(body.nominal_C)[None]
             _pi, G_theta = parameters_and_jacobian(theta)
             _pi, G = self._body_map(self._x_nominal[None, 10 * i : 10 * i + 10])
-            L = np.linalg.solve(G[0], G_theta[0] * sigma)
+            L = linear_algebra.solve(G[0], G_theta[0] * sigma)
             P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
         P[self._n_inertial :, self._n_inertial :] = np.diag(prior.friction**2)
         return P

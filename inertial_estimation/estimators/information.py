@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["informed_directions", "relative_information"]
 
@@ -24,7 +25,7 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
     """
     half, _info = dtrtrs(prior_factor, P, lower=1)
     relative, _info = dtrtrs(prior_factor, half.T, lower=1)
-    mu = np.linalg.eigvalsh(0.5 * (relative + relative.T))[::-1]
+    mu = linear_algebra.eigvalsh(0.5 * (relative + relative.T))[::-1]
     information: Array = 1.0 / np.maximum(mu, np.finfo(float).eps) - 1.0
     return information
 

@@ -22,6 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["DataInformation", "Linearisation", "Posterior", "Prior", "cholesky", "inverse", "solve"]
 
@@ -55,7 +56,7 @@ class Linearisation:
         """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), y this point and a the other."""
         n = 10 * len(self.G)
         difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
-        solved = np.linalg.solve(other.G, difference)
+        solved = linear_algebra.solve(other.G, difference)
         T, d = np.eye(len(self.x)), self.x - other.x
         for i, block in enumerate(solved):
             T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block[:, :10]
@@ -102,7 +103,7 @@ class DataInformation:
         hessian: Array = self._prior.information + T.T @ self._information @ T
         P = inverse(hessian)
         n = 10 * len(to.G)
-        slope_pi = np.linalg.solve(self._at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
+        slope_pi = linear_algebra.solve(self._at.G.transpose(0, 2, 1), slope[:n].reshape(-1, 10, 1))[:, :, 0]
         return Posterior(to, to.x - P @ gradient, P, gradient, hessian, slope_pi)
 
 
@@ -139,7 +140,7 @@ class Posterior:
         try:
             return self._step(curvature)
         except MeasurementError:
-            values, V = np.linalg.eigh(curvature)
+            values, V = linear_algebra.eigh(curvature)
             return self._step((V * np.abs(values)[:, None, :]) @ V.transpose(0, 2, 1))
 
     def _step(self, curvature: Array) -> Array:

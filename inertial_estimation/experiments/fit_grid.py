@@ -13,6 +13,7 @@ from inertial_estimation.identification.reduced_equation import ROUND_OFF, trunc
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["CONSISTENT", "GRADIENT", "LEAST_SQUARES", "Fit", "MotionRows"]
 
@@ -63,7 +64,7 @@ class MotionRows:
         stack = EquationStack(tuple(f"row {i}" for i in range(m)), n)
         stack.add(self.blocks[0])
         self.equation = stack.reduced(np.ones(m))
-        self.singular_values: Array = np.asarray(np.linalg.svd(self.equation.R, compute_uv=False))
+        self.singular_values: Array = linear_algebra.singular_values(self.equation.R)
 
     @classmethod
     def of(cls, identifier: Identifier, motions: Sequence[SignalBlock]) -> "MotionRows":

@@ -17,6 +17,7 @@ from inertial_estimation.experiments.robot_loop import RobotLoop
 from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
 __all__ = ["TORSO", "run", "smallest_eigenvalue"]
@@ -34,7 +35,7 @@ def smallest_eigenvalue(link: LinkInertia) -> float:
     positive definite exactly if mass and second moments are (F 16-21).
     """
     centred = InertialParameters(link.mass, np.zeros(3), link.inertia_Lcm)
-    return float(np.linalg.eigvalsh(pseudo_inertia(centred.vector))[0])
+    return float(linear_algebra.eigvalsh(pseudo_inertia(centred.vector))[0])
 
 
 class _Walk:

@@ -27,6 +27,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.parameters import build_config
 from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["delayed", "identified", "run"]
 
@@ -153,12 +154,12 @@ def identified(
         rng: Source of the noise.
     """
     base = rows.base
-    truth = base.coupling @ np.linalg.lstsq(rows.parameters.E, rows.parameters.nominal, rcond=None)[0]
+    truth = base.coupling @ linear_algebra.lstsq(rows.parameters.E, rows.parameters.nominal)
     A = rows.rows(*motion.states)[:, :, base.columns]
     torques = A @ truth
     span = motion.states[0].shape[0]
     measured = delayed(torques, delay_s * _rate(rows), span) + noise * rng.normal(size=torques.shape)
-    found = np.linalg.lstsq(A.reshape(-1, base.rank), measured.ravel(), rcond=None)[0]
+    found = linear_algebra.lstsq(A.reshape(-1, base.rank), measured.ravel())
     other = rows.rows(*held_out)[:, :, base.columns].reshape(-1, base.rank)
     error, size = other @ (found - truth), other @ truth
     samples = motion.precision.samples / span  # a state stands for so many samples of the promised ones

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.identifiability import RANK_TOLERANCE
 from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["BaseParameters", "base_parameters"]
 
@@ -72,14 +72,14 @@ def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BasePar
     if not acts.any():
         raise ConfigurationError("no unknown acts on any measured row: choose other rows or parameters")
     used = np.flatnonzero(acts)
-    scaled = np.asarray(qr(A[:, used] / length[used], mode="r")[0][: len(used)], dtype=np.float64)
+    scaled = np.asarray(np.linalg.qr(A[:, used] / length[used], mode="r"))
     order = range(A.shape[1]) if preferred is None else preferred
     if sorted(order) != list(range(A.shape[1])):
         raise ConfigurationError(f"the order has {len(order)} positions, expected each of {A.shape[1]} once")
     position = {int(k): i for i, k in enumerate(used)}
     leading = _first_independent(scaled, [position[k] for k in order if k in position])
     columns = used[leading]
-    K = np.linalg.lstsq(scaled[:, leading], scaled, rcond=None)[0] * length[used] / length[columns][:, None]
+    K = linear_algebra.lstsq(scaled[:, leading], scaled) * length[used] / length[columns][:, None]
     K[:, leading] = np.eye(len(leading))
     coupling = np.zeros((len(columns), A.shape[1]))
     coupling[:, used] = np.where(np.abs(K) > COUPLING * np.abs(K).max(initial=1.0), K, 0.0)

@@ -14,6 +14,7 @@ import numpy as np
 from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]
 
@@ -54,7 +55,7 @@ class IdentifiableSpace:
         effect = norms * typical
         seen = effect > UNSEEN * tolerance * (effect.max(initial=0.0) + np.finfo(float).tiny)
         scale = np.where(seen, 1.0 / np.where(seen, norms, 1.0), 0.0)
-        _U, s, Vt = np.linalg.svd(equation.R * scale)
+        _U, s, Vt = linear_algebra.svd(equation.R * scale)
         rank = int((s > tolerance * s[0]).sum()) if s[0] > 0.0 else 0
         return cls(scale, s, Vt.T, rank)
 
@@ -71,7 +72,7 @@ class IdentifiableSpace:
 
     def minimum(self, equation: ReducedEquation) -> Array:
         """Return the least-squares solution that changes nothing outside of the identifiable part."""
-        U_z = np.linalg.svd(equation.R * self.scale)[0].T @ equation.z
+        U_z = linear_algebra.svd(equation.R * self.scale)[0].T @ equation.z
         x: Array = self.scale * (
             self.V[:, : self.rank] @ (U_z[: self.rank] / self.singular_values[: self.rank])
         )

@@ -12,6 +12,7 @@ from inertial_estimation.models.body_reference import BodyReference, estimated_b
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
 __all__ = ["ParameterSet", "parameter_set"]
@@ -75,7 +76,7 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     names = tuple(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES)
     units = BODY_UNITS * len(bodies)
     nominal = np.concatenate([body.to_link @ body.nominal_C for body in bodies])
-    maps = [body.to_joint @ np.linalg.inv(body.to_link) for body in bodies]
+    maps = [body.to_joint @ linear_algebra.inv(body.to_link) for body in bodies]
     if friction:
         names += friction.names
         units += tuple(FRICTION_UNITS[term] for term in friction.terms for _ in friction.joints)

@@ -12,6 +12,7 @@ from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.mirrored_links import MirrorImage, mirror_image
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Columns", "mirrored_columns", "within_bodies"]
 
@@ -50,7 +51,7 @@ def within_bodies(bodies: Sequence[BodyReference], names: tuple[str, ...], param
     for i, body in enumerate(bodies):
         unit = np.array([1.0, *3 * [body.length]])  # pi_C counts lengths in units of body.length
         about_com = body.to_link[:, :4] / unit
-        E[10 * i : 10 * i + 10, 4 * i : 4 * i + 4] = about_com @ np.linalg.inv(about_com[:4])
+        E[10 * i : 10 * i + 10, 4 * i : 4 * i + 4] = about_com @ linear_algebra.inv(about_com[:4])
     E[n_body:, 4 * len(bodies) :] = np.eye(n_friction)
     free = [name for i in range(len(bodies)) for name in names[10 * i : 10 * i + 4]]
     return Columns(names, (*free, *names[n_body:]), E)
@@ -93,7 +94,7 @@ def mirrored_columns(
         ties.append((l_rows, r_rows, image.parameters))
         ties += _friction_ties(friction, image, row)
     for l_rows, r_rows, M in ties:
-        own = np.linalg.solve(M, nominal[r_rows])
+        own = linear_algebra.solve(M, nominal[r_rows])
         size = np.abs(nominal[l_rows]).max()
         asymmetry = max(asymmetry, float(np.abs(nominal[l_rows] - own).max()) / size if size else 0.0)
         nominal[l_rows] = 0.5 * (nominal[l_rows] + own)

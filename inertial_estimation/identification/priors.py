@@ -9,6 +9,7 @@ import numpy as np
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["prior_factor", "typical_deviations"]
 
@@ -33,7 +34,7 @@ def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
             *3 * [config.com_deviation / body.length],
             *6 * [config.radii_deviation],
         ]
-        to_C = np.linalg.inv(body.to_link) / (m * np.array(shares))[:, None]
+        to_C = linear_algebra.inv(body.to_link) / (m * np.array(shares))[:, None]
         rows[own] = to_C @ parameters.E[own]
     first = 10 * len(parameters.bodies)
     for i, name in enumerate(parameters.names[first:], start=first):

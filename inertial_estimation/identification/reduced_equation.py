@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ROUND_OFF", "ReducedEquation", "truncated_factor"]
 
@@ -39,7 +40,7 @@ class ReducedEquation:
         Returns:
             x, shape (n,), and the number of directions.
         """
-        U, s, Vt = np.linalg.svd(self.R)
+        U, s, Vt = linear_algebra.svd(self.R)
         kept = s * condition_limit > s[0]
         x: Array = Vt[kept].T @ ((U.T @ self.z)[kept] / s[kept])
         return x, int(kept.sum())
@@ -58,6 +59,6 @@ def truncated_factor(R: Array, condition_limit: float) -> Array:
     """
     if not np.isfinite(condition_limit):
         return R
-    U, s, Vt = np.linalg.svd(R)
+    U, s, Vt = linear_algebra.svd(R)
     kept: Array = (U * np.where(s * condition_limit > s[0], s, 0.0)) @ Vt
     return kept

@@ -10,6 +10,7 @@ import pinocchio as pin
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ChainKinematics", "FramePoses"]
 
@@ -93,7 +94,7 @@ class ChainKinematics:
             model.calc(data, pin.neutral(self.robot.model)[model.idx_q : model.idx_q + model.nq])
             axis = np.asarray(data.S).reshape(6)
             turns = float(np.abs(axis[3:]).max()) > 0.5
-            free = np.linalg.svd((axis[3:] if turns else axis[:3])[None])[2][1:]
+            free = linear_algebra.svd((axis[3:] if turns else axis[:3])[None])[2][1:]
             basis = np.zeros((5, 6))
             basis[:2, slice(3, 6) if turns else slice(0, 3)] = free
             basis[2:, slice(0, 3) if turns else slice(3, 6)] = np.eye(3)

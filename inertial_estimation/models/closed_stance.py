@@ -9,6 +9,7 @@ from inertial_estimation.errors import ModelError
 from inertial_estimation.models.inverse_dynamics import MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ClosedStance"]
 
@@ -93,11 +94,11 @@ class ClosedStance:
             a[columns] = 0.0
         jacobians = self._jacobians(q)
         for J, columns in zip(jacobians, self._columns, strict=True):
-            v[columns] = -np.linalg.lstsq(J[:, columns], J @ v, rcond=None)[0]
+            v[columns] = -linear_algebra.lstsq(J[:, columns], J @ v)
         pin.forwardKinematics(self._model, self._data, q, v, a)
         for J, columns, frame in zip(jacobians, self._columns, self._frames, strict=True):
             drift = pin.getFrameAcceleration(self._model, self._data, frame, pin.LOCAL).vector[: len(J)]
-            a[columns] = -np.linalg.lstsq(J[:, columns], drift, rcond=None)[0]
+            a[columns] = -linear_algebra.lstsq(J[:, columns], drift)
         return MotionState(q, v, a)
 
     def _configuration(self, pose: tuple[Array, Array], q_joints: Array) -> Array:
@@ -117,7 +118,7 @@ class ClosedStance:
             ):
                 error = pin.log6(self._data.oMf[frame].actInv(target)).vector[: len(J)]
                 worst = max(worst, float(np.abs(error).max()))
-                step[columns] = np.linalg.lstsq(J[:, columns], error, rcond=None)[0]
+                step[columns] = linear_algebra.lstsq(J[:, columns], error)
             if worst < TOLERANCE:
                 return q
             q = pin.integrate(self._model, q, step)

@@ -12,6 +12,7 @@ import pinocchio as pin
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState"]
 
@@ -139,7 +140,7 @@ def _least_norm_wrenches(jacobians: Sequence[Array], base_force: Array, scale: A
     """Solve sum_i J_i,base^T wrench_i = base_force with the least norm of wrench / scale."""
     n = len(base_force)
     A = np.hstack([J[:, :n].T for J in jacobians]) * scale
-    scaled = np.linalg.pinv(A) @ base_force
+    scaled = linear_algebra.pinv(A) @ base_force
     if np.abs(A @ scaled - base_force).max() > 1e-6 * max(1.0, np.abs(base_force).max()):
         raise ModelError(
             f"{len(jacobians)} point contact(s) cannot carry this motion, expected three or more"

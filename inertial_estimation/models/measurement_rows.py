@@ -10,6 +10,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["BASE_ROWS", "ContactMode", "Indices", "ResolvedRows", "RowSelection"]
 
@@ -123,7 +124,7 @@ class ResolvedRows:
         unknowns = E.shape[1] // len(self.limbs)
         for i, limb in enumerate(self.limbs):
             E_i = E[:, unknowns * i : unknowns * (i + 1)]
-            N[limb] -= (E_i[self.kept] @ np.linalg.pinv(E_i[limb], rcond=1e-6)).T
+            N[limb] -= (E_i[self.kept] @ linear_algebra.pinv(E_i[limb], rcond=1e-6)).T
         return N
 
 

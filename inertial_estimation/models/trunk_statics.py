@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, MeasurementError, NumericalError, listing
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, vector
 
@@ -186,13 +187,13 @@ class TrunkStatics:
         """Solve A f = b limb by limb, shapes (n, k, 3) and (n, k), and name the singular ones."""
         if A.shape[1] == POINT_UNKNOWNS:
             try:
-                inverse = np.linalg.inv(A)
-            except np.linalg.LinAlgError:
+                inverse = linear_algebra.inv(A)
+            except NumericalError:
                 inverse = np.full(A.shape, np.inf)
             condition = (A * A).sum(axis=(1, 2)) * (inverse * inverse).sum(axis=(1, 2))
             if condition.max() < LEAST_LEVER**-2:  # no less than the squared ratio of the levers
                 return np.matmul(inverse, b[:, :, None])[:, :, 0], ()
-        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        U, s, Vt = linear_algebra.svd(A, full_matrices=False)
         weak = s < LEAST_LEVER * s[:, :1]
         share = np.matmul(b[:, None, :], U)[:, 0, :] / np.where(weak, np.inf, s)
         forces: Array = np.matmul(share[:, None, :], Vt)[:, 0, :]

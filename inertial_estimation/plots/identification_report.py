@@ -7,8 +7,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.identification_result import (
     BodyResult,
@@ -30,6 +28,7 @@ from inertial_estimation.plots.identification_figures import (
 from inertial_estimation.plots.page import STYLE, cards, listed, table
 from inertial_estimation.replay.identification_doubts import doubts
 from inertial_estimation.replay.identification_run import IdentificationRun, TorqueTrace, nominal_error
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["identification_page", "write_identification_report"]
@@ -313,4 +312,4 @@ def _triple(values: Any) -> str:
 
 
 def _moments(inertia: InertialParameters) -> str:
-    return ", ".join(_number(float(m)) for m in np.linalg.eigvalsh(inertia.inertia_Fcm))
+    return ", ".join(_number(float(m)) for m in linear_algebra.eigvalsh(inertia.inertia_Fcm))

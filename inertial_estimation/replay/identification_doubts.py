@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from inertial_estimation.errors import listing
 from inertial_estimation.identification.identification_result import (
     BodyResult,
@@ -13,6 +11,7 @@ from inertial_estimation.identification.identification_result import (
     MethodResult,
     RowError,
 )
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["doubts"]
 
@@ -116,8 +115,8 @@ def _changes(result: MethodResult) -> list[str]:
 
 def _flat(body: BodyResult) -> bool:
     """Whether mass is spread along one or two directions only, as at the bounds of consistency."""
-    moments = np.linalg.eigvalsh(body.inertia.inertia_Fcm)
+    moments = linear_algebra.eigvalsh(body.inertia.inertia_Fcm)
     spread = 0.5 * moments.sum() - moments  # second moments along the principal axes
-    nominal = np.linalg.eigvalsh(body.nominal.inertia_Fcm)
+    nominal = linear_algebra.eigvalsh(body.nominal.inertia_Fcm)
     before = 0.5 * nominal.sum() - nominal
     return bool(spread.min() < EDGE * spread.max() and before.min() >= EDGE * before.max())

@@ -22,6 +22,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.identification_run import IdentificationRun
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = [
@@ -177,7 +178,7 @@ def _inertia(inertia: InertialParameters) -> dict[str, Any]:
         "mass": inertia.mass,
         "com": inertia.com_F.tolist(),
         "inertia_about_com": inertia.inertia_Fcm.tolist(),
-        "principal_moments": np.linalg.eigvalsh(inertia.inertia_Fcm).tolist(),
+        "principal_moments": linear_algebra.eigvalsh(inertia.inertia_Fcm).tolist(),
     }
 
 

@@ -10,6 +10,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from inertial_estimation.errors import MeasurementError, RecordingError
 from inertial_estimation.signals import Array, OrientationSample
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
 __all__ = [
@@ -208,13 +209,14 @@ def _aligned_verticals(estimated: Array, quaternions: Array, trusted: NDArray[np
         difference: Array = (estimated[trusted] - aligned(angles, trusted)).ravel()
         return difference
 
-    best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
+    with linear_algebra.naming_failures("aligning the reference with the estimates"):
+        best = least_squares(residual, np.zeros(5), loss="soft_l1", f_scale=ROBUST_SCALE)
     return aligned(np.asarray(best.x, dtype=np.float64), slice(None))
 
 
 def _rotation_between(sources: Array, targets: Array) -> Array:
     """Rotation R that minimises sum |targets - R sources|^2 (Kabsch), identity where undetermined."""
-    U, _, Vt = np.linalg.svd(targets.T @ sources + 1e-6 * len(sources) * np.eye(3))
+    U, _, Vt = linear_algebra.svd(targets.T @ sources + 1e-6 * len(sources) * np.eye(3))
     R: Array = U @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(U @ Vt)))]) @ Vt
     return R
 

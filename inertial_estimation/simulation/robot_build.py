@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
 
@@ -106,7 +107,7 @@ def _check_inertias(robot: RobotModel) -> None:
     model, bad = robot.model, []
     for j in range(1, model.njoints):
         inertia = model.inertias[j]
-        moments = np.linalg.eigvalsh(inertia.inertia)
+        moments = linear_algebra.eigvalsh(inertia.inertia)
         if not (inertia.mass > 0.0 and moments[0] > 0.0):
             frames = [frame for frame in model.frames if frame.parentJoint == j]
             link = next((frame.name for frame in frames if frame.name in robot.link_names), model.names[j])
@@ -126,7 +127,7 @@ def set_body_inertia(model: Any, body: int, inertia: InertialParameters) -> None
         body: Index of the body.
         inertia: Inertia in the body's frame.
     """
-    moments, axes = np.linalg.eigh(inertia.inertia_Fcm)
+    moments, axes = linear_algebra.eigh(inertia.inertia_Fcm)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]
     added = inertia.mass - model.body_mass[body]

@@ -14,6 +14,7 @@ from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.joint_actuators import JointActuators
 from inertial_estimation.simulation.robot_build import build_robot
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["RobotPhysics"]
 
@@ -197,7 +198,7 @@ class RobotPhysics:
             J = J[np.repeat(points.depth[points.near] > 0.0, 3)]
             stiffness = points.stiffness * (J.T @ J + 1e-9 * np.eye(6))
             move = np.zeros(self.model.nv)
-            move[:6] = np.clip(np.linalg.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
+            move[:6] = np.clip(linear_algebra.solve(stiffness, pull), -LARGEST_MOVE, LARGEST_MOVE)
             mujoco.mj_integratePos(self.model, data.qpos, move, 1.0)
             self.refresh()
         raise ModelError(

@@ -10,6 +10,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState
 from inertial_estimation.simulation.ground import Terrain
 from inertial_estimation.simulation.robot_build import build_robot, robot_spec
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["RobotViewer", "visible_model"]
 
@@ -97,7 +98,7 @@ def visible_model(robot: RobotModel, terrain: Terrain) -> Any:
 
 def _equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
     """Half sides and axes of the box of even density with the same inertia (or nearly: none is negative)."""
-    moments, axes = np.linalg.eigh(inertia)
+    moments, axes = linear_algebra.eigh(inertia)
     squares = 1.5 * (moments.sum() - 2.0 * moments) / max(mass, 1e-9)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] = -axes[:, 0]

@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.signals import Array, frozen_array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
 __all__ = [
@@ -140,10 +141,12 @@ class InertialParameters:
 
     def violations(self) -> list[str]:
         """List every condition of full physical consistency that does not hold; empty if consistent."""
+        if not np.isfinite(self.inertia_Fcm).all():
+            return [f"inertia {self.inertia_Fcm.tolist()} holds what is no number"]
         found = []
         if not self.mass > 0.0:
             found.append(f"mass {self.mass:.6g} kg is not positive")
-        moments = np.linalg.eigvalsh(self.inertia_Fcm)
+        moments = linear_algebra.eigvalsh(self.inertia_Fcm)
         if not np.abs(self.inertia_Fcm - self.inertia_Fcm.T).max() <= 1e-9 * np.abs(self.inertia_Fcm).max():
             found.append("inertia is not symmetric")
         if not moments[0] > 0.0:
@@ -186,7 +189,7 @@ class InertialParameters:
         if not self.violations():
             return self
         inertia = 0.5 * (self.inertia_Fcm + self.inertia_Fcm.T)
-        sigma, V = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+        sigma, V = linear_algebra.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
         floor = max(SMALLEST_RADIUS**2 * float(np.abs(sigma).sum()), self.mass * SMALLEST_RADIUS**2)
         Sigma = (V * np.maximum(sigma, floor)) @ V.T
         return InertialParameters(self.mass, self.com_F, np.trace(Sigma) * np.eye(3) - Sigma)

@@ -139,6 +139,7 @@ def test_postures_all_alike_identify_no_joint_alone() -> None:
     assert report.written == ()
 
 
+@pytest.mark.monte_carlo
 def test_deviations_are_what_the_errors_are() -> None:
     """Normalised squared errors of seeded trials within two-sided bounds of their chi-square."""
     trials, total, count = 25, 0.0, 0

@@ -10,7 +10,10 @@ G = np.array([0.0, 0.0, 9.80665])
 
 @dataclass
 class Body:
-    """Position and rotation vector are sums of sinusoids; derivatives are central differences."""
+    """Position and rotation vector are sums of sinusoids; derivatives are central differences.
+
+    Times may be one, or many: results then have a first axis of so many.
+    """
 
     seed: int = 0
     sway: float = 0.1
@@ -23,27 +26,31 @@ class Body:
         self.phase = rng.uniform(0.0, 6.28, 6)
 
     def _coordinates(self, t):
-        return self.amplitude * np.sin(self.frequency * t + self.phase)
+        return self.amplitude * np.sin(np.multiply.outer(t, self.frequency) + self.phase)
 
     def position(self, t):
-        return self._coordinates(t)[:3]
+        return self._coordinates(t)[..., :3]
 
     def rotation(self, t):
-        return Rotation.from_rotvec(self._coordinates(t)[3:]).as_matrix()
+        return Rotation.from_rotvec(self._coordinates(t)[..., 3:]).as_matrix()
 
     def velocity_I(self, t, d=1e-4):
-        return self.rotation(t).T @ (self.position(t + d) - self.position(t - d)) / (2 * d)
+        return turned_back(self.rotation(t), self.position(t + d) - self.position(t - d)) / (2 * d)
 
     def rate(self, t, d=1e-4):
-        turned = self.rotation(t - d).T @ self.rotation(t + d)
+        turned = np.swapaxes(self.rotation(t - d), -1, -2) @ self.rotation(t + d)
         return Rotation.from_matrix(turned).as_rotvec() / (2 * d)
 
     def force(self, t, d=1e-3):
         a = (self.position(t + d) - 2 * self.position(t) + self.position(t - d)) / d**2
-        return self.rotation(t).T @ (a + G)
+        return turned_back(self.rotation(t), a + G)
 
     def vertical(self, t):
-        return self.rotation(t)[2]
+        return self.rotation(t)[..., 2, :]
+
+
+def turned_back(R, a_W):
+    return np.einsum("...ji,...j->...i", R, a_W)
 
 
 def vec(a):
@@ -58,10 +65,11 @@ def angle(a, b):
 
 def run(observer, body, duration, h=0.005, bias=(0, 0, 0), start=0.0, visit=None):
     """Drive an observer along a body with readings at the middle of each step."""
-    for k in range(round(duration / h)):
-        t = start + k * h
-        middle = t + 0.5 * h
-        observer.step(h, vec(body.rate(middle) + bias), vec(body.force(middle)), vec(body.velocity_I(middle)))
+    ends = start + h * np.arange(1, round(duration / h) + 1)
+    middles = ends - 0.5 * h
+    readings = (body.rate(middles) + np.asarray(bias), body.force(middles), body.velocity_I(middles))
+    for end, rate, force, velocity in zip(ends.tolist(), *readings, strict=True):
+        observer.step(h, vec(rate), vec(force), vec(velocity))
         if visit is not None:
-            visit(t + h)
+            visit(end)
     return start + round(duration / h) * h

@@ -12,6 +12,7 @@ from inertial_estimation.estimators.inertial_filter import PriorSigma
 from inertial_estimation.estimators.linear_kalman import LinearKalman
 from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
 
+pytestmark = pytest.mark.monte_carlo
 SEEDS = 50
 UPDATES = 60
 CAD = PriorSigma(mass=0.2, com=0.02, radii=0.1, friction=np.zeros(0))

@@ -93,6 +93,7 @@ def test_verdicts_by_construction():
     assert np.isfinite(sigma).tolist() == [True, True, False, False, False, True, False]
 
 
+@pytest.mark.monte_carlo
 def test_standard_deviations_are_those_of_repeated_recordings(make_scene, random_deviation):
     """Seeded Monte Carlo with white torque noise: squared errors over variances follow chi-square.
 

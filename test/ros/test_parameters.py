@@ -29,9 +29,9 @@ class Config:
 
 
 @pytest.fixture
-def make_node():
+def make_node(domain):
     context = rclpy.Context()
-    rclpy.init(args=[], context=context)
+    rclpy.init(args=[], context=context, domain_id=domain)
     nodes = []
 
     def make(params_file=None, **overrides):

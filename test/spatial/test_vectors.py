@@ -37,8 +37,8 @@ def test_turning_towards_is_the_flow_on_the_sphere(seed, length, exposure):
     np.testing.assert_allclose(rotate(turn, tuple(x)), exact, atol=1e-12)
     n = 400
     for _ in range(n):
-        middle = x + 0.5 * exposure / n * np.cross(np.cross(x, y), x)
-        x = x + exposure / n * np.cross(np.cross(middle, y), middle)
+        middle = x + 0.5 * exposure / n * (y * (x @ x) - x * (x @ y))  # the double cross product, expanded
+        x = x + exposure / n * (y * (middle @ middle) - middle * (middle @ y))
     np.testing.assert_allclose(exact, x, atol=1e-4)
 
 

@@ -9,6 +9,7 @@ from inertial_estimation.control.contact_forces import Contact
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import yaw_of
 
 __all__ = ["heading", "horizontal_points", "inner_points", "load_shares", "mean_angle", "sole_centre"]
@@ -95,7 +96,7 @@ def load_shares(centres: Sequence[Array], capacity: Sequence[float], pressure: A
         shares[first] = 1.0 - shares[second]
     elif standing:
         A = np.vstack((np.ones(len(standing)), np.array([centres[i][:2] - pressure for i in standing]).T))
-        solution = A.T @ np.linalg.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
+        solution = A.T @ linear_algebra.solve(A @ A.T + 1e-9 * np.eye(3), np.array([1.0, 0.0, 0.0]))
         for i, share in zip(standing, solution.tolist(), strict=True):
             shares[i] = min(1.0, max(0.0, share))
     shares = [min(share, c) for share, c in zip(shares, capacity, strict=True)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["GroundFrame", "GroundMap", "GroundPlane", "turn_between"]
 
@@ -120,7 +121,7 @@ class GroundMap:
         centre = self.places.sum(axis=0) / len(self.places)
         arms = self.places - centre
         A = arms[:, :2]
-        slope = np.linalg.solve(A.T @ A + 1e-9 * np.eye(2), A.T @ arms[:, 2])
+        slope = linear_algebra.solve(A.T @ A + 1e-9 * np.eye(2), A.T @ arms[:, 2])
         return GroundPlane(centre, slope)
 
 

@@ -19,6 +19,7 @@ from inertial_estimation.estimators.payload.tilt_response import (
 )
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["OrientationError"]
 
@@ -154,7 +155,7 @@ class OrientationError:
             self._refuse(problem)
             return
         self.response = G if expected is None else expected
-        self._inverse = np.array(np.linalg.inv(self.response))
+        self._inverse = linear_algebra.inv(self.response)
         self._stage = _Stage.LEVEL
         self._level(settled)
 
@@ -166,7 +167,7 @@ class OrientationError:
         """Correct x and y by the error of a level base (T 13), or go on where there is none."""
         if not self._as_predicted(settled.error):
             return
-        shift = np.linalg.solve(settled.R_HB[:2, :2], -self._inverse @ settled.error)
+        shift = linear_algebra.solve(settled.R_HB[:2, :2], -self._inverse @ settled.error)
         self._residual = float(np.linalg.norm(shift))
         if self._residual < self._config.tolerance:
             self._shifted = None
@@ -200,7 +201,7 @@ class OrientationError:
         square = float(shift @ shift)
         if square > (LEARN * self._config.probe) ** 2:
             self.response = self.response + np.outer(turn - predicted, shift) / square
-            self._inverse = np.array(np.linalg.inv(self.response))
+            self._inverse = linear_algebra.inv(self.response)
         return True
 
     def _height(self, backward: SettledTilt) -> None:
@@ -216,7 +217,7 @@ class OrientationError:
         poses = (self._forward, backward)
         A = np.vstack([pose.R_HB[:2] for pose in poses])
         b = np.concatenate([-self._inverse @ pose.error for pose in poses])
-        dz = float(np.linalg.lstsq(A, b, rcond=None)[0][2])
+        dz = float(linear_algebra.lstsq(A, b)[2])
         tolerance = self._config.tolerance_z
         if abs(dz - self._predicted_z) > UNPREDICTED * self._last_dz + 2.0 * tolerance:
             self._refuse(

@@ -12,6 +12,7 @@ from inertial_estimation.models.trunk_statics import (
     robot_com_across_gravity,
 )
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["PoseLine", "PoseSolution", "nearest_point", "pose_line"]
 
@@ -86,7 +87,7 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
     n = np.array([line.direction_B for line in lines])
     A = (np.eye(3) - n[:, :, None] * n[:, None, :]).reshape(-1, 3)
     b = np.concatenate([line.point_B for line in lines])
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    U, s, Vt = linear_algebra.svd(A, full_matrices=False)
     scale = math.sqrt(len(lines))
     seen = s > least_spread * scale
     com = before_B + Vt[seen].T @ (U[:, seen].T @ (b - A @ before_B) / s[seen])

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
 __all__ = [
@@ -105,7 +106,7 @@ def fit_response(shifts: Array, errors: Array) -> Array:
         errors: Settled orientation errors [rad], shape (n, 2).
     """
     design = np.column_stack([np.ones(len(shifts)), shifts])
-    G: Array = np.linalg.lstsq(design, errors, rcond=None)[0][1:].T
+    G: Array = linear_algebra.lstsq(design, errors)[1:].T
     return G
 
 

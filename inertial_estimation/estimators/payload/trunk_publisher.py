@@ -8,6 +8,7 @@ from inertial_estimation.estimators.payload.trunk_value import TrunkValue
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["TrunkPublisher"]
@@ -33,7 +34,7 @@ class TrunkPublisher:
         """
         self._body = BodyReference.of_link(robot, link)
         self._T_BL = robot.link_body(link).T_JL
-        self._from_link = np.linalg.inv(self._body.to_link)
+        self._from_link = linear_algebra.inv(self._body.to_link)
         self._nominal = InertialParameters.from_vector(self._body.to_link @ self._body.nominal_C)
         self.nominal = self._inertia(self._body.nominal_C)
         self._hand_over = HandOver(self._body.nominal_C, rate)

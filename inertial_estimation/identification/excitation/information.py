@@ -10,6 +10,7 @@ import numpy as np
 
 from inertial_estimation.identification.base_parameters import BaseParameters
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = [
     "OBJECTIVES",
@@ -49,7 +50,7 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
     G = np.zeros_like(M)
     block = np.ix_(base.columns, base.columns)
     S, d = _unit_diagonal(M[block])
-    values, vectors = np.linalg.eigh(S)
+    values, vectors = linear_algebra.eigh(S)
     values = np.maximum(values, RIDGE)
     inverse = d[:, None] * ((vectors / values) @ vectors.T) * d
     if name == "log-det":
@@ -64,7 +65,7 @@ def _log_condition(M: Array, base: BaseParameters, sharpness: float) -> tuple[fl
     G = np.zeros_like(M)
     block = np.ix_(base.acting, base.acting)
     S, d = _unit_diagonal(M[block])
-    values, vectors = np.linalg.eigh(S)
+    values, vectors = linear_algebra.eigh(S)
     values, vectors = np.maximum(values[-base.rank :], RIDGE), vectors[:, -base.rank :]
     large, up = _log_largest(values, sharpness)
     small, down = _log_largest(1.0 / values, sharpness)
@@ -117,7 +118,7 @@ def covariance(M: Array, base: BaseParameters, noise: float) -> Array:
     S, d = _unit_diagonal(M[np.ix_(base.columns, base.columns)])
     if not np.isfinite(_condition(S, base.rank)):
         return np.full(S.shape, np.inf)
-    sigma: Array = noise**2 * d[:, None] * np.linalg.inv(S) * d
+    sigma: Array = noise**2 * d[:, None] * linear_algebra.inv(S) * d
     return sigma
 
 
@@ -129,6 +130,6 @@ def _unit_diagonal(M: Array) -> tuple[Array, Array]:
 
 
 def _condition(M: Array, rank: int) -> float:
-    values = np.linalg.eigvalsh(M)
+    values = linear_algebra.eigvalsh(M)
     large, small = float(values[-1]), float(values[-rank])
     return float(np.sqrt(large / small)) if small > SINGULAR**2 * large else float("inf")

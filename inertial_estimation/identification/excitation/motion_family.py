@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.linalg import null_space
 from scipy.special import expit, logit
 
 from inertial_estimation.errors import ConfigurationError
@@ -21,6 +20,7 @@ from inertial_estimation.identification.excitation.excitation_config import Exci
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["FULL", "MotionFamily", "MotionSamples"]
 
@@ -191,7 +191,7 @@ class MotionFamily:
             return np.tile(np.eye(2 * terms), (n, 1, 1))
         ends = np.stack([self._basis[1][0, 0], self._basis[2][0, 0]])
         ends /= np.linalg.norm(ends, axis=1, keepdims=True)
-        free: Array = np.tile(null_space(ends), (n, 1, 1))
+        free: Array = np.tile(linear_algebra.null_space(ends), (n, 1, 1))
         return free
 
 

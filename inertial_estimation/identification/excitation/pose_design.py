@@ -14,11 +14,13 @@ from inertial_estimation.identification.excitation.trajectory_design import Tick
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["chosen_poses", "random_poses"]
 
 WEAK = 1e-6  # of the information of all candidates: what the greedy choice begins with
 GAIN = 1e-9  # smallest change of an objective that counts
+RANK_TOLERANCE = 1e-10  # smallest eigenvalue that counts, of information scaled to a diagonal of ones
 TRIES = 200  # draws for each pose that is wanted, at most
 
 
@@ -90,7 +92,8 @@ def chosen_poses(
     infos = np.einsum("cmi,cmj->cij", A, A)
     chosen = _greedy(infos, range(len(A)), config.poses, base, tick)
     M = infos[chosen].sum(0)
-    if np.linalg.matrix_rank(_scaled(M, base), tol=1e-10, hermitian=True) < base.rank:
+    rank = int((np.abs(linear_algebra.eigvalsh(_scaled(M, base))) > RANK_TOLERANCE).sum())
+    if rank < base.rank:
         raise ConfigurationError(
             f"{config.poses} poses with {A.shape[1]} rows each cannot fix {base.rank} parameters; "
             "take more poses"

@@ -20,6 +20,7 @@ from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
 __all__ = ["Consistent"]
@@ -50,7 +51,7 @@ class Consistent(IdentificationMethod):
         T = prior_factor(parameters, config)
         rows = np.vstack((equation.R, T))
         target = np.concatenate((equation.z, np.zeros(len(T))))
-        U, s, Vt = np.linalg.svd(rows, full_matrices=False)
+        U, s, Vt = linear_algebra.svd(rows, full_matrices=False)
         back = Vt.T / s  # x = back @ y makes the cost ||y - U' target||^2: round for the solver
         A, b, cones = _constraints(parameters, back)
         y, status, iterations = _solve(U.T @ target, A, b, cones)
@@ -72,9 +73,9 @@ def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, l
     cones = [("nonnegative", len(positive))] if positive else []
     for i, body in enumerate(parameters.bodies):
         own = slice(10 * i, 10 * i + 10)
-        to_C = np.linalg.inv(body.to_link) / body.nominal_J.mass
+        to_C = linear_algebra.inv(body.to_link) / body.nominal_J.mass
         nominal = pseudo_inertia(to_C @ parameters.nominal[own])
-        margin = min(MARGIN, 0.5 * float(np.linalg.eigvalsh(nominal)[0]))
+        margin = min(MARGIN, 0.5 * float(linear_algebra.eigvalsh(nominal)[0]))
         slopes = pseudo_inertia((to_C @ parameters.E[own] @ back).T)
         weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER])
         at = tuple(np.array(UPPER).T)

@@ -1,13 +1,12 @@
 """What the data fix from the data, the rest completed to nominal (T 5)."""
 
-import numpy as np
-
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import typical_deviations
 from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["NullspacePrior"]
 
@@ -29,5 +28,5 @@ class NullspacePrior(IdentificationMethod):
         typical = typical_deviations(parameters, config)
         space = IdentifiableSpace.of(equation, typical)
         N, x = space.null_space(), space.minimum(equation)
-        x = x - N @ np.linalg.lstsq(N / typical[:, None], x / typical, rcond=None)[0]
+        x = x - N @ linear_algebra.lstsq(N / typical[:, None], x / typical)
         return MethodSolution(x, (f"{N.shape[1]} of {len(x)} directions completed to nominal",))

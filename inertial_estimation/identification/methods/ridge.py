@@ -7,6 +7,7 @@ from inertial_estimation.identification.methods.method import IdentificationMeth
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Ridge"]
 
@@ -24,7 +25,7 @@ class Ridge(IdentificationMethod):
         T = prior_factor(parameters, config)
         rows = np.vstack((equation.R, T))
         Q, triangle = np.linalg.qr(rows)
-        x = np.linalg.solve(triangle, Q[: len(equation.z)].T @ equation.z)
+        x = linear_algebra.solve(triangle, Q[: len(equation.z)].T @ equation.z)
         return MethodSolution(x, (f"prior deviations {_deviations(config)}",))
 
 

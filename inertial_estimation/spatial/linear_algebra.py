@@ -1,0 +1,246 @@
+"""Factorisations that end in an error of the package, whatever the matrix holds.
+
+Same results as `numpy.linalg`, except that a failure is a `NumericalError` which says of what matrix.
+LAPACK's divide and conquer (`gesdd`, behind numpy's svd, and `gelsd`, behind its lstsq) gives up on some
+finite, well scaled matrices, depending on processor and number of threads; QR iteration (`gesvd`) solves
+those.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import NumericalError
+
+__all__ = [
+    "cholesky",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "naming_failures",
+    "null_space",
+    "pinv",
+    "singular_values",
+    "solve",
+    "svd",
+]
+
+Array = NDArray[np.float64]
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
+    """Return the singular value decomposition A = U diag(s) V'.
+
+    Args:
+        A: Shape (..., m, n).
+        full_matrices: Whether U and V are square; otherwise they have min(m, n) columns.
+
+    Returns:
+        U, s (largest first) and V'.
+
+    Raises:
+        NumericalError: If the decomposition fails.
+    """
+    try:
+        U, s, Vt = np.linalg.svd(A, full_matrices=full_matrices)
+    except LinAlgError as error:
+        return _by_qr_iteration(np.asarray(A, dtype=np.float64), full_matrices, error)
+    return U, s, Vt
+
+
+def singular_values(A: Array) -> Array:
+    """Return the singular values of A alone, largest first, shape (..., min(m, n)).
+
+    Args:
+        A: Shape (..., m, n).
+
+    Raises:
+        NumericalError: If the decomposition fails.
+    """
+    try:
+        s: Array = np.asarray(np.linalg.svd(A, compute_uv=False), dtype=np.float64)
+    except LinAlgError:
+        s = svd(A, full_matrices=False)[1]
+    return s
+
+
+def lstsq(A: Array, b: Array) -> Array:
+    """Return the x of least norm among those of least ||A x - b||.
+
+    Args:
+        A: Shape (m, n). Singular values below eps max(m, n) times the largest count as zero.
+        b: Shape (m,) or (m, k).
+
+    Returns:
+        Shape (n,) or (n, k).
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
+    """
+    try:
+        x: Array = np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
+    except LinAlgError:
+        x = pinv(A, EPSILON * max(A.shape)) @ b
+    return x
+
+
+def pinv(A: Array, rcond: float = 1e-15) -> Array:
+    """Return the pseudo-inverse, shape (n, m).
+
+    Args:
+        A: Shape (m, n).
+        rcond: Singular values of this share of the largest, or less, count as zero.
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
+    """
+    try:
+        inverse: Array = np.asarray(np.linalg.pinv(A, rcond=rcond), dtype=np.float64)
+    except LinAlgError:
+        U, s, Vt = svd(A, full_matrices=False)
+        kept = s > rcond * s.max(initial=0.0)
+        inverse = Vt[kept].T @ (U[:, kept].T / s[kept, None])
+    return inverse
+
+
+def null_space(A: Array) -> Array:
+    """Return an orthonormal basis of the x of A x = 0, shape (n, n - rank).
+
+    Args:
+        A: Shape (m, n). Singular values below eps max(m, n) times the largest count as zero.
+
+    Raises:
+        NumericalError: If the decomposition of A fails.
+    """
+    _U, s, Vt = svd(A)
+    rank = int((s > EPSILON * max(A.shape) * s.max(initial=0.0)).sum())
+    basis: Array = Vt[rank:].T
+    return basis
+
+
+def eigh(A: Array) -> tuple[Array, Array]:
+    """Return eigenvalues, ascending, and eigenvectors of a symmetric matrix.
+
+    Args:
+        A: Shape (..., n, n); the lower triangle is read.
+
+    Raises:
+        NumericalError: If the iteration does not converge, as with NaN.
+    """
+    try:
+        values, vectors = np.linalg.eigh(A)
+    except LinAlgError as error:
+        raise _failure("the eigenvalues", A, error) from error
+    return values, vectors
+
+
+def eigvalsh(A: Array) -> Array:
+    """Return the eigenvalues of a symmetric matrix, ascending, shape (..., n).
+
+    Args:
+        A: Shape (..., n, n); the lower triangle is read.
+
+    Raises:
+        NumericalError: If the iteration does not converge, as with NaN.
+    """
+    return _or_failure(np.linalg.eigvalsh, "the eigenvalues", A)
+
+
+def cholesky(A: Array) -> Array:
+    """Return the lower factor L of A = L L'.
+
+    Args:
+        A: Symmetric, shape (..., n, n).
+
+    Raises:
+        NumericalError: If A is not positive definite.
+    """
+    return _or_failure(np.linalg.cholesky, "the Cholesky factor", A)
+
+
+def inv(A: Array) -> Array:
+    """Return the inverse.
+
+    Args:
+        A: Shape (..., n, n).
+
+    Raises:
+        NumericalError: If A is singular.
+    """
+    return _or_failure(np.linalg.inv, "the inverse", A)
+
+
+def solve(A: Array, b: Array) -> Array:
+    """Return the x of A x = b.
+
+    Args:
+        A: Shape (..., n, n).
+        b: Shape (n,) or (..., n, k).
+
+    Raises:
+        NumericalError: If A is singular.
+    """
+    try:
+        x: Array = np.asarray(np.linalg.solve(A, b), dtype=np.float64)
+    except LinAlgError as error:
+        raise _failure("the solution of linear equations", A, error) from error
+    return x
+
+
+@contextmanager
+def naming_failures(what: str) -> Iterator[None]:
+    """Turn what a solver of SciPy raises where a factorisation fails into a `NumericalError`.
+
+    Args:
+        what: What is computed, for the message.
+
+    Raises:
+        NumericalError: If a factorisation inside fails.
+    """
+    try:
+        yield
+    except LinAlgError as error:
+        raise NumericalError(f"{what} failed: {error}") from error
+
+
+def _or_failure(factorisation: Callable[[Array], Any], what: str, A: Array) -> Array:
+    try:
+        result: Array = factorisation(A)
+    except LinAlgError as error:
+        raise _failure(what, A, error) from error
+    return result
+
+
+def _by_qr_iteration(A: Array, full_matrices: bool, first: LinAlgError) -> tuple[Array, Array, Array]:
+    """Decompose the matrices of a stack one by one by `gesvd`."""
+    import scipy.linalg  # here: it takes a node without it a third longer to start
+
+    what, (m, n) = "the singular value decomposition", A.shape[-2:]
+    if not np.isfinite(A).all():
+        raise _failure(what, A, first) from first
+    rank = min(m, n)
+    left, right = (m, n) if full_matrices else (rank, rank)
+    U, s, Vt = (np.empty((*A.shape[:-2], *size)) for size in ((m, left), (rank,), (right, n)))
+    for i in np.ndindex(A.shape[:-2]):
+        try:
+            parts = scipy.linalg.svd(A[i], full_matrices=full_matrices, lapack_driver="gesvd")
+        except LinAlgError as error:
+            raise _failure(what, A, error) from error
+        U[i], s[i], Vt[i] = parts
+    return U, s, Vt
+
+
+def _failure(what: str, A: Array, error: LinAlgError) -> NumericalError:
+    size = np.abs(np.asarray(A, dtype=np.float64))
+    finite = np.isfinite(size)
+    if finite.all():
+        why = f"its entries are finite, the largest has size {size.max(initial=0.0):.3g}"
+    else:
+        why = f"{int((~finite).sum())} of its {size.size} entries are not finite"
+    return NumericalError(f"{what} of a matrix of shape {size.shape} failed ({error}): {why}")

@@ -1,0 +1,45 @@
+"""How the tests run: in several processes, one thread each, and none left out in silence."""
+
+import importlib.util
+import os
+
+import pytest
+from hypothesis import settings
+
+MOST_WORKERS = 8  # the longest test bounds what more of them gain
+WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the other; pip install pytest-xdist"
+WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when a test module imports numpy
+    os.environ.setdefault(_variable, "1")
+settings.register_profile("whatever else the machine does", deadline=None)
+settings.load_profile("whatever else the machine does")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Distribute the whole suite over the processors, unless the command line says something else.
+
+    A process takes the next tests of its half of the list, and from the end of another's when it is through:
+    tests of one module stay together, and what they share is mostly made once.
+    """
+    if hasattr(config, "workerinput"):  # one of those processes: it must not distribute its part again
+        return
+    option = config.option
+    asked = getattr(option, "numprocesses", 0) is not None or option.usepdb or option.collectonly
+    if _whole_suite(config) and not asked:
+        option.numprocesses = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+        option.dist = "worksteal"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what a newcomer would miss."""
+    if _whole_suite(config) and importlib.util.find_spec("xdist") is None:
+        terminalreporter.write_line(WITHOUT_XDIST)
+    if "not monte_carlo" in config.option.markexpr:
+        terminalreporter.write_line(WITHOUT_MONTE_CARLO)
+
+
+def _whole_suite(config: pytest.Config) -> bool:
+    return not config.option.file_or_dir
