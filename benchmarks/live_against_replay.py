@@ -2,7 +2,7 @@
 
 Starts both nodes as processes on a ROS domain of their own, plays the bag to them over DDS, and compares
 what they publish with a replay in this process, stamp by stamp. Run:
-python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--rate 2]
+python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--rate 2] [--trigger arrival]
 """
 
 import argparse
@@ -27,6 +27,7 @@ def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[s
     from inertial_estimation.ros.demo_monitor import monitor
 
     ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
+    ros += [word for node in nodes for word in ("-p", f"{node}:trigger:={args.trigger}")]
     if args.urdf:
         ros += ["-p", f"urdf:={Path(args.urdf).resolve()}"]
     with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
@@ -79,6 +80,7 @@ def main() -> None:
     parser.add_argument("--config", default="icub")
     parser.add_argument("--urdf", default="")
     parser.add_argument("--rate", type=float, default=1.0)
+    parser.add_argument("--trigger", choices=("timer", "arrival"), default="timer")
     args = parser.parse_args()
     os.environ["ROS_DOMAIN_ID"] = str(1 + os.getpid() % 100)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"

@@ -1,6 +1,5 @@
 """Timer, arrival and replay give the same estimates, bit by bit, however the messages come."""
 
-import os
 import time
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
 from rclpy.time import Time
+from ros_domains import claimed_domain
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.replay.config_file import load_config_file
@@ -74,8 +74,8 @@ class LiveNode:
                 estimates.extend(results)
 
         self.context = rclpy.Context()
-        domain = 1 + (os.getpid() * 7) % 100
-        rclpy.init(args=[], context=self.context, domain_id=domain)
+        self._domain = claimed_domain()
+        rclpy.init(args=[], context=self.context, domain_id=self._domain.__enter__())
         given = ["--ros-args", "--params-file", str(find_config("talos")), "-p", f"{name}:trigger:={trigger}"]
         self.node = Recorded(context=self.context, cli_args=given)
         self.now_ns = 0
@@ -107,6 +107,7 @@ class LiveNode:
     def close(self):
         self.executor.shutdown()
         rclpy.shutdown(context=self.context)
+        self._domain.__exit__(None, None, None)
 
 
 def message(entry):
