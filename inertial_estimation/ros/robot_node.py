@@ -313,6 +313,7 @@ class RobotNode(LifecycleStates, Node, ABC, Generic[ConfigT]):
         if not self._configured:
             message = "unconfigured" if self.managed else "no robot description yet"
             return [Health(self.name, HealthLevel.WARN, message)]
+        self._take_inputs()  # after a stall, what waits in the queues is not lost
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self._active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
