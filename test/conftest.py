@@ -1,7 +1,10 @@
 """How the tests run: in several processes, one thread each, and none left out in silence."""
 
+import contextlib
 import importlib.util
 import os
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
@@ -39,6 +42,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(WITHOUT_XDIST)
     if "not monte_carlo" in config.option.markexpr:
         terminalreporter.write_line(WITHOUT_MONTE_CARLO)
+
+
+@pytest.fixture(scope="session")
+def processor_time() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Inside of this context speeds are measured in seconds of this process: others may need the machine."""
+
+    @contextlib.contextmanager
+    def counted() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "perf_counter", time.process_time)
+            yield
+
+    return counted
 
 
 def _whole_suite(config: pytest.Config) -> bool:

@@ -2,6 +2,8 @@
 
 import csv
 import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -22,10 +24,15 @@ def talos_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(talos_bag: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(
+    talos_bag: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    processor_time: Callable[[], AbstractContextManager[None]],
+) -> Path:
     folder = tmp_path_factory.mktemp("results")
     arguments = ["--config", "talos", "--reference", "/ground_truth/pose", "--settle", "2"]
-    assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
+    with processor_time():
+        assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
     return folder
 
 

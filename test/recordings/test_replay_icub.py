@@ -2,7 +2,8 @@
 
 import json
 import os
-import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,10 @@ def replayed(folder: Path, *more: str) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    with pytest.MonkeyPatch.context() as patch:  # seconds of its own: others may need the machine, too
-        patch.setattr(time, "perf_counter", time.process_time)
+def metrics(
+    tmp_path_factory: pytest.TempPathFactory, processor_time: Callable[[], AbstractContextManager[None]]
+) -> dict[str, object]:
+    with processor_time():
         return replayed(tmp_path_factory.mktemp("icub"))
 
 

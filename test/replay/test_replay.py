@@ -1,5 +1,7 @@
 """A replay pushes what was recorded, ticks as a node does, and holds out what it is told to."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -107,9 +109,12 @@ def stamps(pipeline: FakePipeline, what: str) -> list[int]:
 ALL = [START + k * STEP for k in range(100)]
 
 
-def test_everything_is_pushed_in_order_and_estimated() -> None:
+def test_everything_is_pushed_in_order_and_estimated(
+    processor_time: Callable[[], AbstractContextManager[None]],
+) -> None:
     pipeline = FakePipeline()
-    run = replay(recording(), TOPICS, tilt=pipeline)
+    with processor_time():
+        run = replay(recording(), TOPICS, tilt=pipeline)
     for what in ("imu", "joints", "foot", "yaw"):
         assert stamps(pipeline, what) == ALL
     assert [e.state.stamp_ns for e in run.base] == ALL
