@@ -43,7 +43,7 @@ class DemoMonitor(Node):
         *,
         orientation: bool,
         joints: Sequence[str],
-        context: Context,
+        context: Context | None = None,
     ) -> None:
         super().__init__("demo_monitor", context=context, start_parameter_services=False, enable_rosout=False)
         self.record = record

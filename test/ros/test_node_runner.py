@@ -14,6 +14,15 @@ from inertial_estimation.replay.config_lookup import find_config
 from inertial_estimation.ros import node_runner
 
 
+@pytest.fixture(autouse=True)
+def _signals_as_before():
+    """An entry point takes the signals of its process, which here is pytest."""
+    before = {number: signal.getsignal(number) for number in node_runner.SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize(
     "name", ["simulator", "tilt_observer", "inertial_ekf", "trunk_payload", "whole_body_controller"]
 )
