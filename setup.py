@@ -56,6 +56,7 @@ setup(
         (f"share/{PACKAGE}/launch", sorted(glob("launch/*.py"))),
         (f"share/{PACKAGE}/config", sorted(glob("config/*.yaml"))),
         (f"share/{PACKAGE}/config/layouts", sorted(glob("config/layouts/*"))),
+        (f"share/{PACKAGE}/config/sros2", sorted(glob("config/sros2/*"))),
         *([(f"lib/{PACKAGE}", sorted(glob("resource/forwarders/*")))] if FOR_WHEEL else []),
     ],
     python_requires=">=3.10",

@@ -45,10 +45,12 @@ ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, d
         ["", "timer", "arrival"],
     ),
     "log_level": ("", "Level of the nodes' logs (debug, info, warn, error); empty: info.", None),
+    "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {
     "nodes": ("", "Nodes to start; empty: those in the parameter file.", None),
     "use_sim_time": ("false", "Time of /clock.", SWITCH),
+    "managed": ("false", "Whether nodes start unconfigured, for a lifecycle manager to bring up.", SWITCH),
 }
 
 
@@ -90,6 +92,8 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     value = values_of(context, [*ARGUMENTS, *OWN_ARGUMENTS])
     files = files_of.parameter_files(value["robot"], value["params_file"])
     overrides: dict[str, Any] = {"use_sim_time": value["use_sim_time"] == "true"}
+    if value["managed"] == "true":
+        overrides["managed"] = True
     source = trunk_source(value["robot"], value["trunk_inertia"])
     trunk = trunk_link(files) if source == TRUNK_PAYLOAD else ""
     return [
@@ -120,7 +124,7 @@ def make_node(
         namespace=value["namespace"],
         parameters=[*files_of.reaching_files(files), overrides],
         remappings=remap_of.combined(changed, remap_of.parse_remap(value["remap"], contacts_of(files))),
-        ros_arguments=["--log-level", value["log_level"]] if value["log_level"] else None,
+        ros_arguments=ros_arguments(name, value),
         output="screen",
         emulate_tty=True,
     )
@@ -129,6 +133,18 @@ def make_node(
 def trigger_of(value: dict[str, str]) -> dict[str, Any]:
     """Return the parameter that the argument `trigger` sets; nothing where it is empty."""
     return {"trigger": value["trigger"]} if value["trigger"] else {}
+
+
+def ros_arguments(name: str, value: dict[str, str]) -> list[str]:
+    """Return the arguments of a node for ROS itself.
+
+    Args:
+        name: Name of the node.
+        value: Launch arguments.
+    """
+    level = ["--log-level", value["log_level"]] if value["log_level"] else []
+    enclave = ["--enclave", f"/{PACKAGE}/{name}"] if value["enclaves"] == "true" else []
+    return [*level, *enclave]
 
 
 def remappings(node: str, trunk: str) -> list[tuple[str, str]]:

@@ -249,3 +249,13 @@ def test_the_level_of_the_logs_is_passed_on(monkeypatch):
     assert node.given["ros_arguments"] == ["--log-level", "debug"]
     (node, _) = estimation.start_nodes(context(robot="talos"))
     assert not node.given["ros_arguments"]
+
+
+def test_enclaves_and_lifecycle_are_passed_on(monkeypatch):
+    estimation = load("estimation")
+    monkeypatch.setattr(estimation, "Node", RecordedNode)
+    (tilt, _) = estimation.start_nodes(context(robot="talos", enclaves="true", managed="true"))
+    assert tilt.given["ros_arguments"] == ["--enclave", "/inertial_estimation/tilt_observer"]
+    assert tilt.overrides["managed"] is True
+    (tilt, _) = estimation.start_nodes(context(robot="talos"))
+    assert "managed" not in tilt.overrides
