@@ -89,7 +89,8 @@ class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
         if self.pipeline.identification.hold != self._held:  # it ends while an input is missing, too
             self._set_hold(self.pipeline.identification.hold)
 
-    def _on_activated(self) -> None:
+    def activated(self) -> None:
+        """Say anew what the identification asks for."""
         self._asked = None
         self._set_hold(self.pipeline.identification.hold)
 

@@ -95,7 +95,8 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
             self._tick()
 
-    def _on_activated(self) -> None:
+    def activated(self) -> None:
+        """Begin anew: what was integrated belongs to another time."""
         self.pipeline.reset()
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:

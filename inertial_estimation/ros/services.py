@@ -1,0 +1,44 @@
+"""Services whose answer is a sentence; what their call raises becomes the message of a failure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from std_srvs.srv import SetBool, Trigger
+
+from inertial_estimation.errors import InertialEstimationError
+
+__all__ = ["switch_callback", "trigger_callback"]
+
+
+def trigger_callback(call: Callable[[], str]) -> Callable[[Trigger.Request, Trigger.Response], Any]:
+    """Return the callback of a Trigger service.
+
+    Args:
+        call: Does it, and returns the answer's message.
+    """
+
+    def on_request(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return _answered(response, call)
+
+    return on_request
+
+
+def switch_callback(call: Callable[[bool], str]) -> Callable[[SetBool.Request, SetBool.Response], Any]:
+    """Return the callback of a SetBool service.
+
+    Args:
+        call: Switches on or off, and returns the answer's message.
+    """
+
+    def on_request(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        return _answered(response, lambda: call(bool(request.data)))
+
+    return on_request
+
+
+def _answered(response: Any, call: Callable[[], str]) -> Any:
+    try:
+        response.message, response.success = call(), True
+    except (InertialEstimationError, OSError) as error:
+        response.message, response.success = str(error), False
+    return response
