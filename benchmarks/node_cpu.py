@@ -236,6 +236,7 @@ def sensors() -> dict[str, object]:
     shared = load_config_file(CONFIG).shared
     robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])))
     zeros, still = np.zeros(robot.n_joints), np.zeros(3)
+    noise = np.full(robot.n_joints, 1e-4)  # zeros would be taken for velocities that no sensor measures
     stance = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
     q = [stance.get(name, 0.0) for name in robot.joint_names]
     foot = WrenchSample(0, [0, 0, 0.5 * 9.81 * robot.total_mass, 0, 0, 0])
@@ -244,7 +245,7 @@ def sensors() -> dict[str, object]:
     state = BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still)
     found = {
         "imu/data": messages.imu_to_msg(ImuSample(0, [0, 0, 9.81], still), "imu_link"),
-        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, zeros, zeros)),
+        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, noise, zeros)),
         "left_foot/wrench": messages.wrench_to_msg(foot, "left_sole_link"),
         "right_foot/wrench": messages.wrench_to_msg(foot, "right_sole_link"),
         "base_orientation": upright,

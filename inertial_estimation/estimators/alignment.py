@@ -128,6 +128,9 @@ class SignalAligner:
         self._streams = {spec.name: self._make_stream(spec) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
+        self._required_backwards = self._required[::-1]  # the last to come completes a step
+        self._awaited: _Stream | None = None  # without a row of it, or of the driver, no step is ready
+        self._changed = True  # whether one has come
         self._period_ns = int(NS / rate) if rate > 0.0 else 0
         self._half_window_ns = round(half_window * NS)
         self._max_gap_ns = round(config.max_gap * NS)
@@ -171,6 +174,9 @@ class SignalAligner:
         target.buffer.append(time_ns, row)
         if target is self._driver:
             self._pending.append((stamp_ns, time_ns))
+            self._changed = True
+        elif target is self._awaited:
+            self._changed = True
         return True
 
     def count_drop(self, stream: str, reason: str) -> None:
@@ -181,6 +187,9 @@ class SignalAligner:
     def pop_ready(self) -> list[AlignedSample]:
         """Return the steps that are ready, in order of time."""
         ready: list[AlignedSample] = []
+        if not self._changed:
+            return ready
+        self._changed = False
         while self._pending:
             stamp_ns, time_ns = self._pending[0]
             if not self._arrived(time_ns):
@@ -208,6 +217,7 @@ class SignalAligner:
         self._newest_stamp_ns = 0
         self._pending.clear()
         self._last_step_ns = None
+        self._awaited, self._changed = None, True
         self._sum[:] = 0.0
         self._count = 0
         self._continuity = Continuity.RESTARTED
@@ -255,9 +265,10 @@ class SignalAligner:
             return False
         if newest_driver - horizon >= self._max_wait_ns:
             return True
-        for stream in self._required:
+        for stream in self._required_backwards:
             newest = stream.buffer.newest_ns
             if newest is None or newest < horizon:
+                self._awaited = stream
                 return False
         return True
 

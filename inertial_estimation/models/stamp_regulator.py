@@ -55,6 +55,7 @@ class StampRegulator:
         self._stamps: deque[int] = deque(maxlen=HISTORY)
         self._until_fit = self._wait = FIRST_FIT
         self._short: deque[bool] = deque(maxlen=RECENT)
+        self._shorts = 0
         self._time = 0
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=ENVELOPE)
@@ -78,14 +79,21 @@ class StampRegulator:
         """Add a stamp to the history; fit the period where it is time to."""
         if self.period_ns and self._stamps:
             step = stamp_ns - self._stamps[-1]
-            self._short.append(step < SHORT_STEP * self.period_ns)
+            self._count_short(step < SHORT_STEP * self.period_ns)
         self._stamps.append(stamp_ns)
         self._until_fit -= 1
         if self._until_fit <= 0:
             self._wait = min(2 * self._wait, ACTIVE_WAIT if self.active else LONGEST_WAIT)
             self._refit()
-        elif not self.active and sum(self._short) > BURST_SHARE * RECENT:
+        elif not self.active and self._shorts > BURST_SHARE * RECENT:
             self._refit()
+
+    def _count_short(self, short: bool) -> None:
+        """Keep the number of short steps among the recent ones."""
+        if len(self._short) == RECENT:
+            self._shorts -= self._short[0]
+        self._short.append(short)
+        self._shorts += short
 
     def _refit(self) -> None:
         self._until_fit = self._wait
@@ -95,6 +103,7 @@ class StampRegulator:
         recent = np.diff(relative[-RECENT - 1 :]) < SHORT_STEP * period
         self._short.clear()
         self._short.extend(recent.tolist())
+        self._shorts = sum(self._short)
         bursts = self._mode == "regularise" or recent.mean() > BURST_SHARE
         if bursts and not self.active:
             self._activate(stamps, period)
