@@ -111,15 +111,16 @@ def run_node(
     Args:
         build: Makes the node.
         arguments: Command line; that of the process by default.
-        make_executor: Makes what spins it; rclpy's SingleThreadedExecutor by default.
+        make_executor: Makes what spins it; a `CachingExecutor` by default.
 
     Returns:
         Exit code of the process.
     """
     import rclpy
-    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+    from rclpy.executors import ExternalShutdownException
     from rclpy.signals import SignalHandlerOptions
 
+    from inertial_estimation.ros.rclpy_internals import CachingExecutor
     from inertial_estimation.ros.real_time import CycleCollector
 
     try:
@@ -128,7 +129,7 @@ def run_node(
         return _fail(str(error))
     _START_UP.hand_over()
     try:
-        executor = (make_executor or SingleThreadedExecutor)()
+        executor = (make_executor or CachingExecutor)()
         node = build()
         executor.add_node(node)
         if hasattr(node, "housekeeping"):

@@ -10,7 +10,6 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.parameters import iterate_parameters
-from inertial_estimation.ros.periodic import Periodic
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode, topic_token
 from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
@@ -138,8 +137,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
         self.add_trigger("~/reset", self._reset)
         self._create_inputs(self._robot_config(self.config))
         if polled:
-            simulated = bool(self.get_parameter("use_sim_time").value)  # /clock must come through
-            Periodic(self.add_timer, period, self._take_inputs, sliced=not simulated)
+            self.add_timer(period, self._take_inputs)
 
     def _create_inputs(self, robot: RobotConfig) -> None:
         self.add_input(JointState, "joint_states", joints_from_bytes, self.pipeline.push_joints)

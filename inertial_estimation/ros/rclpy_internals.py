@@ -5,15 +5,20 @@ Both exist inside it, from Humble to Rolling. Where a release lacks one, the doc
 come through the executor (slower, same results), and a misspelt parameter goes unnoticed.
 """
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
+from rclpy.waitable import NumberOfEntities
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -33,6 +38,7 @@ except ImportError:  # no lifecycle_msgs
 
 __all__ = [
     "HAS_LIFECYCLE",
+    "CachingExecutor",
     "LifecycleStates",
     "MessageQueue",
     "PublisherEventCallbacks",
@@ -69,6 +75,149 @@ class _Unwaited(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         """Never ended by an executor."""
+
+
+class CachingExecutor(SingleThreadedExecutor):
+    """An executor that collects the entities it waits for when they have changed, not at every wait.
+
+    The executor of rclpy filters all entities of all nodes and makes a wait set of them each time it waits:
+    a fifth of a millisecond for one of our nodes, more than a step of an estimator, and three times what is
+    needed. This one keeps both until it is woken, as rclpy does when an entity is created. Timers and
+    subscriptions it serves itself; whatever else is ready (services, parameters, events) it leaves to the
+    executor of rclpy, as it leaves everything where the inside of rclpy is not what this class knows.
+    """
+
+    def spin(self) -> None:
+        """Execute callbacks until the context is shut down."""
+        try:
+            with _Entities(self) as entities:
+                entities.poll()
+        except (AttributeError, TypeError):  # not the rclpy this is written for
+            super().spin()
+            return
+        while self._context.ok() and not self._is_shutdown:
+            with _Entities(self) as entities:
+                while not self._spin_cached(entities):
+                    pass
+            self.spin_once(timeout_sec=0.0)
+
+    def _spin_cached(self, entities: "_Entities") -> bool:
+        """Wait, serve timers and subscriptions; return whether the executor of rclpy has to be asked."""
+        other = entities.wait()
+        if not self._context.ok():
+            raise ExternalShutdownException
+        for timer in entities.ready_timers():
+            _run(self._take_timer(timer))
+        for subscription in entities.ready_subscriptions():
+            _run(self._take_subscription(subscription))
+        return other
+
+
+class _Entities:
+    """What an executor waits for, kept from destruction while the context lasts, and its wait set."""
+
+    def __init__(self, executor: SingleThreadedExecutor) -> None:
+        nodes = executor.get_nodes()
+
+        def served(kind: str) -> list[Any]:
+            return [one for node in nodes for one in getattr(node, kind) if executor.can_execute(one)]
+
+        self._context = executor._context
+        self._timers, self._subscriptions = served("timers"), served("subscriptions")
+        self._clients, self._services = served("clients"), served("services")
+        self._guards = served("guards")
+        self._waitables = served("waitables")
+        self._own_guards = [executor._guard, executor._sigint_gc]
+
+    def __enter__(self) -> "_Entities":
+        self._stack = ExitStack()
+        counts = NumberOfEntities(
+            len(self._subscriptions),
+            len(self._guards) + len(self._own_guards),
+            len(self._timers),
+            len(self._clients),
+            len(self._services),
+        )
+        entities = (self._timers, self._subscriptions, self._clients, self._services, self._guards)
+        for entity in (*itertools.chain(*entities), *self._own_guards):
+            self._stack.enter_context(entity.handle)
+        for waitable in self._waitables:
+            self._stack.enter_context(waitable)
+            counts += waitable.get_num_entities()
+        self._stack.enter_context(self._context.handle)
+        self._set = rclpy_implementation.WaitSet(
+            counts.num_subscriptions,
+            counts.num_guard_conditions,
+            counts.num_timers,
+            counts.num_clients,
+            counts.num_services,
+            counts.num_events,
+            self._context.handle,
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def poll(self) -> None:
+        """Look what is ready, to see whether that works."""
+        self._fill()
+        self._set.wait(0)
+
+    def wait(self) -> bool:
+        """Wait until something is ready; return whether that is more than timers and subscriptions."""
+        self._fill()
+        self._set.wait(-1)
+        ready = self._set.get_ready_entities
+        self._ready_timers, self._ready_subscriptions = ready("timer"), ready("subscription")
+        triggered = ready("guard_condition")
+        for guard in self._guards:
+            if guard.handle.pointer in triggered:
+                guard._executor_triggered = True  # a wait takes the trigger; rclpy serves the guard by this
+        return bool(
+            triggered
+            or ready("service")
+            or ready("client")
+            or any(waitable.is_ready(self._set) for waitable in self._waitables)
+        )
+
+    def ready_timers(self) -> list[Any]:
+        """Return the timers that are due."""
+        ready = self._ready_timers
+        return [t for t in self._timers if t.handle.pointer in ready and t.handle.is_timer_ready()]
+
+    def ready_subscriptions(self) -> list[Any]:
+        """Return the subscriptions with a message."""
+        ready = self._ready_subscriptions
+        return [s for s in self._subscriptions if s.handle.pointer in ready] if ready else []
+
+    def _fill(self) -> None:
+        wait_set = self._set
+        wait_set.clear_entities()
+        for subscription in self._subscriptions:
+            wait_set.add_subscription(subscription.handle)
+        for client in self._clients:
+            wait_set.add_client(client.handle)
+        for service in self._services:
+            wait_set.add_service(service.handle)
+        for timer in self._timers:
+            wait_set.add_timer(timer.handle)
+        for guard in (*self._guards, *self._own_guards):
+            wait_set.add_guard_condition(guard.handle)
+        for waitable in self._waitables:
+            waitable.add_to_wait_set(wait_set)
+
+
+def _run(taken: Any) -> None:
+    """Run what an executor has taken: a coroutine function without a wait in it, or None."""
+    if taken is None:
+        return
+    coroutine = taken()
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("a callback of a timer or a subscription waits, which this executor cannot do")
 
 
 class MessageQueue:

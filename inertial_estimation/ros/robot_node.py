@@ -222,6 +222,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         while self._undo:
             self._undo.pop()()
         self._inputs.clear()
+        if self.executor is not None:
+            self.executor.wake()  # it keeps what it waits for until then
 
     def _take_inputs(self) -> None:
         """Read what has arrived, and work on it."""
