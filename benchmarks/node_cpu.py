@@ -45,10 +45,11 @@ def main() -> int:
     parser.add_argument("--nodes", nargs="+", choices=NODES, default=list(NODES))
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["timer", "arrival"])
     parser.add_argument("--listen", action="store_true", help="subscribe to every output as well")
+    parser.add_argument("--stamped-when-sent", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--role", default="", help=argparse.SUPPRESS)
     args, rest = parser.parse_known_args()
     if args.role == "publisher":
-        return publish(args.rate, args.listen)
+        return publish(args.rate, args.listen, not args.stamped_when_sent)
     if args.role:
         return run_role(args.role, rest)
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
@@ -124,8 +125,9 @@ def run_role(role: str, arguments: list[str]) -> int:
     from inertial_estimation.ros.node_runner import run_node
 
     kind, _, name = role.partition(":")
-    make_executor = None
-    if kind.endswith("events"):
+    if kind == "empty":  # what a node has that knows nothing better
+        from rclpy.executors import SingleThreadedExecutor as make_executor  # noqa: N813
+    elif kind.endswith("events"):
         from rclpy.experimental import EventsExecutor as make_executor  # noqa: N813
     if not kind.startswith("empty"):
         return run_node(node_class(name), ["node", *arguments], make_executor)
@@ -171,8 +173,14 @@ def inputs(name: str) -> dict[str, type]:
     return {**common, "base_state": Odometry, "base_orientation": QuaternionStamped, **inertias}
 
 
-def publish(rate: float, listen: bool) -> int:
-    """Publish the sensors of a standing TALOS until a signal."""
+def publish(rate: float, listen: bool, regular: bool) -> int:
+    """Publish the sensors of a standing TALOS until a signal.
+
+    Args:
+        rate: Rate of every topic [Hz].
+        listen: Whether to subscribe to the nodes' outputs.
+        regular: Whether messages are stamped when they are due, as by a driver; else when they are sent.
+    """
     import rclpy
     from rclpy.serialization import serialize_message
     from rclpy.signals import SignalHandlerOptions
@@ -184,11 +192,11 @@ def publish(rate: float, listen: bool) -> int:
         node.create_subscription(message_type, topic, lambda _msg: None, 1, raw=True)
     publishers = {topic: node.create_publisher(type(msg), topic, 50) for topic, msg in messages.items()}
     raw = {topic: bytearray(serialize_message(msg)) for topic, msg in messages.items()}
-    start, count = time.monotonic(), 0
+    start, begin_ns, count = time.monotonic(), time.time_ns(), 0
     try:
         while time.monotonic() < start + LONGEST:
             time.sleep(max(0.0, start + count / rate - time.monotonic()))
-            sec, nanosec = divmod(time.time_ns(), 10**9)
+            sec, nanosec = divmod(begin_ns + round(1e9 * count / rate) if regular else time.time_ns(), 10**9)
             stamp = sec.to_bytes(4, "little") + nanosec.to_bytes(4, "little")
             for topic, data in raw.items():
                 if count % 3 and topic.startswith(ESTIMATES):

@@ -94,6 +94,7 @@ def run_with_python_gc(arguments: list[str]) -> int:
 def measure(name: str, variant: str, args: argparse.Namespace) -> tuple[list[float], list[float], int]:
     """Return percentiles of latency and of the deviation from the period [s], and estimates lost."""
     publisher = [sys.executable, node_cpu.__file__, "--role", "publisher", "--rate", str(args.rate)]
+    publisher += ["--stamped-when-sent"]
     remapped = ["-r", f"{OUTPUTS[name]}:=measured/{OUTPUTS[name]}"]
     with tempfile.TemporaryDirectory() as folder, ProcessGroup(Path(folder)) as processes:
         processes.start("node", [*command(name, variant), *remapped])

@@ -10,6 +10,7 @@ a string is its length with the final zero (uint32) and its bytes; a sequence it
 
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -112,7 +113,13 @@ def _stamp_ns(data: bytes) -> int:
 
 def _after_header(data: bytes) -> int:
     """Offset of the first double after the header."""
-    return _aligned(_behind_string(data, _FRAME), 8)
+    return _aligned_behind(int(_LENGTH.unpack_from(data, _FRAME)[0]))
+
+
+@lru_cache(maxsize=256)
+def _aligned_behind(length: int) -> int:
+    """Offset of the first double behind a frame's name of a length."""
+    return _aligned(_FRAME + 4 + length, 8)
 
 
 def _behind_string(data: bytes, offset: int) -> int:
