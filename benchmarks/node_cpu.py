@@ -231,10 +231,15 @@ def outputs() -> dict[str, type]:
 
 
 def sensors() -> dict[str, object]:
-    """Return one message of every input: TALOS stands half sitting, upright."""
+    """Return one message of every input: TALOS stands half sitting, upright, everything in balance.
+
+    Readings that contradict one another would have the filter work as on a load that is never understood.
+    """
     import numpy as np
+    import pinocchio as pin
     from geometry_msgs.msg import QuaternionStamped
 
+    from inertial_estimation.models.imu import STANDARD_GRAVITY
     from inertial_estimation.models.robot_model import RobotModel
     from inertial_estimation.replay.config_file import load_config_file
     from inertial_estimation.replay.urdf_source import read_urdf
@@ -243,19 +248,31 @@ def sensors() -> dict[str, object]:
 
     shared = load_config_file(CONFIG).shared
     robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])))
-    zeros, still = np.zeros(robot.n_joints), np.zeros(3)
+    still = np.zeros(3)
     noise = np.full(robot.n_joints, 1e-4)  # zeros would be taken for velocities that no sensor measures
     stance = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))
     q = [stance.get(name, 0.0) for name in robot.joint_names]
-    foot = WrenchSample(0, [0, 0, 0.5 * 9.81 * robot.total_mass, 0, 0, 0])
+    model = robot.model
+    data = model.createData()
+    position = np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], q))
+    weight = pin.computeGeneralizedGravity(model, data, position)
+    soles = [f"{side}_sole_link" for side in ("left", "right")]
+    J = np.vstack(
+        [pin.computeFrameJacobian(model, data, position, model.getFrameId(s), pin.LOCAL) for s in soles]
+    )
+    wrenches = np.linalg.lstsq(J[:, :6].T, weight[:6], rcond=None)[0]
+    tau = weight[6:] - J[:, 6:].T @ wrenches
+    pin.framesForwardKinematics(model, data, position)
+    upwards_I = data.oMf[model.getFrameId("imu_link")].rotation.T @ (0.0, 0.0, STANDARD_GRAVITY)
+    feet = [WrenchSample(0, wrench) for wrench in wrenches.reshape(2, 6)]
     upright = QuaternionStamped()
     upright.quaternion.w = 1.0
     state = BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still)
     found = {
-        "imu/data": messages.imu_to_msg(ImuSample(0, [0, 0, 9.81], still), "imu_link"),
-        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, noise, zeros)),
-        "left_foot/wrench": messages.wrench_to_msg(foot, "left_sole_link"),
-        "right_foot/wrench": messages.wrench_to_msg(foot, "right_sole_link"),
+        "imu/data": messages.imu_to_msg(ImuSample(0, upwards_I, still), "imu_link"),
+        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, noise, tau)),
+        "left_foot/wrench": messages.wrench_to_msg(feet[0], soles[0]),
+        "right_foot/wrench": messages.wrench_to_msg(feet[1], soles[1]),
         "base_orientation": upright,
         "base_state": messages.base_state_to_msg(state, "odom", "base_link"),
     }
