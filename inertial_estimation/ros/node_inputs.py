@@ -19,9 +19,14 @@ class NodeInputs:
 
     The estimates depend on the order of the messages alone: they are the same whether messages are read one
     by one as they come or a period's worth of them at once.
+
+    Attributes:
+        received_ns: When the message that is being read arrived, on the machine's wall clock [ns]; 0 where
+            the middleware does not say.
     """
 
     def __init__(self) -> None:
+        self.received_ns = 0
         self._inputs: list[NodeInput] = []
         self._kept: list[tuple[int, NodeInput, Any]] = []  # received after a round of reading began
 
@@ -71,6 +76,7 @@ class NodeInputs:
             if begin_ns < received_ns < begin_ns + LONGEST_ROUND_NS and not last:
                 self._kept.append(message)
             else:
+                self.received_ns = received_ns
                 node_input.read(content)
                 on_message()
         return bool(self._kept)

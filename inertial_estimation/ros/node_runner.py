@@ -146,8 +146,19 @@ def run_node(
     finally:
         for number in SIGNALS:  # a second signal must not break the way out
             signal.signal(number, signal.SIG_IGN)
-        rclpy.try_shutdown()
+        _shut_down()
     return 0
+
+
+def _shut_down() -> None:
+    """Shut rclpy down, unless the handler of a signal does so at this moment."""
+    import rclpy
+
+    try:
+        rclpy.try_shutdown()
+    except RuntimeError:  # rclpy's RCLError: shut down between its look and its call
+        if rclpy.ok():
+            raise
 
 
 def _fail(message: str) -> int:

@@ -1,5 +1,6 @@
 """A node that owns one pipeline: pushes what arrives, ticks, publishes what the tick returned."""
 
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,10 +11,11 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode, topic_token
 from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
-from inertial_estimation.signals import Health
+from inertial_estimation.signals import Health, seconds
 
 __all__ = [
     "EstimatorNode",
@@ -127,7 +129,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
 
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(self.node_options)}
-        self._now, self._now_ns = self.get_clock().now, 0
+        self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
         self.pipeline = self._build(self.config, urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
@@ -137,7 +139,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
         self.add_trigger("~/reset", self._reset)
         self._create_inputs(self._robot_config(self.config))
         if polled:
-            self.add_timer(period, self._take_inputs)
+            self._timer, self._lock = self.add_timer(period, self._on_timer), PhaseLock(period)
 
     def _create_inputs(self, robot: RobotConfig) -> None:
         self.add_input(JointState, "joint_states", joints_from_bytes, self.pipeline.push_joints)
@@ -145,14 +147,23 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
             push = _push_to_contact(self.pipeline, contact)
             self.add_input(WrenchStamped, f"{topic_token(contact)}/wrench", wrench_from_bytes, push)
 
+    def _on_timer(self) -> None:
+        begin_ns, self._completed_ns = time.time_ns(), 0
+        self._take_inputs()
+        if self._completed_ns:
+            period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
+            self._timer.timer_period_ns = round(1e9 * period)
+
     def _take_inputs(self) -> None:
         self._now_ns = self._now().nanoseconds
         super()._take_inputs()
 
     def _tick(self) -> None:
         results = self.pipeline.tick(self._now_ns)
-        if results and self.active:
-            self._publish(results)
+        if results:
+            self._completed_ns = self._inputs.received_ns
+            if self.active:
+                self._publish(results)
 
     def _reset(self) -> str:
         self.pipeline.reset()

@@ -77,6 +77,9 @@ class _Unwaited(CallbackGroup):
         """Never ended by an executor."""
 
 
+MOST_IN_A_ROW = 20  # callbacks of rclpy's executor, so that timers have their turn
+
+
 class CachingExecutor(SingleThreadedExecutor):
     """An executor that collects the entities it waits for when they have changed, not at every wait.
 
@@ -99,7 +102,14 @@ class CachingExecutor(SingleThreadedExecutor):
             with _Entities(self) as entities:
                 while not self._spin_cached(entities):
                     pass
+            self._serve_others()
+
+    def _serve_others(self) -> None:
+        """Let the executor of rclpy serve what is ready, and callbacks of futures that follow from it."""
+        for _ in range(MOST_IN_A_ROW):
             self.spin_once(timeout_sec=0.0)
+            if all(task.done() for task, *_ in self._tasks):
+                return
 
     def _spin_cached(self, entities: "_Entities") -> bool:
         """Wait, serve timers and subscriptions; return whether the executor of rclpy has to be asked."""

@@ -89,3 +89,17 @@ def _catches(process, number):
             return True
         time.sleep(0.001)
     return False
+
+
+def test_a_shutdown_that_the_handler_of_a_signal_has_begun_is_no_error(monkeypatch):
+    rclpy = pytest.importorskip("rclpy", reason="needs rclpy")
+
+    def already() -> None:
+        raise RuntimeError("failed to shutdown: rcl_shutdown already called on the given context")
+
+    monkeypatch.setattr(rclpy, "try_shutdown", already)
+    monkeypatch.setattr(rclpy, "ok", lambda: False)
+    node_runner._shut_down()
+    monkeypatch.setattr(rclpy, "ok", lambda: True)
+    with pytest.raises(RuntimeError, match="already called"):
+        node_runner._shut_down()
