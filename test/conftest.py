@@ -31,7 +31,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option = config.option
     asked = getattr(option, "numprocesses", 0) is not None or option.usepdb or option.collectonly
     if _whole_suite(config) and not asked:
-        option.numprocesses = min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)  # live tests mostly wait
+        option.numprocesses = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
         option.dist = "worksteal"
 
 

@@ -18,11 +18,11 @@ def config(**given):
 
 
 @pytest.mark.parametrize("processors", [1, 2, 64])
-def test_the_whole_suite_takes_the_processors_there_are_and_one_more(monkeypatch, processors):
+def test_the_whole_suite_takes_the_processors_there_are(monkeypatch, processors):
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(processors)))
     plain = config()
     suite.pytest_cmdline_main(plain)
-    assert plain.option.numprocesses == min(processors + 1, suite.MOST_WORKERS)
+    assert plain.option.numprocesses == min(processors, suite.MOST_WORKERS)
     assert plain.option.dist == "worksteal"
 
 

@@ -24,7 +24,7 @@ PARAMETER_FILES = ("talos", "payload_demo")
 STARTUP_S = 60.0
 SLOWEST = 30.0  # wall over simulated time at which a run is given up
 PATIENCE_S = 10.0  # with the controller's answer, wall clock: other programs may need the machine
-LINGER_S = 0.5  # wall time given to estimates that lag behind the last joint position
+LINGER_S = 10.0  # at most, for the filter to come to the end of the run; wall clock of a busy machine
 SIMULATION, RELEASED = "simulator: simulation", "released at [s]"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
