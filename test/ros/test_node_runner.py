@@ -48,6 +48,11 @@ def test_what_is_missing_is_named(missing, said, monkeypatch, capsys):
     assert re.search(said, capsys.readouterr().err)
 
 
+# The package glfw, which MuJoCo imports, asks a child for the version of its library; the answer finds
+# nobody when the signal comes just then.
+OF_GLFW = re.compile(
+    r'Traceback \(most recent call last\):\s+File "<string>", line \d\d, in .*\s+BrokenPipeError: .*'
+)
 AFTER_HANDLERS_S = (0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 
@@ -74,7 +79,7 @@ def test_signal_during_start_up_ends_with_code_zero(name, number, tmp_path):
             process.kill()
             process.communicate()
         assert process.returncode == 0, f"after {delay} s: {said}"
-        assert "Traceback" not in said
+        assert "Traceback" not in OF_GLFW.sub("", said), said
 
 
 def _catches(process, number):
