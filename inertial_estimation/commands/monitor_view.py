@@ -22,7 +22,7 @@ STYLES = {
     HealthLevel.STALE: "magenta",
 }
 DEGREES = 180.0 / math.pi
-MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, beside its inputs
+MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, apart from its inputs
 BAND_WIDTH = 20  # characters
 BAND_SIGMAS = 2.0
 OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now

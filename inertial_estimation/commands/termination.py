@@ -1,4 +1,4 @@
-"""Ends a command when it is told to: SIGTERM and SIGHUP unwind it as Ctrl-C does."""
+"""Ends a command on a signal: SIGTERM and SIGHUP unwind it as Ctrl-C does."""
 
 import signal
 import threading

@@ -181,7 +181,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._undo.append(partial(self.destroy_service, made))
 
     def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
-        """Offer a SetBool service, likewise."""
+        """Offer a SetBool service; what the call raises becomes the message of a failure."""
         made = self.create_service(SetBool, service, switch_callback(call))
         self._undo.append(partial(self.destroy_service, made))
 
