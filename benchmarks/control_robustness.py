@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.robot_loop import RobotLoop
 from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, MassWaveform, Push
 from inertial_estimation.simulation.payload import ball

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import BaseState, JointReading, OrientationSample
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"

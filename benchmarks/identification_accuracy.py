@@ -11,16 +11,16 @@ import argparse
 import os
 from pathlib import Path
 
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.identification_run import block_stream, run_identification
-from inertial_estimation.replay.identification_setup import identification_config, identification_topics
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.offline.identification_run import block_stream, run_identification
+from inertial_estimation.offline.identification_setup import identification_config, identification_topics
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.torque_prediction import prediction_error
-from inertial_estimation.replay.urdf_source import read_urdf
 
 ROOT = Path(__file__).parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))

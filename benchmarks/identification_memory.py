@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.commands.main import main as inertial_estimation
+from inertial_estimation.configuration.config_lookup import find_config, load_configs
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_lookup import find_config, load_configs
-from inertial_estimation.replay.recording import JOINT_STATE_TYPE, RecordingEntry
-from inertial_estimation.replay.recording_writer import write_recording
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.recordings.recording import JOINT_STATE_TYPE, RecordingEntry
+from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import JointReading
 
 ROBOT = "panda"

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.urdf_source import read_urdf
 
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 

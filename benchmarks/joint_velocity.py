@@ -15,29 +15,29 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.tilt_accuracy import BAG, ICUB
+from inertial_estimation.closed_loop.loop_recording import LoopRecording
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.config_file import ALL_NODES, load_config_file, parse_overrides
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.experiments.loop_recording import LoopRecording
-from inertial_estimation.experiments.robot_loop import RobotLoop
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_file import ALL_NODES, load_config_file, parse_overrides
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.replay.recording import (
+from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
     Recording,
     RecordingEntry,
     read_orientations,
 )
+from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.replay.result_files import read_trusted
-from inertial_estimation.replay.sensor_noise import GROUND_TRUTH_TOPIC, REALISTIC, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
 from inertial_estimation.signals import JointReading
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 MEASURED = "measured"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.live_record import LiveRecord, tilt_angles
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.recordings.live_record import LiveRecord, tilt_angles
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.replay import ReplayRun, replay
 from inertial_estimation.signals import OrientationSample
 

@@ -28,17 +28,17 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from inertial_estimation.closed_loop.closed_loop import HOIST_S
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.experiments import foster_elbow, foster_pelvis
-from inertial_estimation.experiments.closed_loop import HOIST_S
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.experiments.trace import rms
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.live_record import LiveRecord
-from inertial_estimation.replay.pipelines import INERTIAL_NODE
+from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.ros.command_messages import walk_command_to_msg
 from inertial_estimation.ros.demo_monitor import DemoMonitor
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT

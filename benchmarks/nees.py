@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from inertial_estimation.estimators.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.differentiation import window_weights
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.recording import MemoryRecording
-from inertial_estimation.replay.sensor_noise import REALISTIC, SensorNoise, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 RATE = 250.0
 WINDOW = 0.05

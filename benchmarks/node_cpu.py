@@ -211,7 +211,7 @@ def publish(rate: float, listen: bool, regular: bool) -> int:
 
 def links() -> list[str]:
     """Return the links whose inertias are estimated on the TALOS."""
-    from inertial_estimation.replay.config_file import load_config_file
+    from inertial_estimation.configuration.config_file import load_config_file
 
     return list(load_config_file(CONFIG).nodes["inertial_ekf"]["links"])
 
@@ -239,10 +239,10 @@ def sensors() -> dict[str, object]:
     import pinocchio as pin
     from geometry_msgs.msg import QuaternionStamped
 
+    from inertial_estimation.configuration.config_file import load_config_file
+    from inertial_estimation.configuration.urdf_source import read_urdf
     from inertial_estimation.models.imu import STANDARD_GRAVITY
     from inertial_estimation.models.robot_model import RobotModel
-    from inertial_estimation.replay.config_file import load_config_file
-    from inertial_estimation.replay.urdf_source import read_urdf
     from inertial_estimation.ros import messages
     from inertial_estimation.signals import BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
 

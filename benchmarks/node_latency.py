@@ -119,8 +119,8 @@ def delay(name: str) -> float:
     """Return by how much an estimate is behind by design: half the window of the inertial filter [s]."""
     if name != "inertial_ekf":
         return 0.0
-    from inertial_estimation.replay.config_file import load_config_file
-    from inertial_estimation.replay.pipelines import build_pipelines
+    from inertial_estimation.configuration.config_file import load_config_file
+    from inertial_estimation.configuration.pipelines import build_pipelines
 
     inertial = build_pipelines(load_config_file(node_cpu.CONFIG)).inertial
     assert inertial is not None

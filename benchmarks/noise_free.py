@@ -10,9 +10,10 @@ import argparse
 
 import numpy as np
 
-from inertial_estimation.estimators.gate import GateConfig, InnovationGate
-from inertial_estimation.estimators.inertial_filter import PriorSigma
-from inertial_estimation.estimators.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
+from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import (
     DynamicsMeasurement,
@@ -22,7 +23,6 @@ from inertial_estimation.models.dynamics_measurement import (
 )
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
 EXACT = NoiseModel(

@@ -10,14 +10,14 @@ import argparse
 
 import numpy as np
 
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.replay.replay import replay
-from inertial_estimation.replay.sensor_noise import REALISTIC, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 LINK = "arm_left_5_link"
 ATTACHED_S = 5.0

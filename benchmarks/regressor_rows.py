@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
 from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, friction_model
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 
 LINKS = tuple(f"panda_link{i}" for i in range(1, 8))
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording
-from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay
-from inertial_estimation.replay.sensor_noise import REALISTIC, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 ICUB_BAG = Path("icub_walking", "walk_front_back_2021")
 ICUB_URDF = Path("icub_walking", "iCubGenova04.urdf")

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.pipelines import TILT_NODE
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.pipelines import TILT_NODE
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import BaseState, OrientationSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation

@@ -15,10 +15,10 @@ import numpy as np
 from ahrs.filters import Madgwick, Mahony
 from vqf import VQF
 
-from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors, verticals
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import ImuSample

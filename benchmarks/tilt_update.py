@@ -12,9 +12,9 @@ import example_robot_data
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.estimators.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt_estimator import TiltEstimator
-from inertial_estimation.estimators.tilt_pipeline import TiltPipeline
+from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
@@ -60,7 +60,7 @@ def estimator_update(
 ) -> list[int]:
     """Durations of one step from aligned readings to an estimate [ns]."""
     robot, frames = robot_from_config(config.robot, urdf)
-    estimator = TiltEstimator(config, robot, frames)
+    estimator = BaseStateEstimator(config, robot, frames)
     imu = np.concatenate((_gravity(robot), np.zeros(3)))
     wrenches = [np.array([0.0, 0.0, 450.0, 0.0, 0.0, 0.0])] * 2
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import PAYLOAD_NODE, build_pipelines
 from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.pipelines import PAYLOAD_NODE, build_pipelines
 from inertial_estimation.signals import BaseState, ImuSample, JointReading
 
 BOUND_US = 150.0

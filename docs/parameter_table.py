@@ -4,11 +4,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS
+from inertial_estimation.configuration.node_options import NodeOptions, PipelineNodeOptions
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
-from inertial_estimation.node_options import NodeOptions, PipelineNodeOptions
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters, section
-from inertial_estimation.replay.node_configs import NODE_CONFIGS
 
 PAGE = Path(__file__).with_name("nodes.md")
 MARK = "<!-- parameters: written by docs/parameter_table.py -->\n"

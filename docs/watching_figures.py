@@ -20,10 +20,10 @@ import pinocchio as pin
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.urdf_source import read_urdf
 
 FOLDER = Path(__file__).with_name("images")
 SHAPES = {0: "arrow", 2: "sphere", 9: "text"}  # types of visualization_msgs/Marker

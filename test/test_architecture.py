@@ -8,28 +8,43 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "parameters", "signals", "node_options"}
-ONLINE = {"spatial", "models", "estimators", "control", "simulation"}
+FOUNDATION = {"errors", "parameters", "signals"}
+BASE = FOUNDATION | {"spatial", "models"}
+ONLINE = {"estimators", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
-ESTIMATION = ONLINE | OFFLINE
+ESTIMATION = {"spatial", "models"} | ONLINE | OFFLINE
+FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
     "signals": {"errors"},
-    "node_options": {"errors", "parameters"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
-    "estimators": FOUNDATION | {"spatial", "models"},
-    "control": FOUNDATION | {"spatial", "models"},
-    "simulation": FOUNDATION | {"spatial", "models"},
-    "identification": FOUNDATION | {"spatial", "models"},
-    "calibration": FOUNDATION | {"spatial", "models"},
-    "replay": FOUNDATION | ESTIMATION,
-    "experiments": FOUNDATION | ESTIMATION | {"replay"},
-    "plots": FOUNDATION | ESTIMATION | {"replay", "experiments"},
-    "ros": FOUNDATION | ESTIMATION | {"replay"},
-    "commands": FOUNDATION | ESTIMATION | {"replay", "experiments", "plots", "ros"},
+    "estimators": BASE,
+    "control": BASE,
+    "simulation": BASE,
+    "identification": BASE,
+    "calibration": BASE,
+    "recordings": BASE,
+    "configuration": FOUNDATION | ESTIMATION | {"recordings"},
+    "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
+    "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
+    "replay": FOUNDATION | ESTIMATION | FILES,
+    "closed_loop": FOUNDATION | ESTIMATION | FILES,
+    "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
+    "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop", "experiments"},
+    "ros": FOUNDATION | ESTIMATION | FILES,
+    "commands": FOUNDATION
+    | ESTIMATION
+    | FILES
+    | {"offline", "replay", "closed_loop", "experiments", "plots", "ros"},
+}
+WITHIN_ESTIMATORS = {
+    "inputs": set(),
+    "tilt": {"inputs"},
+    "inertial": {"inputs"},
+    "payload": {"inputs", "inertial"},
 }
 ROS_PACKAGES = {
     *("rclpy", "sensor_msgs", "geometry_msgs", "std_msgs", "std_srvs", "nav_msgs", "diagnostic_msgs"),
@@ -48,7 +63,7 @@ ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
     "pinocchio": {"models", "spatial"},
-    "rosbags": {"replay"},
+    "rosbags": {"recordings"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
@@ -60,7 +75,7 @@ FACTORISATIONS = {
     *("svd", "svdvals", "eig", "eigh", "eigvals", "eigvalsh", "cholesky", "inv", "solve", "lstsq", "pinv"),
     *("matrix_rank", "cond", "tensorsolve", "tensorinv", "null_space", "orth", "LinAlgError"),
 }
-NO_CLOCK = {"errors", "parameters", "signals", "experiments"} | ESTIMATION
+NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop"} | ESTIMATION
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 
@@ -107,6 +122,17 @@ def test_module_keeps_to_its_layer(path: Path) -> None:
         elif parts[0] in ONLY_IN and layer not in ONLY_IN[parts[0]]:
             late = (layer, parts[0]) in LATE_ONLY and not at_top
             assert late, f"{layer} imports {parts[0]}, which only {ONLY_IN[parts[0]]} may"
+
+
+@pytest.mark.parametrize("kind", WITHIN_ESTIMATORS)
+def test_estimator_knows_only_those_it_builds_on(kind: str) -> None:
+    paths = list((PACKAGE / "estimators" / kind).glob("*.py"))
+    assert paths
+    for path in paths:
+        for name, _at_top in imports_of(path):
+            parts = name.split(".")
+            if parts[:2] == ["inertial_estimation", "estimators"] and parts[2] in WITHIN_ESTIMATORS:
+                assert parts[2] in {kind} | WITHIN_ESTIMATORS[kind], f"{path.name} imports {parts[2]}"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.parameter_sections import reaches
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.parameter_sections import reaches
 
 ROOT = Path(__file__).resolve().parents[1]
 ROBOT = """# comment with ünïcode

@@ -21,21 +21,21 @@ from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.commands.arguments import add_output, add_remap, add_robot
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.calibration_bag import read_bag_postures
-from inertial_estimation.replay.calibration_csv import PostureTable, read_postures
-from inertial_estimation.replay.calibration_files import report_document, write_offsets, write_report
-from inertial_estimation.replay.calibration_setup import (
+from inertial_estimation.offline.calibration_bag import read_bag_postures
+from inertial_estimation.offline.calibration_csv import PostureTable, read_postures
+from inertial_estimation.offline.calibration_files import report_document, write_offsets, write_report
+from inertial_estimation.offline.calibration_setup import (
     CalibrationSetup,
     calibration_setup,
     flat_feet_task,
     marker_task,
     plane_task,
 )
-from inertial_estimation.replay.config_file import ALL_NODES, parse_overrides
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.parameters import build_config
+from inertial_estimation.recordings.recording import BagRecording
 
 __all__ = ["add_arguments", "run"]
 

@@ -20,12 +20,12 @@ from typing import Any
 
 from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 

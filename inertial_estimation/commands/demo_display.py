@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from inertial_estimation.commands.demo_run import NODES, DemoRun, Phase
-from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 
 __all__ = ["Display", "progress_line", "table"]
 

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from inertial_estimation.commands.processes import ProcessGroup
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.node_options import ARRIVAL
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.live_record import LiveRecord
-from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial, trial_from_record
 
 __all__ = ["NODES", "PARAMETER_FILES", "DemoRun", "Listener", "Phase"]
 

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from inertial_estimation.commands.arguments import add_output, add_param, add_robot
 from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.offline.design_file import random_summary, write_design
+from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
-from inertial_estimation.replay.config_file import parse_overrides
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.design_file import random_summary, write_design
-from inertial_estimation.replay.identification_setup import identification_config
-from inertial_estimation.replay.recording_writer import check_bag_folder
-from inertial_estimation.replay.trajectory_files import write_trajectory_bag, write_trajectory_csv
-from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
+from inertial_estimation.recordings.recording_writer import check_bag_folder
+from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
 __all__ = ["add_arguments", "run"]
 

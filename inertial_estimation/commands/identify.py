@@ -16,31 +16,31 @@ from typing import Any
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
 from inertial_estimation.models.measurement_rows import BASE_ROWS
-from inertial_estimation.parameters import parameter_values, replace_value
-from inertial_estimation.replay.config_file import parse_overrides
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.identification_doubts import doubts
-from inertial_estimation.replay.identification_files import REPORT_FILE, write_identification
-from inertial_estimation.replay.identification_run import (
+from inertial_estimation.offline.identification_files import REPORT_FILE, write_identification
+from inertial_estimation.offline.identification_run import (
     IdentificationRun,
     block_stream,
     nominal_error,
     run_identification,
 )
-from inertial_estimation.replay.identification_setup import (
+from inertial_estimation.offline.identification_setup import (
     check_different_data,
     check_split,
     identification_config,
     identification_topics,
 )
-from inertial_estimation.replay.recording import BagRecording
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.parameters import parameter_values, replace_value
+from inertial_estimation.recordings.recording import BagRecording
 
 __all__ = ["add_arguments", "run"]
 

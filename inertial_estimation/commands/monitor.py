@@ -14,7 +14,7 @@ from rich.live import Live
 
 from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.replay.watch_record import WatchRecord
+from inertial_estimation.recordings.watch_record import WatchRecord
 
 __all__ = ["add_arguments", "run"]
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES
 from inertial_estimation.estimators.telemetry import GATE_DECISIONS
-from inertial_estimation.replay.watch_record import InputState, NodeRecord, WatchRecord
+from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
 
 __all__ = ["band", "monitor_view"]

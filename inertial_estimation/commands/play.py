@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from inertial_estimation.replay.recording import BagRecording
+    from inertial_estimation.recordings.recording import BagRecording
     from inertial_estimation.ros.bag_player import BagPlayer, PlayOptions
 
     remap = parse_remappings(args.remap)

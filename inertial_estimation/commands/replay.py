@@ -12,14 +12,14 @@ from typing import Any
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
-from inertial_estimation.replay.config_file import parse_overrides
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.evaluation import Evaluation, evaluate
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording, read_orientations
+from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay_metrics import Evaluation, evaluate
 from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,

@@ -11,19 +11,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
+from inertial_estimation.closed_loop.loop_recording import LoopRecording
+from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
 from inertial_estimation.commands.arguments import add_param, add_robot
 from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.experiments.closed_loop import HOIST_S, ClosedLoop
-from inertial_estimation.experiments.loop_recording import LoopRecording
-from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, RobotLoop
-from inertial_estimation.replay.config_file import ALL_NODES, parse_overrides
-from inertial_estimation.replay.recording_writer import STORAGES, check_bag_folder, write_recording
-from inertial_estimation.replay.sensor_noise import GROUND_TRUTH_TOPIC
+from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 __all__ = ["add_arguments", "run"]
 

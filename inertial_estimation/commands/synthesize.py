@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import all_parameters
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.node_configs import all_parameters
-from inertial_estimation.replay.recording_writer import STORAGES, write_recording
-from inertial_estimation.replay.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise, measure
-from inertial_estimation.replay.synthetic import Timing, Truth
-from inertial_estimation.replay.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
-from inertial_estimation.replay.trajectory_files import read_trajectory_csv
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
+from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
+from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 __all__ = ["add_arguments", "run"]
 

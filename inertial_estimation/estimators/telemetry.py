@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import Generic, Protocol, TypeVar
 
-from inertial_estimation.estimators.gate import ACCEPTED, REJECTED, REOPENED
+from inertial_estimation.estimators.inertial.gate import ACCEPTED, REJECTED, REOPENED
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
 
 __all__ = ["AGE", "GATE_DECISIONS", "InertialTelemetry", "Telemetry", "TiltTelemetry", "mass_names"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference, BaseState
 from inertial_estimation.simulation.ground_truth import GroundTruth

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.experiments.balance_run import (
     BalanceRun,
     Lean,
@@ -22,9 +24,7 @@ from inertial_estimation.experiments.balance_run import (
     steps_landed,
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Panel, Series, Span, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.experiments.trace import rms
+from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
 
 __all__ = ["run"]

@@ -33,8 +33,8 @@ from inertial_estimation.experiments.biped_push import (
     simulate_push,
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Level, Panel, Series, Span, thinned
-from inertial_estimation.experiments.tilt_contest import (
+from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span, thinned
+from inertial_estimation.experiments.tilt_benchmark import (
     CONTENDERS,
     INITIAL_ERROR,
     OTHERS,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
+from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
-from inertial_estimation.experiments.trace import Trace
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf

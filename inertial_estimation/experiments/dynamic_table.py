@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.closed_loop.time_series import rms
+from inertial_estimation.experiments.condition_sweep import (
+    CONSISTENT,
+    GRADIENT,
+    LEAST_SQUARES,
+    Fit,
+    MotionRows,
+)
 from inertial_estimation.experiments.experiment import Bound, TableRow
-from inertial_estimation.experiments.fit_grid import CONSISTENT, GRADIENT, LEAST_SQUARES, Fit, MotionRows
-from inertial_estimation.experiments.trace import rms
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array

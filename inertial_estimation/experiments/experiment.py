@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, listing
-from inertial_estimation.experiments.panels import Panel
+from inertial_estimation.experiments.figure_description import Panel
 from inertial_estimation.signals import Array
 
 __all__ = ["Bound", "Experiment", "ExperimentResult", "Progress", "TableRow", "silent"]

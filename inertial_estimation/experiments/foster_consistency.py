@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Level, Panel, thinned
-from inertial_estimation.experiments.robot_loop import RobotLoop
-from inertial_estimation.experiments.trace import Trace
-from inertial_estimation.replay.pipelines import INERTIAL_NODE
+from inertial_estimation.experiments.figure_description import Level, Panel, thinned
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.experiments.trace import Trace, rms
+from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
-from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball

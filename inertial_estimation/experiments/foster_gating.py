@@ -10,18 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import (
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import (
     CONTROLLER_NODE,
     SIMULATOR_NODE,
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.experiments.trace import Trace
-from inertial_estimation.replay.pipelines import INERTIAL_NODE
+from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
-from inertial_estimation.experiments.closed_loop import ClosedLoop
 from inertial_estimation.experiments.crawl_run import load_on_trunk
-from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_com
-from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.experiments.trace import Trace
+from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseReference
 from inertial_estimation.simulation.disturbances import Attachment

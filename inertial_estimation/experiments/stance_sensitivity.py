@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_links
+from inertial_estimation.experiments.perturbed_models import urdf_with_moved_links
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.trunk_statics import TrunkStatics, trunk_com_across_gravity, trunk_mass
 from inertial_estimation.signals import Array

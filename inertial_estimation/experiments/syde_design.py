@@ -12,8 +12,9 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from scipy.interpolate import CubicSpline
 
+from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Panel, Series
+from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.identification.excitation.design_report import Curve, States
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation import (
@@ -25,7 +26,6 @@ from inertial_estimation.identification.excitation.excitation import (
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.experiments.closed_loop import hoist_time
+from inertial_estimation.closed_loop.closed_loop import hoist_time
+from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, RobotLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Level, Panel, thinned
+from inertial_estimation.experiments.figure_description import Level, Panel, thinned
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     LOADS_N,
@@ -25,7 +26,6 @@ from inertial_estimation.experiments.payload_stand import (
     mistaken,
     standing_loop,
 )
-from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, RobotLoop
 from inertial_estimation.signals import Array
 
 __all__ = ["APPROACHES", "run"]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import default_rng
 
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.leg_swing import disturbed_leg, record_swing, swing
-from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import RobotLoop
 from inertial_estimation.identification.base_parameters import base_parameters
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_links
-from inertial_estimation.experiments.panels import Panel, Series
+from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     QUICK,
@@ -29,7 +29,7 @@ from inertial_estimation.experiments.payload_stand import (
     mistaken,
     standing_loop,
 )
-from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.perturbed_models import urdf_with_moved_links
 from inertial_estimation.experiments.stance_sensitivity import RestingPose
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array

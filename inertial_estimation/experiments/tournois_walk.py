@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import default_rng
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.experiments.crawl_run import (
     CrawlPlan,
     CrawlRun,
@@ -24,9 +25,8 @@ from inertial_estimation.experiments.crawl_run import (
     unlike_its_file,
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Panel, Span, thinned
+from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
 from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["run", "walk_plan"]

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.experiments.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,
     columns_of,
@@ -20,11 +22,9 @@ from inertial_estimation.experiments.crawl_run import (
     unlike_its_file,
 )
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.panels import Level, Panel, Span, thinned
+from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
-from inertial_estimation.experiments.robot_loop import RobotLoop, settings_in_words
 from inertial_estimation.experiments.tournois_walk import walk_plan
-from inertial_estimation.replay.pipelines import INERTIAL_NODE
 from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["run"]

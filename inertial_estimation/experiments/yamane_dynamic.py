@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
+from inertial_estimation.closed_loop.closed_loop import hoist_time
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.arm_tracking import Tracking, UpperBodyMotion, track
-from inertial_estimation.experiments.closed_loop import hoist_time
+from inertial_estimation.experiments.condition_sweep import CONSISTENT, GRADIENT, LEAST_SQUARES, MotionRows
 from inertial_estimation.experiments.dynamic_table import (
     MOTIONS,
     TRUTH_CASES,
@@ -24,9 +26,7 @@ from inertial_estimation.experiments.dynamic_table import (
     truth_rows,
 )
 from inertial_estimation.experiments.experiment import ExperimentResult, Progress, TableRow
-from inertial_estimation.experiments.fit_grid import CONSISTENT, GRADIENT, LEAST_SQUARES, MotionRows
-from inertial_estimation.experiments.panels import Panel, thinned
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.robot_model import RobotModel

@@ -15,14 +15,14 @@ from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.flat_feet_data import FlatFeetData, flat_feet_data
-from inertial_estimation.experiments.panels import Panel, Series
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import StanceConfig, contact_points
-from inertial_estimation.replay.calibration_timing import timed
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.offline.calibration_timing import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 

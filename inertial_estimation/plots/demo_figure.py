@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
-from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 
 __all__ = ["write_demo_figure"]
 

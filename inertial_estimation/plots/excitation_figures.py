@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertial_estimation.experiments.panels import Level, Panel, Series, thinned
+from inertial_estimation.experiments.figure_description import Level, Panel, Series, thinned
 from inertial_estimation.identification.excitation.design_report import Curve
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign
 from inertial_estimation.plots.experiment_figures import write_experiment_figure

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from inertial_estimation.experiments.panels import Panel, Series
+from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, save, tidy
 
 __all__ = ["figure_of_panels", "write_experiment_figure"]

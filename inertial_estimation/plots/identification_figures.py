@@ -15,8 +15,8 @@ from inertial_estimation.identification.identification_result import (
     MethodResult,
 )
 from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.offline.identification_run import TorqueTrace
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, tidy
-from inertial_estimation.replay.identification_run import TorqueTrace
 from inertial_estimation.signals import Array
 
 __all__ = ["MOST_ROWS", "figure_of_masses", "figure_of_singular_values", "figures_of_torques", "inline_svg"]

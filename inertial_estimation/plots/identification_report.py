@@ -18,6 +18,8 @@ from inertial_estimation.identification.identification_result import (
     RowError,
 )
 from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace, nominal_error
+from inertial_estimation.offline.result_diagnostics import doubts
 from inertial_estimation.plots.identification_figures import (
     MOST_ROWS,
     figure_of_masses,
@@ -26,8 +28,6 @@ from inertial_estimation.plots.identification_figures import (
     inline_svg,
 )
 from inertial_estimation.plots.page import STYLE, cards, listed, table
-from inertial_estimation.replay.identification_doubts import doubts
-from inertial_estimation.replay.identification_run import IdentificationRun, TorqueTrace, nominal_error
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, spans, thin, tidy
-from inertial_estimation.replay.payload_history import PayloadHistory
+from inertial_estimation.replay.payload_series import PayloadHistory
 from inertial_estimation.signals import Array, HealthLevel
 
 __all__ = ["figure_of_trunk"]

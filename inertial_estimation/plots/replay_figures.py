@@ -19,9 +19,9 @@ from inertial_estimation.plots.style import (
     thin,
     tidy,
 )
-from inertial_estimation.replay.evaluation import Evaluation
-from inertial_estimation.replay.histories import InertialHistory, TiltHistory
+from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
 from inertial_estimation.replay.metrics import TiltErrors
+from inertial_estimation.replay.replay_metrics import Evaluation
 from inertial_estimation.signals import Array
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -10,7 +10,8 @@ from typing import Protocol, TypeVar
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.replay.recording import (
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
@@ -36,7 +37,6 @@ __all__ = [
     "InertialLike",
     "PayloadLike",
     "ReplayRun",
-    "ReplayTopics",
     "TiltLike",
     "replay",
     "required_topics",
@@ -78,25 +78,6 @@ class PayloadLike(_Readings, Protocol):
     def tick(self, now_ns: int) -> list[PayloadEstimate]: ...  # noqa: D102
 
 
-@dataclass(frozen=True)
-class ReplayTopics:
-    """Topics of the inputs.
-
-    Attributes:
-        imu: Of the IMU; empty: none.
-        joints: Of the joint states.
-        wrenches: By contact.
-        yaw_reference: Of a yaw reference, used when the recording has it.
-        base_state: Of a base state, used when the recording has it and no tilt pipeline runs.
-    """
-
-    imu: str = "/imu/data"
-    joints: str = "/joint_states"
-    wrenches: Mapping[str, str] = field(default_factory=dict)
-    yaw_reference: str = "/yaw_reference"
-    base_state: str = "/base_state"
-
-
 @dataclass
 class ReplayRun:
     """What came out of a replay.
@@ -133,7 +114,7 @@ class ReplayRun:
         return self.data_s / self.wall_s if self.wall_s > 0.0 else 0.0
 
 
-def required_topics(recording: Recording, topics: ReplayTopics, *, use_base_state: bool) -> list[str]:
+def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_state: bool) -> list[str]:
     """Check the topics against a recording and list those to read.
 
     Args:
@@ -164,7 +145,7 @@ def required_topics(recording: Recording, topics: ReplayTopics, *, use_base_stat
 
 def replay(
     recording: Recording,
-    topics: ReplayTopics,
+    topics: RecordedTopics,
     *,
     tilt: TiltLike | None = None,
     inertial: InertialLike | None = None,
@@ -247,7 +228,7 @@ class _Driver:
 
     def __init__(
         self,
-        topics: ReplayTopics,
+        topics: RecordedTopics,
         tilt: TiltLike | None,
         inertial: InertialLike | None,
         payload: PayloadLike | None,
@@ -283,7 +264,7 @@ class _Driver:
                 self.run_record.health.extend(pipeline.health(now_ns))
         yield log_ns
 
-    def _subscriptions(self, topics: ReplayTopics) -> dict[str, list[Callable[..., None]]]:
+    def _subscriptions(self, topics: RecordedTopics) -> dict[str, list[Callable[..., None]]]:
         handlers: dict[str, list[Callable[..., None]]] = {}
         for pipeline in (self._tilt, *self._fed_by_base):
             if pipeline is None:

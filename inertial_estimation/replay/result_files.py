@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.histories import InertialHistory, TiltHistory
-from inertial_estimation.replay.payload_history import PayloadHistory
+from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
+from inertial_estimation.replay.payload_series import PayloadHistory
 from inertial_estimation.signals import Array
 
 __all__ = [

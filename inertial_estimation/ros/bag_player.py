@@ -12,7 +12,7 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 
 __all__ = ["BagPlayer", "PlayOptions"]

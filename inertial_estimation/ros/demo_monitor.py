@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.replay.live_record import LiveRecord
+from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.serialized import (

@@ -12,10 +12,10 @@ from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.estimators.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial_pipeline import InertialPipeline
+from inertial_estimation.configuration.node_options import InertialNodeOptions
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.telemetry import InertialTelemetry
-from inertial_estimation.node_options import InertialNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
 from inertial_estimation.ros.messages import (

@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 from rclpy.node import Node
 
-from inertial_estimation.replay.config_file import RosLoader, flatten
-from inertial_estimation.replay.parameter_sections import (
+from inertial_estimation.configuration.config_file import RosLoader, flatten
+from inertial_estimation.configuration.parameter_sections import (
     EVERY_NODE,
     ROS_PARAMETERS_KEY,
     iterate_sections,

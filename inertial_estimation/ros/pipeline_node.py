@@ -8,8 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import Imu, JointState
 
+from inertial_estimation.configuration.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import TIMER, PipelineNodeOptions
 from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input

@@ -11,7 +11,7 @@ import os
 import time
 from pathlib import Path
 
-from inertial_estimation.node_options import RealTimeOptions
+from inertial_estimation.configuration.node_options import RealTimeOptions
 
 __all__ = ["CycleCollector", "apply_real_time"]
 

@@ -14,11 +14,11 @@ from rclpy.timer import Timer
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
+from inertial_estimation.configuration.node_configs import all_parameters
+from inertial_estimation.configuration.node_options import NodeOptions
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import NodeOptions
-from inertial_estimation.replay.node_configs import all_parameters
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.node_input import InputKind, NodeInput

@@ -10,7 +10,7 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 
-from inertial_estimation.replay.cdr import (
+from inertial_estimation.recordings.cdr import (
     LITTLE_ENDIAN,
     decode_base_state,
     decode_imu,

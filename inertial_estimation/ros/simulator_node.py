@@ -11,8 +11,8 @@ from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
+from inertial_estimation.configuration.node_options import SimulatorOptions
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import SimulatorOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
 from inertial_estimation.ros.messages import (
@@ -24,13 +24,13 @@ from inertial_estimation.ros.messages import (
 )
 from inertial_estimation.ros.node_input import InputKind
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
-from inertial_estimation.ros.simulation_driver import SimulationDriver
 from inertial_estimation.signals import Health
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
+from inertial_estimation.simulation.simulation_driver import SimulationDriver
 from inertial_estimation.simulation.viewer import RobotViewer
 
 __all__ = ["SimulatorConfig", "SimulatorNode"]
@@ -68,7 +68,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         disturbances = [parse_disturbance(text) for text in self._options.disturbances]
         self.simulation = Simulation(config, urdf, disturbances)
         self._links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
-        self.driver = SimulationDriver(self.simulation, config.robot, self._options)
+        self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
         self._create_outputs(config.robot)
         push, kind = self.driver.push_command, InputKind.COMMAND
         self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, kind=kind)
@@ -100,7 +100,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         }
 
     def _on_inputs(self) -> None:
-        if self._options.lockstep:
+        if self._options.pacing.lockstep:
             self._poll()
 
     def _poll(self) -> None:
@@ -109,7 +109,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         released = self.simulation.released
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
-            if not (self._options.lockstep and self.simulation.released):
+            if not (self._options.pacing.lockstep and self.simulation.released):
                 break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
@@ -145,7 +145,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             self._viewer.show(truth.base, truth.q)
 
     def _set_timer(self) -> None:
-        period = self.driver.wall_period or (WATCHING if self._options.lockstep else FASTEST)
+        period = self.driver.wall_period or (WATCHING if self._options.pacing.lockstep else FASTEST)
         if self._timer is None:
             self._timer = self.add_timer(period, self._poll)
         else:

@@ -9,7 +9,7 @@ from rclpy.publisher import Publisher
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.estimators.link_estimates import parameter_covariance
+from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
 from inertial_estimation.estimators.telemetry import Telemetry
 from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
 from inertial_estimation.ros.robot_node import RobotNode, topic_token

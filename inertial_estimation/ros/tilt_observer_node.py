@@ -8,9 +8,9 @@ from typing import Any
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 
+from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
-from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.node_options import TiltNodeOptions
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.markers import MarkerOutput, tilt_markers
 from inertial_estimation.ros.messages import (

@@ -11,6 +11,7 @@ from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 
+from inertial_estimation.configuration.node_options import PayloadNodeOptions
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.payload.payload_config import METHODS, TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
@@ -18,7 +19,6 @@ from inertial_estimation.estimators.payload.payload_events import PayloadEvent, 
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.node_options import PayloadNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import base_reference_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from inertial_estimation.replay.watch_record import WatchRecord
+from inertial_estimation.recordings.watch_record import WatchRecord
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.ros.serialized import joints_from_bytes
 from inertial_estimation.signals import Health, HealthLevel

@@ -9,10 +9,10 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
+from inertial_estimation.configuration.node_options import ControllerNodeOptions
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.node_options import ControllerNodeOptions
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,

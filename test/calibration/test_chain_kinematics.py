@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.models.chain_kinematics import ChainKinematics
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import yaml
 
 pytest.importorskip("example_robot_data")
 
-from calibration_scenes import feet_scene, marker_scene, panda
+from support.calibration_scenes import feet_scene, marker_scene, panda
 
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
 from inertial_estimation.calibration.marker import MarkerProblem
@@ -79,9 +79,9 @@ def test_marker_files_hold_the_identifiable_offsets(postures, config: Path, tmp_
 
 
 def test_offsets_file_is_read_by_the_nodes(postures, config: Path, tmp_path: Path) -> None:
+    from inertial_estimation.configuration.config_file import load_config_file
     from inertial_estimation.models.robot_config import RobotConfig
     from inertial_estimation.parameters import build_config, iterate_parameters
-    from inertial_estimation.replay.config_file import load_config_file
 
     header, rows, _ = postures
     source = written(tmp_path / "postures.csv", header, rows)
@@ -177,7 +177,7 @@ def feet_table(tmp_path: Path, *, vertical: bool) -> tuple[Path, "np.ndarray", l
     scene = feet_scene(np.random.default_rng(4), imus=("imu_link",), use_yaw=False)
     problem = scene.problem
     assert isinstance(problem, FlatFeetProblem)
-    from calibration_scenes import talos
+    from support.calibration_scenes import talos
 
     names = list(talos().joint_names)
     rows = []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.replay.trajectory_files import read_trajectory_bag, read_trajectory_csv
+from inertial_estimation.recordings.trajectory_files import read_trajectory_bag, read_trajectory_csv
 
 pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")

@@ -21,7 +21,7 @@ from inertial_estimation.experiments.experiment import (
     Progress,
     TableRow,
 )
-from inertial_estimation.experiments.panels import Level, Panel, Series, Span
+from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span
 
 GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_apple", seeds=3)
 BAD = Experiment("pear", "Newton, Fig. 2", "a pear fails", "fake_pear")

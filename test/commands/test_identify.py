@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from arm_robot import URDF
-from identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
+from support.arm_robot import URDF
+from support.identification_scene import CONFIG, COULOMB, NOMINAL_URDF, VISCOUS, moving_arm, with_samples
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.replay.config_lookup import load_configs
-from inertial_estimation.replay.pipelines import build_pipelines
-from inertial_estimation.replay.recording import MemoryRecording
-from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.recordings.recording import MemoryRecording
+from inertial_estimation.recordings.recording_writer import write_recording
 
 pytest.importorskip("rosbags")
 pytest.importorskip("clarabel")

@@ -7,8 +7,8 @@ import pytest
 
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.main import COMMANDS, main
+from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.replay.config_lookup import find_config
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

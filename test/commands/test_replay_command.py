@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.recordings.recording import BagRecording
 
 pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")

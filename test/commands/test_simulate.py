@@ -11,9 +11,9 @@ pytest.importorskip("proxsuite")
 pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.commands.main import main
-from inertial_estimation.experiments.robot_loop import RobotLoop
-from inertial_estimation.replay.recording import BagRecording
+from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 

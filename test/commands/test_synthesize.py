@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
-from inertial_estimation.replay.recording import BagRecording
-from inertial_estimation.replay.trajectory_files import write_trajectory_csv
+from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.trajectory_files import write_trajectory_csv
 from inertial_estimation.signals import JointReading
 
 pytest.importorskip("rosbags")

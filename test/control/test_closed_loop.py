@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
+from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.estimators.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.replay.urdf_source import read_urdf
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.signals import BaseReference, BaseState, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise import REALISTIC

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
+from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand

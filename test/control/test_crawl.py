@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from robots import ClosedLoop, pipeline_of, push_state, simulation_of
+from support.control_robots import ClosedLoop, pipeline_of, push_state, simulation_of
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.stance_config import stance_positions
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import ball
 

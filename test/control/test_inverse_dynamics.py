@@ -3,8 +3,9 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from robots import config_of
+from support.control_robots import config_of
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.contact_forces import contact_motion, make_contacts, world_wrench
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.inverse_dynamics_problem import ContactLoad, ProblemBuilder
@@ -13,7 +14,6 @@ from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureT
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
-from inertial_estimation.replay.urdf_source import read_urdf
 
 pytest.importorskip("example_robot_data")
 FRICTION = 0.6

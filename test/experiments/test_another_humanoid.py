@@ -11,10 +11,10 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.robot_loop import RobotLoop
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 
 HAND = "left_wrist_yaw_link"

@@ -8,9 +8,9 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, PAYLOAD_NODE, RobotLoop
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.closed_loop import ClosedLoop
-from inertial_estimation.experiments.robot_loop import CONTROLLER_NODE, PAYLOAD_NODE, RobotLoop
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 
 HOIST_S = 0.3

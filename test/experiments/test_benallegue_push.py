@@ -11,10 +11,10 @@ pytest.importorskip("vqf")
 from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN, settling_time, tilt_error
 from inertial_estimation.experiments.biped_push import FORCE_NOISE, GYRO_NOISE, PushRecord
 from inertial_estimation.experiments.experiment import ExperimentResult
-from inertial_estimation.experiments.panels import Series
+from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result_table import verdict
-from inertial_estimation.experiments.tilt_contest import (
+from inertial_estimation.experiments.tilt_benchmark import (
     CONTENDERS,
     INITIAL_ERROR,
     OTHERS,

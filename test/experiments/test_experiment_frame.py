@@ -10,7 +10,7 @@ import pytest
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
 from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
-from inertial_estimation.experiments.panels import Series, thinned
+from inertial_estimation.experiments.figure_description import Series, thinned
 from inertial_estimation.experiments.registry import EXPERIMENTS, find_experiment
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict

@@ -7,10 +7,10 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
 from inertial_estimation.experiments.crawl_run import unlike_its_file
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.robot_loop import SIMULATOR_NODE, RobotLoop
 from inertial_estimation.models.robot_model import RobotModel
 
 

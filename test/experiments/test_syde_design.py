@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from design_scenes import arm_identification, arm_urdf
+from support.design_scenes import arm_identification, arm_urdf
 
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.syde_design import TYPICAL_NOISE, delayed, identified

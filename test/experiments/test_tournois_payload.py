@@ -11,9 +11,9 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.errors import ModelError
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
-from inertial_estimation.experiments.mistaken_robot import urdf_with_moved_com, urdf_with_moved_links
 from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,
@@ -24,8 +24,8 @@ from inertial_estimation.experiments.payload_stand import (
     mistaken,
     standing_loop,
 )
+from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com, urdf_with_moved_links
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.experiments.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments.stance_sensitivity import RestingPose
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel

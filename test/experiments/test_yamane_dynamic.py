@@ -10,13 +10,13 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.experiments.arm_tracking import UpperBodyMotion
 from inertial_estimation.experiments.experiment import ExperimentResult
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
-from inertial_estimation.replay.urdf_source import read_urdf
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
-from inertial_estimation.replay.urdf_source import read_urdf
 
 STEP = 2e-3
 EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models import dynamics_measurement
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
@@ -11,7 +12,6 @@ from inertial_estimation.models.friction import FrictionModel
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 
 LEGS = ("lf", "rf", "lh", "rh")
 FEET = tuple(ContactFrames(f"{leg}_foot", f"{leg}_foot", f"{leg}_foot") for leg in LEGS)

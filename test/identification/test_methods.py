@@ -13,7 +13,7 @@ from inertial_estimation.identification.identification_result import Identifiabi
 from inertial_estimation.identification.methods import METHODS, bounded_gradient, consistent
 from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.replay.identification_doubts import doubts
+from inertial_estimation.offline.result_diagnostics import doubts
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
 NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected

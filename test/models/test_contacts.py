@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from leg_robot import CONFIG, NAMES, URDF, Stance
+from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.contacts import (

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.friction import (
     FrictionModel,
@@ -11,7 +12,6 @@ from inertial_estimation.models.friction import (
     friction_model,
 )
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 
 PANDA = RobotModel.from_urdf(
     read_urdf("example-robot-data:panda"), floating_base=False, locked_joints=("panda_finger*",)

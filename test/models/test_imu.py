@@ -1,6 +1,6 @@
 import numpy as np
-from leg_robot import CONFIG, NAMES, URDF, Stance
 from scipy.spatial.transform import Rotation
+from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.models.contacts import ContactKinematics
 from inertial_estimation.models.imu import base_twist, specific_force

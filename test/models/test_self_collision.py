@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from design_scenes import LENGTH, arm_urdf
+from support.design_scenes import LENGTH, arm_urdf
 
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.self_collision import SelfCollision
@@ -80,7 +80,7 @@ def test_hulls_of_panda_agree_with_its_meshes_on_what_is_free() -> None:
     pytest.importorskip("example_robot_data")
     import pinocchio as pin
 
-    from inertial_estimation.replay.urdf_source import mesh_folders, read_urdf
+    from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 
     urdf = read_urdf("example-robot-data:panda")
     robot = RobotModel.from_urdf(urdf, floating_base=False)

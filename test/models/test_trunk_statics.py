@@ -5,8 +5,9 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standing_robot import HYQ, QUADRUPEDS, Standing
+from support.standing_robot import HYQ, QUADRUPEDS, Standing
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -20,7 +21,6 @@ from inertial_estimation.models.trunk_statics import (
     trunk_mass,
     unexplained_moment,
 )
-from inertial_estimation.replay.urdf_source import read_urdf
 
 ANGLE = st.floats(-0.5, 0.5)
 BOTH = pytest.mark.parametrize("ground_forces", ["estimated", "measured"])

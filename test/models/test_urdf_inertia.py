@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_mass
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINK = "arm_left_5_link"

@@ -4,10 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion, DynamicsState, WholeBodyDynamics
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import LinkInertia
 
 pytest.importorskip("example_robot_data")

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from inertial_estimation.plots import demo_figure
 from inertial_estimation.plots.demo_figure import write_demo_figure
-from inertial_estimation.replay.payload_trial import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 
 SCENE = PayloadScene("elbow", -1.2, "forearm", 5.44, 1.78, 1.0, 5.0)
 

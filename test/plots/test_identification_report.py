@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-from identification_scene import made_up_run
+from support.identification_scene import made_up_run
 
+from inertial_estimation.offline.result_diagnostics import doubts
 from inertial_estimation.plots.identification_figures import MOST_ROWS, figures_of_torques, inline_svg
 from inertial_estimation.plots.identification_report import identification_page
-from inertial_estimation.replay.identification_doubts import doubts
 
 pytest.importorskip("matplotlib")
 SOURCE = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.replay.evaluation import Evaluation
-from inertial_estimation.replay.histories import InertialHistory, LinkHistory, TiltHistory
+from inertial_estimation.replay.estimate_series import InertialHistory, LinkHistory, TiltHistory
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.payload_history import PayloadHistory
+from inertial_estimation.replay.payload_series import PayloadHistory
+from inertial_estimation.replay.replay_metrics import Evaluation
 from inertial_estimation.signals import HealthLevel, OrientationSample
 
 pytest.importorskip("matplotlib")

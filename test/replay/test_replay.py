@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.recording import (
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
@@ -17,7 +18,7 @@ from inertial_estimation.replay.recording import (
     MemoryRecording,
     RecordingEntry,
 )
-from inertial_estimation.replay.replay import ReplayTopics, replay
+from inertial_estimation.replay.replay import replay
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
@@ -37,7 +38,7 @@ TYPES = {
     "/foot/wrench": WRENCH_TYPE,
     "/yaw_reference": QUATERNION_TYPE,
 }
-TOPICS = ReplayTopics(wrenches={"foot": "/foot/wrench"})
+TOPICS = RecordedTopics(wrenches={"foot": "/foot/wrench"})
 
 
 def recording(count: int = 100, *, log_offset: int = 0, types: dict[str, str] = TYPES) -> MemoryRecording:

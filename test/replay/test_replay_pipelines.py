@@ -6,23 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.replay.config_file import load_config_file, parse_overrides
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.evaluation import evaluate
-from inertial_estimation.replay.pipelines import Pipelines, build_pipelines, replay_topics
-from inertial_estimation.replay.recording import BagRecording, MemoryRecording, read_orientations
-from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
+from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay
-from inertial_estimation.replay.sensor_noise import (
+from inertial_estimation.replay.replay_metrics import evaluate
+from inertial_estimation.signals import JointReading
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import (
     GROUND_TRUTH_TOPIC,
     NOISE_FREE,
     REALISTIC,
     SensorNoise,
     measure,
 )
-from inertial_estimation.replay.synthetic import Timing, Truth
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
-from inertial_estimation.signals import JointReading
+from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 pytest.importorskip("example_robot_data")
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.config_file import load_config_file, parse_overrides
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import MemoryRecording
-from inertial_estimation.replay.recording_writer import write_recording
+from inertial_estimation.recordings.recording import MemoryRecording
+from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay
-from inertial_estimation.replay.sensor_noise import REALISTIC, measure
-from inertial_estimation.replay.synthetic import Payload, StanceMotion, Timing, Truth, stance_truth
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.payload import ball
+from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("rosbags")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.histories import inertial_history, tilt_history
+from inertial_estimation.replay.estimate_series import inertial_history, tilt_history
 from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.recording import MemoryRecording
-from inertial_estimation.replay.sensor_noise import NOISE_FREE, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.torque_prediction import friction_torques, prediction_error
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.signals import JointReading
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 pytest.importorskip("example_robot_data")
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from ros_domains import claimed_domain
+from support.ros_domains import claimed_domain
 
 URDF = """<robot name="hopper">
   <link name="trunk"><inertial><mass value="8"/><origin xyz="0 0 0.1"/>

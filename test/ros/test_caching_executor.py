@@ -7,9 +7,9 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
 from rclpy.executors import ExternalShutdownException
-from ros_domains import claimed_domain
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from support.ros_domains import claimed_domain
 
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.rclpy_internals import CachingExecutor

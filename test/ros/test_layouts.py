@@ -18,8 +18,8 @@ pytest.importorskip("visualization_msgs")
 import rclpy
 from sensor_msgs.msg import JointState
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.ros import messages
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode

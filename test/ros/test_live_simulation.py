@@ -10,7 +10,6 @@ pytest.importorskip("pinocchio", reason="needs Pinocchio")
 pytest.importorskip("mujoco", reason="needs MuJoCo")
 pytest.importorskip("proxsuite", reason="needs ProxSuite")
 
-from arm_robot import HOLDING, JOINTS, URDF
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
 from nav_msgs.msg import Odometry
@@ -19,6 +18,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
+from support.arm_robot import HOLDING, JOINTS, URDF
 
 from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.ros.messages import (

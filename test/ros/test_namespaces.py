@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
 from rcl_interfaces.srv import GetParameters
 
-from inertial_estimation.replay.config_file import load_config_file
+from inertial_estimation.configuration.config_file import load_config_file
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 IN_ROBOT1 = ("-r", "__ns:=/robot1")

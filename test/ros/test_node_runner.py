@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inertial_estimation.replay.config_lookup import find_config
+from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.ros import node_runner
 
 

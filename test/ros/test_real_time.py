@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from inertial_estimation.node_options import RealTimeOptions
+from inertial_estimation.configuration.node_options import RealTimeOptions
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 

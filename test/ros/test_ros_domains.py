@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import ros_domains
-from ros_domains import DOMAINS, claimed_domain
+from support import ros_domains
+from support.ros_domains import DOMAINS, claimed_domain
 
 
 def test_what_is_claimed_nobody_else_gets(monkeypatch):

@@ -14,22 +14,22 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
 from rclpy.time import Time
-from ros_domains import claimed_domain
 from sensor_msgs.msg import Imu, JointState
+from support.ros_domains import claimed_domain
 
-from inertial_estimation.replay.config_file import load_config_file
-from inertial_estimation.replay.config_lookup import find_config
-from inertial_estimation.replay.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.recording import MemoryRecording
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay
-from inertial_estimation.replay.sensor_noise import REALISTIC, measure
-from inertial_estimation.replay.synthetic import Timing
-from inertial_estimation.replay.synthetic_robots import synthetic_truth
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import ImuSample, JointReading
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
 
 NODES = {"tilt_observer": TiltObserverNode, "inertial_ekf": InertialEkfNode}
 LATE = {"/joint_states": (0.9, 0.98), "/imu/data": (1.2, 1.27), "/left_foot/wrench": (1.5, 1.58)}  # [s]

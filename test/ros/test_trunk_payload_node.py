@@ -12,16 +12,16 @@ from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from standing_quadruped import CONFIG, StandingQuadruped
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from support.standing_quadruped import CONFIG, StandingQuadruped
 
+from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
+from inertial_estimation.configuration.pipelines import PAYLOAD_NODE, build_pipelines, replay_topics
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
-from inertial_estimation.replay.config_file import ConfigFile, load_config_file
-from inertial_estimation.replay.pipelines import PAYLOAD_NODE, build_pipelines, replay_topics
-from inertial_estimation.replay.recording import (
+from inertial_estimation.recordings.recording import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from simulated_robots import (
+from support.simulated_robots import (
     PostureHold,
     block_simulation,
     panda_simulation,

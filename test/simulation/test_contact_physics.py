@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from simulated_robots import GRAVITY, IN_THE_AIR, MASS, ON_GROUND, SIDE, block_simulation, released
+from support.simulated_robots import GRAVITY, IN_THE_AIR, MASS, ON_GROUND, SIDE, block_simulation, released
 
 from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.simulation.ground import FlatGround, Ramp, RoughGround, terrain_from_config

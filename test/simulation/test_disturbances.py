@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulated_robots import ON_GROUND, block_simulation, panda_simulation, talos_simulation
+from support.simulated_robots import ON_GROUND, block_simulation, panda_simulation, talos_simulation
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.signals import LinkInertia

@@ -3,9 +3,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.urdf_source import read_urdf
 from inertial_estimation.simulation.robot_build import body_inertia, build_robot, set_body_inertia
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from simulated_robots import (
+from support.simulated_robots import (
     GRAVITY,
     IN_THE_AIR,
     MASS,

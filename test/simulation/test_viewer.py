@@ -1,7 +1,7 @@
 import mujoco
 import numpy as np
 import pytest
-from simulated_robots import talos_simulation
+from support.simulated_robots import talos_simulation
 
 from inertial_estimation.errors import MissingDependencyError
 from inertial_estimation.simulation.ground import terrain_from_config

@@ -1,6 +1,6 @@
 """Where the base is asked to be, and where it stood before it was asked."""
 
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import BaseReference
 
 __all__ = ["AskedPosture"]

@@ -7,12 +7,16 @@ import numpy as np
 
 from inertial_estimation.estimators.payload.asked_posture import AskedPosture
 from inertial_estimation.estimators.payload.com_method import ComMethod, ComStep
-from inertial_estimation.estimators.payload.load_watch import LoadWatch
+from inertial_estimation.estimators.payload.load_change_detector import LoadChangeDetector
 from inertial_estimation.estimators.payload.method_choice import MethodFactory, make_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, Phase
 from inertial_estimation.estimators.payload.rest_average import RestAverage
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading, across_gravity, implausible_mass
+from inertial_estimation.estimators.payload.trunk_measurer import (
+    TrunkReading,
+    across_gravity,
+    implausible_mass,
+)
 from inertial_estimation.estimators.payload.trunk_value import TrunkValue, unmeasured_trunk
 from inertial_estimation.signals import Array, BaseReference
 
@@ -81,7 +85,7 @@ class Identification:
         self.config = config
         self._factory = method_factory
         self._nominal = unmeasured_trunk(mass, com_B)
-        self.watch = LoadWatch(config.load_change, mass, com_B)
+        self.watch = LoadChangeDetector(config.load_change, mass, com_B)
         self._posture = AskedPosture()
         self.reset()
 
@@ -154,7 +158,7 @@ class Identification:
         if self.identifying:
             self._begin_anew("inputs were lost")
 
-    def go_without(self, dt: float) -> None:
+    def advance_without_input(self, dt: float) -> None:
         """Let time pass in which an input is missing; no robot is held longer than `rest.timeout` for it.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from inertial_estimation.errors import listing
 from inertial_estimation.estimators.payload.identification import Identification
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkGauge
+from inertial_estimation.estimators.payload.trunk_measurer import TrunkMeasurer
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["payload_health"]
@@ -14,7 +14,7 @@ NAME = "payload"
 
 def payload_health(
     identification: Identification,
-    gauge: TrunkGauge,
+    gauge: TrunkMeasurer,
     *,
     missing: Sequence[str],
     trouble: str,
@@ -60,7 +60,7 @@ def payload_health(
 
 def _values(
     identification: Identification,
-    gauge: TrunkGauge,
+    gauge: TrunkMeasurer,
     at_rest: bool,
     why_not: str,
     changes: Mapping[str, int],

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, listing
-from inertial_estimation.estimators.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.robot_inputs import (
+    BASE_STATE,
+    IMU,
+    JOINTS,
+    RobotInputs,
+    wrench_stream,
+)
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
-from inertial_estimation.estimators.robot_inputs import BASE_STATE, IMU, JOINTS, RobotInputs, wrench_stream
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, JointReading

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.alignment import AlignedSample, Continuity
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity
+from inertial_estimation.estimators.inputs.robot_inputs import JOINTS, InputPushes
 from inertial_estimation.estimators.payload.identification import Identification, Look
 from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
@@ -11,9 +12,8 @@ from inertial_estimation.estimators.payload.payload_estimate import LoadChange, 
 from inertial_estimation.estimators.payload.payload_health import payload_health
 from inertial_estimation.estimators.payload.payload_inputs import MeanState, PayloadInputs
 from inertial_estimation.estimators.payload.rest_detector import RestDetector
-from inertial_estimation.estimators.payload.trunk_gauge import FEWEST_FEET, TrunkGauge
+from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
-from inertial_estimation.estimators.robot_inputs import JOINTS, InputPushes
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
@@ -60,7 +60,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             )
         self._contact_names = tuple(contact.name for contact in contacts)
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
-        self.gauge = TrunkGauge(config, statics)
+        self.gauge = TrunkMeasurer(config, statics)
         self._inputs = PayloadInputs(config, self.robot, _leg_joints(self.robot, contacts))
         self._rest = RestDetector(config.rest, self.robot.joint_names)
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
@@ -102,7 +102,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
     def _go_without_joints(self, now_ns: int | None) -> None:
         """Let the time pass that no joint state tells; None: they come."""
         if now_ns is not None and self._without_joints_ns is not None:
-            self.identification.go_without(seconds(now_ns - self._without_joints_ns))
+            self.identification.advance_without_input(seconds(now_ns - self._without_joints_ns))
         self._without_joints_ns = now_ns
 
     def _with_untold(self, estimate: PayloadEstimate) -> PayloadEstimate:
@@ -191,7 +191,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         if state is None:
             self._lose_rest()
             if self._without_ns is not None:
-                self.identification.go_without(seconds(sample.time_ns - self._without_ns))
+                self.identification.advance_without_input(seconds(sample.time_ns - self._without_ns))
             self._without_ns = sample.time_ns
             return None
         self._without_ns = None

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import Array
 
 __all__ = ["RestAverage"]

@@ -18,7 +18,6 @@ from inertial_estimation.identification.excitation.design_report import (
 from inertial_estimation.identification.excitation.design_robot import DesignRobot, design_robot
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.identification.excitation.joint_trajectory import JointTrajectory
 from inertial_estimation.identification.excitation.motion_family import MotionFamily
 from inertial_estimation.identification.excitation.pose_design import chosen_poses, random_poses
 from inertial_estimation.identification.excitation.pose_path import path_through
@@ -26,6 +25,7 @@ from inertial_estimation.identification.excitation.trajectory_design import Tick
 from inertial_estimation.identification.excitation.trajectory_problem import EXTRA, TrajectoryProblem
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
+from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array

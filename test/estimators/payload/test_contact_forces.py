@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standing_robot import Standing
+from support.standing_robot import Standing
 
 from inertial_estimation.estimators.payload import contact_forces
 from inertial_estimation.estimators.payload.com_method import recursion_gain, settling_time

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from standing_hyq import config
+from support.standing_hyq import config
 
 from inertial_estimation.estimators.payload.com_method import ComStep
 from inertial_estimation.estimators.payload.identification import Identification, Look
 from inertial_estimation.estimators.payload.payload_estimate import Phase
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 

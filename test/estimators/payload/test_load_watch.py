@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.payload.load_watch import LoadWatch
+from inertial_estimation.estimators.payload.load_change_detector import LoadChangeDetector
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
-from inertial_estimation.estimators.payload.trunk_gauge import TrunkReading
+from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 
@@ -25,7 +25,7 @@ def reading(mass, com_B=COM, roll=0.0, pitch=0.0):
 
 
 def watch(mass=60.0, com_B=COM):
-    return LoadWatch(CONFIG, mass, com_B)
+    return LoadChangeDetector(CONFIG, mass, com_B)
 
 
 def told(over, readings):
@@ -114,7 +114,7 @@ def test_in_motion_small_or_short_differences_are_no_load(masses):
 
 
 def test_in_motion_a_limit_is_never_smaller_than_at_rest():
-    over = LoadWatch(LoadChangeConfig(mass=20.0, moving_mass=1.0), 60.0, COM)
+    over = LoadChangeDetector(LoadChangeConfig(mass=20.0, moving_mass=1.0), 60.0, COM)
     assert weighed(over, [75.0] * 50) == []
     assert [c.kind for c in weighed(over, [85.0] * 50)] == ["loaded"]
 

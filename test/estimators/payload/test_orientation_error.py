@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from standing_robot import SpringTrunk
+from support.standing_robot import SpringTrunk
 
 from inertial_estimation.estimators.payload.orientation_error import OrientationError
 from inertial_estimation.estimators.payload.payload_config import OrientationErrorConfig
@@ -174,7 +174,7 @@ class TestPostureControllersThatFight:
 def test_trunk_of_the_whole_body_controller_turns_as_equation_12_says() -> None:
     """The posture task of the quadratic program is such a spring: HyQ, simulated, true base state."""
     pytest.importorskip("mujoco")
-    from inertial_estimation.experiments.robot_loop import RobotLoop
+    from inertial_estimation.closed_loop.robot_loop import RobotLoop
     from inertial_estimation.signals import LinkInertia
     from inertial_estimation.spatial.rotations import rotation_from_quaternion
 

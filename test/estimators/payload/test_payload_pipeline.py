@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from standing_hyq import (
+from support.standing_hyq import (
     FEET,
     PERIOD_NS,
     ROBOT,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from standing_hyq import SILENT, Noise, StandingHyq, pipeline
+from support.standing_hyq import SILENT, Noise, StandingHyq, pipeline
 
 from inertial_estimation.estimators.payload.payload_config import RestConfig
 from inertial_estimation.estimators.payload.payload_inputs import MeanState

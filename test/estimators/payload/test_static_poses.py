@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from standing_robot import GO2, HYQ, SOLO, Standing
+from support.standing_robot import GO2, HYQ, SOLO, Standing
 
 from inertial_estimation.estimators.payload.payload_config import StaticPosesConfig
 from inertial_estimation.estimators.payload.pose_lines import nearest_point, pose_line

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standing_robot import HYQ, LOAD_POINT, Standing
+from support.standing_robot import HYQ, LOAD_POINT, Standing
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.estimators.payload.trunk_inertia import payload_inertia, trunk_inertia

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pinocchio as pin
 import pytest
-from design_scenes import arm_identification, arm_urdf
+from support.design_scenes import arm_identification, arm_urdf
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.design_robot import design_robot

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from design_scenes import arm_urdf
+from support.design_scenes import arm_urdf
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig

@@ -1,0 +1,1 @@
+"""Estimators, controller and simulation in one process."""

@@ -1,0 +1,60 @@
+"""What the sensors of a closed loop deliver, as a recording on the nodes' topics."""
+
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.recordings.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    POSE_TYPE,
+    WRENCH_TYPE,
+    MemoryRecording,
+    PoseSample,
+    RecordingEntry,
+    Sample,
+)
+from inertial_estimation.simulation.ground_truth import SensorReadings
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+
+__all__ = ["LoopRecording"]
+
+
+class LoopRecording:
+    """Listens to a loop from its first reading on, its time on the hoist included.
+
+    Topics as those of `replay.sensor_noise.measure`: /imu/data, /joint_states, /<contact>/wrench, and
+    /ground_truth/pose with the true pose of a floating base.
+
+    Attributes:
+        loop: The loop.
+    """
+
+    def __init__(self, loop: ClosedLoop) -> None:
+        """Listen from now on; another listener is replaced."""
+        self.loop = loop
+        self._entries: list[RecordingEntry] = []
+        self._topics: dict[str, str] = {}
+        loop.on_readings = self._take
+
+    def recording(self) -> MemoryRecording:
+        """Return what has come up to now, in the order of arrival.
+
+        Raises:
+            ~inertial_estimation.errors.RecordingError: If nothing has.
+        """
+        entries = sorted(self._entries, key=lambda entry: entry.log_ns)  # stable
+        return MemoryRecording(tuple(entries), dict(self._topics), "simulated recording")
+
+    def _take(self, readings: SensorReadings) -> None:
+        if readings.joints is not None:
+            self._add("/joint_states", JOINT_STATE_TYPE, readings.joints)
+        if readings.imu is not None:
+            self._add("/imu/data", IMU_TYPE, readings.imu)
+        for contact, wrench in readings.wrenches.items():
+            self._add(f"/{contact}/wrench", WRENCH_TYPE, wrench)
+        if self.loop.simulation.robot.floating_base:
+            base = self.loop.simulation.truth().base
+            pose = PoseSample(base.stamp_ns, base.quaternion_xyzw, base.p_WB)
+            self._add(GROUND_TRUTH_TOPIC, POSE_TYPE, pose)
+
+    def _add(self, topic: str, kind: str, sample: Sample) -> None:
+        self._topics[topic] = kind
+        self._entries.append(RecordingEntry(topic, sample.stamp_ns, sample))

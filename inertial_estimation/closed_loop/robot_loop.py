@@ -1,0 +1,157 @@
+"""A closed loop from a robot's parameter file: what the launch file does with nodes."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.configuration.config_file import ALL_NODES, ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
+from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+__all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "Overrides", "RobotLoop", "settings_in_words"]
+
+SIMULATOR_NODE = "simulator"
+CONTROLLER_NODE = "whole_body_controller"
+Overrides = Mapping[str, Mapping[str, Any]]
+ConfigT = TypeVar("ConfigT")
+
+
+class RobotLoop:
+    """Builds closed loops of one robot that differ in single parameters.
+
+    Attributes:
+        urdf: Text of the robot description the estimators and the controller believe in.
+    """
+
+    def __init__(
+        self, robot: str | Sequence[str], overrides: Overrides | None = None, noise: SensorNoise = REALISTIC
+    ) -> None:
+        """Read the parameter file.
+
+        Args:
+            robot: Path of a parameter file, or the name of one that comes with the package; several are read
+                one over the other (offsets, friction).
+            overrides: Values by node, then by dotted name, over the file's.
+            noise: Imperfections of the sensors.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
+            ~inertial_estimation.errors.ModelError: If there is no robot description.
+        """
+        sensors = {f"sensors.{name}": value for name, value in parameter_values(noise).items()}
+        names = [robot] if isinstance(robot, str) else robot
+        file = _overridden(load_configs(names), {SIMULATOR_NODE: sensors})
+        self._file = _overridden(file, overrides or {})
+        urdf = str(self._file.shared.get("urdf", ""))
+        self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
+        self._true_urdf = self.urdf
+
+    def believing(self, urdf: str) -> "RobotLoop":
+        """Return the same robot whose estimators and controller believe in another description."""
+        other = copy.copy(self)
+        other.urdf, other._true_urdf = urdf, self._true_urdf
+        return other
+
+    def config(self, node: str, config_class: type[ConfigT], overrides: Overrides | None = None) -> ConfigT:
+        """Return the parameters of one node, some replaced."""
+        file = _overridden(self._file, overrides or {})
+        known = {spec.name for spec in iterate_parameters(config_class)}
+        return build_config(config_class, file.values(node, known), where=f"'{node}' of {file.name}")
+
+    def inertial(self, overrides: Overrides | None = None) -> InertialPipeline:
+        """Build an inertial filter, in the loop or as a spectator."""
+        return InertialPipeline(self.config(INERTIAL_NODE, InertialPipelineConfig, overrides), self.urdf)
+
+    def payload(self, overrides: Overrides | None = None) -> TrunkPayloadPipeline:
+        """Build the identification of the trunk's payload."""
+        return TrunkPayloadPipeline(self.config(PAYLOAD_NODE, TrunkPayloadConfig, overrides), self.urdf)
+
+    def node_parameters(
+        self, *, overrides: Overrides | None = None, seed: int = 0
+    ) -> dict[str, dict[str, Any]]:
+        """Return the parameters of the nodes that are the loop `build` makes, as a parameter file holds them.
+
+        Args:
+            overrides: Values by node over the file's.
+            seed: Of the sensor noise.
+
+        Returns:
+            Values by dotted name, by node; those for all nodes under ``/**``.
+        """
+        file = _overridden(self._file, _seeded(overrides, seed))
+        return {ALL_NODES: dict(file.shared), **{node: dict(values) for node, values in file.nodes.items()}}
+
+    def build(
+        self,
+        *,
+        overrides: Overrides | None = None,
+        disturbances: Sequence[Disturbance] = (),
+        seed: int = 0,
+        adaptation: bool = True,
+        payload: bool = False,
+        inertial: bool = True,
+        true_urdf: str = "",
+        spectators: Sequence[InertialPipeline] = (),
+    ) -> ClosedLoop:
+        """Build the robot and all that runs it, on the hoist.
+
+        Args:
+            overrides: Values by node over the file's, for this loop alone.
+            disturbances: What happens to the robot; times count from the release.
+            seed: Of the sensor noise.
+            adaptation: Whether the controller is given the estimated inertias.
+            payload: Whether the trunk's payload is identified, by section `trunk_payload` of the file; the
+                inertial filter then only watches.
+            inertial: False leaves the inertial filter away.
+            true_urdf: Description of the simulated robot where it differs from what is believed.
+            spectators: Other filters that see the same readings.
+        """
+        replaced = _seeded(overrides, seed)
+        simulation_config = self.config(SIMULATOR_NODE, SimulationConfig, replaced)
+        controller_config = self.config(CONTROLLER_NODE, ControllerConfig, replaced)
+        tilt_config = self.config(TILT_NODE, TiltPipelineConfig, replaced)
+        floating = simulation_config.robot.floating_base
+        return ClosedLoop(
+            Simulation(simulation_config, true_urdf or self._true_urdf, disturbances),
+            ControllerPipeline(controller_config, self.urdf),
+            TiltPipeline(tilt_config, self.urdf) if floating else None,
+            self.inertial(replaced) if inertial else None,
+            payload=self.payload(replaced) if payload else None,
+            adaptation=adaptation,
+            spectators=spectators,
+        )
+
+
+def _seeded(overrides: Overrides | None, seed: int) -> Overrides:
+    replaced = dict(overrides or {})
+    replaced[SIMULATOR_NODE] = {"sensors.seed": seed, **replaced.get(SIMULATOR_NODE, {})}
+    return replaced
+
+
+def settings_in_words(overrides: Overrides) -> dict[str, str]:
+    """Return overrides as settings of a result: "node name" and the value as text."""
+    return {
+        f"{node} {name}": str(value) for node, values in overrides.items() for name, value in values.items()
+    }
+
+
+def _overridden(file: ConfigFile, overrides: Overrides) -> ConfigFile:
+    return file.overridden(
+        (node, name, value) for node, values in overrides.items() for name, value in values.items()
+    )

@@ -1,0 +1,1 @@
+"""Parameter files, URDF sources, node options, and the pipelines built from them."""

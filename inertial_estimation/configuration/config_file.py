@@ -1,0 +1,242 @@
+"""ROS 2 parameter files read without ROS: one flat mapping of dotted names per node."""
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inertial_estimation.configuration.node_options import (
+    ControllerNodeOptions,
+    InertialNodeOptions,
+    PayloadNodeOptions,
+    SimulatorOptions,
+    TiltNodeOptions,
+)
+from inertial_estimation.configuration.parameter_sections import EVERY_NODE, iterate_sections, node_of
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.parameters import iterate_parameters
+
+__all__ = [
+    "ALL_NODES",
+    "ROS_PARAMETERS",
+    "ConfigFile",
+    "RosLoader",
+    "flatten",
+    "load_config_file",
+    "parse_overrides",
+]
+
+ALL_NODES = EVERY_NODE
+_OPTION_CLASSES = (
+    TiltNodeOptions,
+    InertialNodeOptions,
+    PayloadNodeOptions,
+    SimulatorOptions,
+    ControllerNodeOptions,
+)
+_OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(cls))
+ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
+
+
+class RosLoader(yaml.SafeLoader):
+    """Reads 1e3 as a number, as ROS does; YAML 1.1 wants 1.0e+3 and takes the former for text."""
+
+
+RosLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """A ROS parameter file.
+
+    Attributes:
+        name: Where it came from, for messages.
+        shared: Values for every node (``/**``) by dotted name.
+        nodes: Values by node (its name without a namespace), then by dotted name.
+    """
+
+    name: str
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def has(self, node: str) -> bool:
+        """Say whether the file has a section for a node."""
+        return node in self.nodes
+
+    def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
+        """Return the values for one node, its own section over the shared one.
+
+        Args:
+            node: Name of the node.
+            known: Names of the parameters the node has; shared values of other nodes are left out.
+
+        Returns:
+            Values by dotted name; what the node's own section holds is never left out, so that a
+            misspelt name is found when the config is built.
+        """
+        shared = {name: value for name, value in self.shared.items() if name in known}
+        own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
+        return {**shared, **own}
+
+    def anywhere(self, known: Collection[str]) -> dict[str, Any]:
+        """Return what describes the robot: shared values, else those of the first node that has them.
+
+        Args:
+            known: The names.
+        """
+        sections = (self.shared, *self.nodes.values())
+        return {
+            name: value for section in reversed(sections) for name, value in section.items() if name in known
+        }
+
+    def check_shared(self, known: Collection[str]) -> None:
+        """Check that some node knows each shared name.
+
+        Raises:
+            ConfigurationError: If no node knows it; names the closest that exists.
+        """
+        for name in self.shared:
+            if name not in known and name not in ROS_PARAMETERS:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f", did you mean '{close[0]}'?" if close else ""
+                raise ConfigurationError(
+                    f"no parameter '{name}'{hint} in section '{ALL_NODES}' of {self.name} "
+                    f"(parameters: {listing(sorted(known), limit=200)})"
+                )
+
+    def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
+        """Check that at least one of some nodes has a section, and that none is misspelt.
+
+        Args:
+            expected: Nodes of which one must be there.
+            others: Nodes that may be there.
+
+        Raises:
+            ConfigurationError: Lists the sections the file has.
+        """
+        known = [*expected, *others]
+        for node in self.nodes:
+            close = difflib.get_close_matches(node, known, n=1, cutoff=0.8)
+            if close and node not in known:
+                raise ConfigurationError(f"no node '{node}' (in {self.name}), did you mean '{close[0]}'?")
+        if not any(self.has(node) for node in expected):
+            raise ConfigurationError(
+                f"{self.name} has no section for {' or '.join(expected)}; it has {listing(self.nodes)}"
+            )
+
+    def overlaid(self, later: "ConfigFile") -> "ConfigFile":
+        """Return this file with another one read after it, as ROS does: later values go first."""
+        nodes = {node: dict(values) for node, values in self.nodes.items()}
+        for node, values in later.nodes.items():
+            nodes.setdefault(node, {}).update(values)
+        return ConfigFile(self.name, {**self.shared, **later.shared}, nodes)
+
+    def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
+        """Return a copy with single values replaced, given as (node, dotted name, value)."""
+        shared = dict(self.shared)
+        nodes = {node: dict(values) for node, values in self.nodes.items()}
+        for node, name, value in overrides:
+            target = shared if node == ALL_NODES else nodes.setdefault(node, {})
+            target[name] = value
+        return ConfigFile(self.name, shared, nodes)
+
+
+def load_config_file(path: str | Path) -> ConfigFile:
+    """Read a ROS 2 parameter file.
+
+    A section counts for the node that its last part names, in whatever namespace (``/**/tilt_observer``,
+    ``/robot1/tilt_observer``, ``tilt_observer``): a replay has none.
+
+    Args:
+        path: The YAML file. Dotted names may be nested.
+
+    Returns:
+        Its values, flat.
+
+    Raises:
+        ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
+            file (node name, ``ros__parameters``, values), or has one node in two namespaces.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the parameter file '{path}': {error.strerror}") from error
+    try:
+        content = yaml.load(text, RosLoader)
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict) or not content:
+        raise ConfigurationError(
+            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {content!r:.80}"
+        )
+    shared: dict[str, Any] = {}
+    nodes: dict[str, dict[str, Any]] = {}
+    named: dict[str, str] = {}
+    for section, body in iterate_sections(content):
+        values = _parameters(str(path), section, body)
+        node = node_of(section)
+        if "*" in node:
+            shared.update(values)
+            for own in nodes.values():  # rcl lets the section that comes later win
+                own.update({name: value for name, value in values.items() if name in own})
+            continue
+        if "*" not in section and named.setdefault(node, section).strip("/") != section.strip("/"):
+            raise ConfigurationError(
+                f"'{path}' has '{named[node]}' and '{section}', expected one robot's sections "
+                f"('/**/{node}' reaches the node in every namespace)"
+            )
+        nodes.setdefault(node, {}).update(values)
+    return ConfigFile(str(path), shared, nodes)
+
+
+def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
+    """Parse ``node.name=value`` as given on the command line, the value in YAML.
+
+    Returns:
+        Triples of node, dotted name and value.
+
+    Raises:
+        ConfigurationError: If a text has not that form.
+    """
+    overrides: list[tuple[str, str, Any]] = []
+    for text in texts:
+        target, equals, value = text.partition("=")
+        node, dot, name = target.strip().partition(".")
+        if not (equals and dot and node and name):
+            raise ConfigurationError(f"'{text}' is no parameter, expected node.name=value")
+        try:
+            overrides.append((node, name, yaml.load(value, RosLoader)))
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"the value in '{text}' is not valid YAML") from error
+    return overrides
+
+
+def _parameters(path: str, section: str, body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict) or "ros__parameters" not in body:
+        got = listing(body) if isinstance(body, dict) else repr(body)
+        raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected 'ros__parameters'")
+    parameters = body["ros__parameters"]
+    if parameters is None:
+        return {}
+    if not isinstance(parameters, dict):
+        raise ConfigurationError(
+            f"'ros__parameters' of section '{section}' of '{path}' is {parameters!r}, expected parameters"
+        )
+    return flatten(parameters)
+
+
+def flatten(values: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested parameters by dotted name."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

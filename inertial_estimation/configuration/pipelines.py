@@ -1,0 +1,126 @@
+"""Pipelines built from a parameter file, the same for a replay, a node and a test."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+
+__all__ = ["INERTIAL_NODE", "PAYLOAD_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
+
+TILT_NODE = "tilt_observer"
+INERTIAL_NODE = "inertial_ekf"
+PAYLOAD_NODE = "trunk_payload"
+CONFIG_CLASSES: dict[str, type] = {
+    TILT_NODE: TiltPipelineConfig,
+    INERTIAL_NODE: InertialPipelineConfig,
+    PAYLOAD_NODE: TrunkPayloadConfig,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Pipelines:
+    """The pipelines a parameter file asks for.
+
+    Attributes:
+        tilt: Tilt pipeline, None where the file has no such section.
+        inertial: Inertial pipeline, likewise.
+        payload: Trunk payload pipeline, likewise.
+        values: Parameters of the first of them, by dotted name (those that describe the robot are
+            shared).
+        inertial_values: Parameters of the inertial pipeline, empty without one.
+        nominal_mass: Sum of the URDF's masses [kg].
+    """
+
+    tilt: TiltPipeline | None
+    inertial: InertialPipeline | None
+    payload: TrunkPayloadPipeline | None
+    values: Mapping[str, Any]
+    inertial_values: Mapping[str, Any]
+    nominal_mass: float
+
+    @property
+    def use_wrenches(self) -> bool:
+        """Whether any of them reads the wrenches of the contacts."""
+        measured = self.payload is not None and self.payload.config.ground_forces == "measured"
+        return measured or self.tilt is not None or self.inertial is not None
+
+
+def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
+    """Build the pipelines for which a parameter file has a section.
+
+    Args:
+        config: The parameter file.
+        urdf: Where the robot description comes from (see `read_urdf`); empty takes the parameter ``urdf``.
+
+    Returns:
+        The pipelines.
+
+    Raises:
+        ConfigurationError: If a section or a parameter is misspelt or out of bounds.
+        ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
+    """
+    config.check_nodes(list(CONFIG_CLASSES), list(NODE_CONFIGS))
+    known = {node: {spec.name for spec in iterate_parameters(cls)} for node, cls in CONFIG_CLASSES.items()}
+    config.check_shared(all_parameters())
+    built: dict[str, Any] = {}
+    for node, config_class in CONFIG_CLASSES.items():
+        if config.has(node):
+            where = f"section '{node}' of {config.name}"
+            built[node] = build_config(config_class, config.values(node, known[node]), where=where)
+    values = parameter_values(next(iter(built.values())))
+    text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
+    robot = RobotModel.from_urdf(
+        text, floating_base=values["floating_base"], locked_joints=values["locked_joints"]
+    )
+    return Pipelines(
+        tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
+        inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
+        payload=TrunkPayloadPipeline(built[PAYLOAD_NODE], text) if PAYLOAD_NODE in built else None,
+        values=values,
+        inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
+        nominal_mass=robot.total_mass,
+    )
+
+
+def replay_topics(
+    values: Mapping[str, Any], remappings: Mapping[str, str], *, wrenches: bool = True
+) -> RecordedTopics:
+    """Return the inputs' topics: the nodes' relative names in the root namespace, remapped.
+
+    Args:
+        values: Parameters that describe the robot (``imu_frame``, ``contacts``).
+        remappings: New name by old one, with or without the leading slash.
+        wrenches: Whether those of the contacts are read.
+
+    Returns:
+        The topics.
+
+    Raises:
+        ConfigurationError: If a remapping names no input.
+    """
+    contacts = tuple(values["contacts"])
+    inputs = ["imu/data", "joint_states", "yaw_reference", "base_state", *(f"{c}/wrench" for c in contacts)]
+    renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
+    for old in renamed:
+        if old not in inputs:
+            raise ConfigurationError(f"no input '{old}' to remap; the inputs are {', '.join(inputs)}")
+    topic = {name: renamed.get(name, f"/{name}") for name in inputs}
+    return RecordedTopics(
+        imu=topic["imu/data"] if values["imu_frame"] else "",
+        joints=topic["joint_states"],
+        wrenches={contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches},
+        yaw_reference=topic["yaw_reference"],
+        base_state=topic["base_state"],
+    )

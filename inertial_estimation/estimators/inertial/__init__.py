@@ -1,0 +1,1 @@
+"""Link inertias: measurement windows, innovation gate, filters, hand-over."""

@@ -1,0 +1,288 @@
+"""Base of the inertial filters: prediction with a pull to nominal, gate, iterated Joseph update.
+
+State x: coordinates of every body, then friction parameters. The measurement is linear in the
+parameters phi = [pi_1, ..., pi_n, friction] and phi(x) is what the kinds differ in:
+
+    z = A phi(x) + noise,   H = A dphi/dx
+
+Process: each coordinate returns to its nominal value with time constant T while noise keeps its
+stationary covariance at the prior's, x' = -(x - x_nom)/T + w. Without information P therefore stays at
+the prior, never grows, and x goes to nominal; for T to infinity the parameters are constant.
+
+Measurements averaged over a window longer than the step between updates share their noise. The gate
+judges one innovation by its own covariance S = H P H' + R; the gain counts the same noise only once per
+window, R times the overlap, so P does not shrink faster than the data inform.
+
+Between linearisations the filter is the linear one in x. When the mean has moved away from the point of
+linearisation, all that was learned is said again with the Jacobians there (`linearisation`).
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError, NumericalError
+from inertial_estimation.estimators.inertial.gate import REJECTED, REOPENED, InnovationGate
+from inertial_estimation.estimators.inertial.linearisation import (
+    DataInformation,
+    Linearisation,
+    Posterior,
+    Prior,
+    cholesky,
+    inverse,
+    solve,
+)
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
+
+__all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
+
+FAR = 0.01  # from the linearisation, where it is made anew; coordinates are logarithms or gyration radii
+LARGEST_STEP = 0.35  # exp(2 * 0.35) = twice the mass
+MOST_STEPS = 30  # at one update; after a change of many times the mass, else one or two
+
+
+@dataclass(frozen=True)
+class PriorSigma:
+    """Standard deviations of the parameters about their nominal values, in physical terms.
+
+    Attributes:
+        mass: Relative, of the mass (of its logarithm, strictly).
+        com: Of each component of the centre of mass [m].
+        radii: Relative, of the three radii of gyration, and the shear between them.
+        friction: Of each friction parameter, in its unit, shape (n_friction,).
+        nominal_friction: Nominal value of each friction parameter; None: all zero.
+    """
+
+    mass: float
+    com: float
+    radii: float
+    friction: Array
+    nominal_friction: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterUpdate:
+    """What one update did.
+
+    Attributes:
+        innovation: Measured minus predicted, before the update, shape (m,).
+        nis: y' S^-1 y.
+        accepted: Whether the state was corrected.
+        decision: "accepted", "rejected", "reopened" or "disabled".
+        iterations: Linearisations made to take the posterior to its new mean.
+    """
+
+    innovation: Array
+    nis: float
+    accepted: bool
+    decision: str
+    iterations: int
+
+
+class InertialFilter(ABC):
+    """Estimates the inertial parameters of bodies, and friction, from linear equations.
+
+    Attributes:
+        x: State, shape (n,).
+        P: Its covariance, shape (n, n).
+        bodies: The bodies, in the order of the state.
+    """
+
+    linear = False
+
+    def __init__(
+        self,
+        bodies: tuple[BodyReference, ...],
+        prior: PriorSigma,
+        gate: InnovationGate,
+        memory: float,
+        overlap: float = 1.0,
+    ) -> None:
+        """Start at the nominal parameters.
+
+        Args:
+            bodies: The bodies to estimate.
+            prior: Standard deviations about nominal, also of the pull to it.
+            gate: Judges measurements.
+            memory: Time constant T of the pull to nominal [s].
+            overlap: Updates per independent measurement, >= 1.
+        """
+        self.bodies = bodies
+        self._overlap = max(1.0, overlap)
+        self.gate = gate
+        self._memory = memory
+        self._n_inertial = 10 * len(bodies)
+        friction = prior.nominal_friction
+        friction = np.zeros(len(prior.friction)) if friction is None else friction
+        self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
+        self._P_prior = self._prior_covariance(prior)
+        self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
+        self._prior_information = inverse(self._P_prior)
+        self._to_joint = np.array([body.to_joint for body in bodies])
+        self.reset()
+
+    @abstractmethod
+    def _coordinates(self, pi_C: Array) -> Array:
+        """Return the coordinates of one body from its parameters in C, shape (10,)."""
+
+    @abstractmethod
+    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
+        """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
+
+    @property
+    def friction(self) -> Array:
+        """Friction parameters, shape (n_friction,)."""
+        friction: Array = self.x[self._n_inertial :].copy()
+        return friction
+
+    @property
+    def prior_factor(self) -> Array:
+        """Lower Cholesky factor of the prior covariance, shape (n, n)."""
+        return self._prior_factor
+
+    def reset(self) -> None:
+        """Return to the nominal parameters and the prior covariance."""
+        self.x: Array = self._x_nominal.copy()
+        self.P: Array = self._P_prior.copy()
+        self._centre: Array = self._x_nominal.copy()
+        self._at: Linearisation = self._linearisation(self.x)
+        self.gate.reset()
+
+    def body_parameters(self) -> tuple[Array, Array]:
+        """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
+        pi_C, G = self._body_map(self._body_coordinates(self.x))
+        blocks = [self.P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
+        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+
+    def predict(self, equation: LinearEquation) -> Array:
+        """Return the predicted value A phi(x) of an equation, shape (m,)."""
+        H = self._at.chain(equation.regressor)
+        prediction: Array = equation.regressor @ self._at.phi + H @ (self.x - self._at.x)
+        return prediction
+
+    def propagate(self, dt: float) -> None:
+        """Let time pass.
+
+        Args:
+            dt: Time since the last call [s], >= 0.
+        """
+        decay = np.exp(-dt / self._memory)
+        self.x = self._x_nominal + decay * (self.x - self._x_nominal)
+        self._centre = self._x_nominal + decay * (self._centre - self._x_nominal)
+        self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
+        self._relinearise()
+
+    def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
+        """Let time pass, then correct the state with one equation.
+
+        Args:
+            equation: Measured rows.
+            dt: Time since the last update [s].
+            learn: False leaves state and covariance as they are and only reports the innovation.
+
+        Returns:
+            Innovation, NIS and decision.
+
+        Raises:
+            MeasurementError: If the innovation covariance is not positive definite.
+        """
+        if learn:
+            self.propagate(dt)
+        H = self._at.chain(equation.regressor)
+        innovation = equation.value - equation.regressor @ self._at.phi - H @ (self.x - self._at.x)
+        HP = H @ self.P
+        S_factor = cholesky(HP @ H.T + equation.noise)
+        nis = float(innovation @ solve(S_factor, innovation))
+        if not learn:
+            return FilterUpdate(innovation, nis, False, "disabled", 0)
+        decision = self.gate.decide(nis, dt)
+        if decision == REJECTED:
+            return FilterUpdate(innovation, nis, False, decision, 0)
+        if decision == REOPENED:
+            self._admit_change()
+            HP = H @ self.P
+        R = self._overlap * equation.noise
+        K = solve(cholesky(HP @ H.T + R), HP).T
+        self.x = self.x + K @ innovation
+        self._joseph(K, H, HP, R)
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise())
+
+    def _relinearise(self) -> int:
+        """Take the posterior to a linearisation near its mean, by limited steps; return how many."""
+        if self.linear or self._farthest(self.x - self._at.x) < FAR:
+            return 0
+        prior = Prior(self._centre, self._prior_information)
+        try:
+            posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
+        except (MeasurementError, NumericalError):
+            # Data contradict one another beyond what floating point resolves.
+            self.x = self._at.x
+            self._admit_change()
+            return 0
+        self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
+        return steps
+
+    def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
+        """Return the posterior linearised near its mean, and the number of steps to get there."""
+        origin, target, steps = self._at.x, self.x, 0
+        while True:
+            steps += 1
+            shorter = min(1.0, LARGEST_STEP / self._farthest(target - origin))
+            at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
+            posterior = data.posterior_at(at)
+            if steps == MOST_STEPS or self._farthest(posterior.x - at.x) < FAR:
+                return posterior, steps
+            origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
+
+    def _curvature(self, x: Array, slope_pi: Array) -> Array:
+        """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
+        return np.zeros((len(self.bodies), 10, 10))
+
+    def _farthest(self, step: Array) -> float:
+        return float(np.abs(step[: self._n_inertial]).max())
+
+    def _joseph(self, K: Array, H: Array, HP: Array, R: Array) -> None:
+        """P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K."""
+        half = self.P - K @ HP
+        P = half - (half @ H.T - K @ R) @ K.T
+        self.P = 0.5 * (P + P.T)
+
+    def _admit_change(self) -> None:
+        """Take the bodies' covariance back to the prior's; friction does not change with a payload."""
+        n = self._n_inertial
+        self.P[:n, n:] = 0.0
+        self.P[n:, :n] = 0.0
+        self.P[:n, :n] = self._P_prior[:n, :n]
+        self._centre = np.concatenate((self.x[:n], self._centre[n:]))
+
+    def _bounded(self, x: Array) -> Array:
+        """Keep the state where its parameters can be told from impossible ones in floating point."""
+        return x
+
+    def _body_coordinates(self, x: Array) -> Array:
+        coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
+        return coordinates
+
+    def _linearisation(self, x: Array) -> Linearisation:
+        pi_C, G = self._body_map(self._body_coordinates(x))
+        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
+        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
+        return Linearisation(x, pi_C, G, phi, self._to_joint @ G)
+
+    def _prior_covariance(self, prior: PriorSigma) -> Array:
+        """Map the prior, stated in Rucker's coordinates about nominal, into this filter's coordinates."""
+        P = np.zeros((len(self._x_nominal),) * 2)
+        for i, body in enumerate(self.bodies):
+            sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
+            theta = log_cholesky_from_parameters(body.nominal_C)[None]
+            _pi, G_theta = parameters_and_jacobian(theta)
+            _pi, G = self._body_map(self._x_nominal[None, 10 * i : 10 * i + 10])
+            L = linear_algebra.solve(G[0], G_theta[0] * sigma)
+            P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
+        P[self._n_inertial :, self._n_inertial :] = np.diag(prior.friction**2)
+        return P

@@ -1,0 +1,24 @@
+"""Kalman filter in the inertial parameters themselves: the baseline without consistency (F 8-15)."""
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.signals import Array
+
+__all__ = ["LinearKalman"]
+
+
+class LinearKalman(InertialFilter):
+    """State is pi itself; the equation is linear and the update exact.
+
+    Nothing keeps the mass positive or the principal moments within the triangle inequality.
+    """
+
+    linear = True
+
+    def _coordinates(self, pi_C: Array) -> Array:
+        coordinates: Array = pi_C.copy()
+        return coordinates
+
+    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
+        return coordinates.copy(), np.broadcast_to(np.eye(10), (len(coordinates), 10, 10))

@@ -1,0 +1,1 @@
+"""Inputs of the estimators: buffers, alignment by stamp, interpolation."""

@@ -1,0 +1,318 @@
+"""Aligns inputs by stamp: rows of several streams, interpolated at the stamps of one of them.
+
+One stream, the driver, sets the steps. A driver row waits until every required stream has arrived up
+to its time; it is then emitted with the others interpolated there. Nothing here reads a clock: the
+caller's `now_ns` only tells whether a stream is stale.
+"""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, Stamps
+from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.stamp_regulator import StampRegulator
+from inertial_estimation.signals import Array, Health, HealthLevel, seconds
+
+__all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
+
+THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
+NS = 1_000_000_000
+OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
+RECENT_NS = 10 * NS  # how long a dropped reading shows as a warning
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """One input.
+
+    Attributes:
+        name: Its name, as in diagnostics (``imu/data``).
+        width: Numbers in a row.
+        delay: Age of a row at its stamp [s], subtracted from the stamp.
+        required: Whether steps wait for it and its loss stops the output.
+    """
+
+    name: str
+    width: int
+    delay: float = 0.0
+    required: bool = True
+
+
+class Continuity(Enum):
+    """How a sample follows the one before.
+
+    Attributes:
+        CONTINUOUS: In time.
+        AFTER_GAP: Every input was gone for longer than a jump; what does not change meanwhile (inertias,
+            gyroscope bias) still holds.
+        RESTARTED: It is the first, or stamps went back: nothing before it holds.
+    """
+
+    CONTINUOUS = "continuous"
+    AFTER_GAP = "after a gap"
+    RESTARTED = "restarted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedSample:
+    """All inputs at the time of one driver row.
+
+    Attributes:
+        stamp_ns: Stamp of the driver row as it came [ns]: what outputs carry.
+        time_ns: Its time, regularised and less its delay [ns]: what is integrated over.
+        driver_row: Mean of the driver rows since the last step, shape (width,).
+        rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
+        continuity: How it follows the sample before.
+    """
+
+    stamp_ns: int
+    time_ns: int
+    driver_row: Array
+    rows: Mapping[str, Array | None]
+    continuity: Continuity
+
+    @property
+    def complete(self) -> bool:
+        """Whether no required stream is missing."""
+        return all(row is not None for row in self.rows.values())
+
+
+@dataclass
+class _Stream:
+    spec: StreamSpec
+    buffer: StampedBuffer
+    regulator: StampRegulator
+    delay_ns: int
+    last_stamp_ns: int | None = None
+    received: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    dropped_after_ns: int | None = None
+
+    def drop(self, reason: str) -> bool:
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self.dropped_after_ns = self.last_stamp_ns
+        return False
+
+
+class SignalAligner:
+    """Buffers streams and emits them aligned.
+
+    Attributes:
+        resets: How many times a jump of stamps has cleared the buffers.
+    """
+
+    def __init__(
+        self,
+        driver: StreamSpec,
+        others: tuple[StreamSpec, ...],
+        config: InputConfig,
+        *,
+        rate: float = 0.0,
+        half_window: float = 0.0,
+    ) -> None:
+        """Set up the streams.
+
+        Args:
+            driver: Stream whose rows set the steps.
+            others: Streams aligned to it.
+            config: Limits and policies.
+            rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0: every row.
+            half_window: How far beyond a step streams must have arrived [s], for `window`.
+        """
+        self._config = config
+        self._streams = {spec.name: self._make_stream(spec) for spec in (driver, *others)}
+        self._driver = self._streams[driver.name]
+        self._required = [self._streams[spec.name] for spec in others if spec.required]
+        self._required_backwards = self._required[::-1]  # the last to come completes a step
+        self._awaited: _Stream | None = None  # without a row of it, or of the driver, no step is ready
+        self._changed = True  # whether one has come
+        self._period_ns = int(NS / rate) if rate > 0.0 else 0
+        self._half_window_ns = round(half_window * NS)
+        self._max_gap_ns = round(config.max_gap * NS)
+        self._max_wait_ns = round(config.max_wait * NS)
+        self._jump_ns = round(config.jump * NS)
+        self._pending: deque[tuple[int, int]] = deque()
+        self._newest_stamp_ns = 0  # of all streams
+        self._last_step_ns: int | None = None
+        self._sum = np.zeros(driver.width)
+        self._count = 0
+        self._continuity = Continuity.RESTARTED
+        self.resets = 0
+
+    def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
+        """Take one row of a stream.
+
+        Args:
+            stream: Name of the stream.
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, shape (width,).
+
+        Returns:
+            Whether it was kept; otherwise its drop is counted by reason.
+        """
+        target = self._streams[stream]
+        target.received += 1
+        if not math.isfinite(row.dot(row)):
+            return target.drop("not finite")
+        last = target.last_stamp_ns
+        if last is not None:
+            step = stamp_ns - last
+            if step == 0:
+                return target.drop("equal stamp")
+            if step < 0 and not (step < -self._jump_ns and self._config.on_jump == "reset"):
+                return target.drop("backward stamp")
+            if step < 0 or stamp_ns - self._newest_stamp_ns > self._jump_ns:
+                self._handle_jump(target, forward=step > 0)
+        target.last_stamp_ns = stamp_ns
+        self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
+        time_ns = target.regulator.time_of(stamp_ns) - target.delay_ns
+        target.buffer.append(time_ns, row)
+        if target is self._driver:
+            self._pending.append((stamp_ns, time_ns))
+            self._changed = True
+        elif target is self._awaited:
+            self._changed = True
+        return True
+
+    def count_drop(self, stream: str, reason: str) -> None:
+        """Count a reading that could not be made into a row (missing joint, wrong length)."""
+        self._streams[stream].received += 1
+        self._streams[stream].drop(reason)
+
+    def pop_ready(self) -> list[AlignedSample]:
+        """Return the steps that are ready, in order of time."""
+        ready: list[AlignedSample] = []
+        if not self._changed:
+            return ready
+        self._changed = False
+        while self._pending:
+            stamp_ns, time_ns = self._pending[0]
+            if not self._arrived(time_ns):
+                break
+            self._pending.popleft()
+            sample = self._step(stamp_ns, time_ns)
+            if sample is not None:
+                ready.append(sample)
+        return ready
+
+    def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
+        """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
+        return self._streams[stream].buffer.latest(time_ns, round(max_age * NS))
+
+    def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
+        """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
+        return self._streams[stream].buffer.window(time_ns, self._half_window_ns)
+
+    def clear(self) -> None:
+        """Forget all rows, as for a restart; counters stay."""
+        for stream in self._streams.values():
+            stream.buffer.clear()
+            stream.regulator.reset()
+            stream.last_stamp_ns = None
+        self._newest_stamp_ns = 0
+        self._pending.clear()
+        self._last_step_ns = None
+        self._awaited, self._changed = None, True
+        self._sum[:] = 0.0
+        self._count = 0
+        self._continuity = Continuity.RESTARTED
+
+    def missing(self, now_ns: int) -> list[str]:
+        """Name the required streams that never arrived or are older than the timeout."""
+        limit = self._config.timeout
+        watched = (self._driver, *self._required)
+        return [s.spec.name for s in watched if (age := _age(s, now_ns)) is None or age > limit]
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Say how each stream is.
+
+        Args:
+            now_ns: The caller's time [ns], on the clock of the stamps.
+
+        Returns:
+            One entry per stream: waiting, lost, losing rows, or in order.
+        """
+        return [self._stream_health(stream, now_ns) for stream in self._streams.values()]
+
+    def set_timeout(self, timeout: float) -> None:
+        """Change the age beyond which an input counts as lost [s]."""
+        self._config = replace(self._config, timeout=timeout)
+
+    def _make_stream(self, spec: StreamSpec) -> _Stream:
+        regulator = StampRegulator(self._config.stamps, self._config.nominal_rate)
+        return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NS))
+
+    def _handle_jump(self, target: _Stream, *, forward: bool) -> None:
+        target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
+        if self._config.on_jump == "reset":
+            restarted = not forward or self._continuity is Continuity.RESTARTED
+            self.clear()
+            self._continuity = Continuity.RESTARTED if restarted else Continuity.AFTER_GAP
+            self.resets += 1
+        else:
+            for stream in self._streams.values():
+                stream.regulator.reset()
+
+    def _arrived(self, time_ns: int) -> bool:
+        horizon = time_ns + self._half_window_ns
+        newest_driver = self._driver.buffer.newest_ns
+        if newest_driver is None or newest_driver < horizon:
+            return False
+        if newest_driver - horizon >= self._max_wait_ns:
+            return True
+        for stream in self._required_backwards:
+            newest = stream.buffer.newest_ns
+            if newest is None or newest < horizon:
+                self._awaited = stream
+                return False
+        return True
+
+    def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
+        row = self._driver.buffer.at(time_ns, self._max_gap_ns)
+        if row is None:  # fell out of the buffer while waiting
+            self._driver.drop("overrun")
+            return None
+        self._sum += row
+        self._count += 1
+        last = self._last_step_ns
+        if last is not None and time_ns - last < THINNING_TOLERANCE * self._period_ns:
+            return None
+        mean = self._sum / self._count
+        self._sum[:] = 0.0
+        self._count = 0
+        self._last_step_ns = time_ns
+        continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
+        rows = {s.spec.name: s.buffer.at(time_ns, self._max_gap_ns) for s in self._required}
+        return AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
+
+    def _stream_health(self, stream: _Stream, now_ns: int) -> Health:
+        name = stream.spec.name
+        values = {"received": str(stream.received)}
+        values |= {f"dropped: {reason}": str(n) for reason, n in stream.dropped.items()}
+        period = stream.regulator.period_ns
+        values["rate [Hz]"] = f"{NS / period:.1f}" if period else "unknown"
+        values["stamps"] = "regularised (they come in bursts)" if stream.regulator.active else "as they come"
+        age = _age(stream, now_ns)
+        if age is None:
+            level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK
+            return Health(name, level, "waiting for the first reading", values)
+        values["age [s]"] = f"{age:.3f}"
+        if age > self._config.timeout and stream.spec.required:
+            message = f"lost: last reading {age:.2f} s ago, limit {self._config.timeout:g} s"
+            if age > OTHER_CLOCK_S:
+                message += "; are its stamps of another clock (use_sim_time)?"
+            return Health(name, HealthLevel.ERROR, message, values)
+        recently = stream.dropped_after_ns is None or now_ns - stream.dropped_after_ns < RECENT_NS
+        if stream.dropped and recently:
+            message = f"{sum(stream.dropped.values())} of {stream.received} readings dropped"
+            return Health(name, HealthLevel.WARN, message, values)
+        return Health(name, HealthLevel.OK, "arriving", values)
+
+
+def _age(stream: _Stream, now_ns: int) -> float | None:
+    return None if stream.last_stamp_ns is None else seconds(now_ns - stream.last_stamp_ns)

@@ -1,0 +1,1 @@
+"""Base orientation and velocity: tilt observers, contacts in use, gyroscope bias."""

@@ -1,0 +1,254 @@
+"""The tilt observer from raw readings to estimates: the object a node, a replay and a test share."""
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.estimators.inputs.alignment import (
+    AlignedSample,
+    Continuity,
+    SignalAligner,
+    StreamSpec,
+)
+from inertial_estimation.estimators.inputs.robot_inputs import IMU, JOINTS, wrench_stream
+from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.parameters import replace_runtime_value
+from inertial_estimation.signals import (
+    Array,
+    BaseEstimate,
+    Health,
+    HealthLevel,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+    seconds,
+)
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.spatial.vectors import Matrix, matrix, norm
+
+__all__ = ["TiltPipeline", "TiltPipelineConfig"]
+
+YAW_REFERENCE = "yaw_reference"
+RADIANS_TO_DEGREES = 57.29577951308232
+
+
+class TiltPipeline:
+    """Aligns IMU, joints and wrenches by stamp and estimates the base at every IMU reading.
+
+    Attributes:
+        config: The parameters in force.
+        robot: The robot's model.
+        contacts: Names of the contacts, in the configured order.
+    """
+
+    def __init__(self, config: TiltPipelineConfig, urdf: str) -> None:
+        """Build the model and check every name.
+
+        Args:
+            config: All parameters.
+            urdf: Text of the URDF.
+
+        Raises:
+            ConfigurationError: If the robot has no floating base, or no IMU or contact is named.
+            ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
+        """
+        _check(config)
+        self.config = config
+        self.robot, frames = robot_from_config(config.robot, urdf)
+        self.contacts = tuple(frame.name for frame in frames)
+        self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
+        self._joint_map = JointMap(self.robot, config.robot)
+        self._estimator = BaseStateEstimator(config, self.robot, frames)
+        self._aligner = self._make_aligner()
+        self._last_time_ns: int | None = None
+        self._steps = 0
+        self._incomplete = 0
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take one IMU reading; its arrival drives the steps."""
+        row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
+        self._aligner.push(IMU, sample.stamp_ns, row)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take one joint state; one that misses joints is dropped and counted.
+
+        So is one without velocities while they cannot be derived from positions yet.
+        """
+        try:
+            row = self._joint_map.row(reading)
+        except MeasurementError as error:
+            self._aligner.count_drop(JOINTS, str(error))
+            return
+        self._aligner.push(JOINTS, reading.stamp_ns, row)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of one contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self._wrench_streams:
+            raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
+        self._aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_C)
+
+    def push_yaw_reference(self, sample: OrientationSample) -> None:
+        """Take an orientation of the base whose yaw the estimate follows while it arrives."""
+        quaternion = sample.quaternion_xyzw
+        if float(quaternion @ quaternion) < 0.25:
+            self._aligner.count_drop(YAW_REFERENCE, "quaternion not normalised")
+            return
+        self._aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
+
+    def tick(self, now_ns: int) -> list[BaseEstimate]:
+        """Process what has arrived.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
+
+        Returns:
+            One estimate per completed step, in order; none while a required input is lost.
+        """
+        estimates = []
+        for sample in self._aligner.pop_ready():
+            estimate = self._step(sample)
+            if estimate is not None:
+                estimates.append(estimate)
+        return [] if estimates and self._aligner.missing(now_ns) else estimates
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Say how the inputs and the estimator are.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+
+        Returns:
+            One entry per input, and one for the estimator.
+        """
+        return [*self._aligner.health(now_ns), self._estimator_health(now_ns)]
+
+    @property
+    def contact_loads(self) -> tuple[ContactLoad, ...]:
+        """Where the ground pushes on the robot and how, at the last complete step; none before it."""
+        return self._estimator.contact_loads
+
+    def calibrate_gyro(self) -> None:
+        """Doubt the gyro bias: the next rest sets it anew."""
+        self._estimator.bias.calibrate()
+
+    def reset(self) -> None:
+        """Forget state and buffered readings, as at start."""
+        self._aligner.clear()
+        self._joint_map.reset()
+        self._forget()
+
+    def set_parameter(self, name: str, value: object) -> None:
+        """Change one parameter while running.
+
+        Args:
+            name: Its dotted name.
+            value: Its new value.
+
+        Raises:
+            ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
+        """
+        changed = replace_runtime_value(self.config, name, value)
+        _check(changed)
+        self.config = changed
+        self._estimator.set_config(changed)
+        self._aligner.set_timeout(changed.robot.inputs.timeout)
+
+    def _make_aligner(self) -> SignalAligner:
+        inputs = self.config.robot.inputs
+        others = [StreamSpec(JOINTS, 2 * self.robot.n_joints, inputs.joint_delay)]
+        others += [StreamSpec(name, 6, inputs.wrench_delay) for name in self._wrench_streams.values()]
+        others.append(StreamSpec(YAW_REFERENCE, 4, required=False))
+        driver = StreamSpec(IMU, 6, inputs.imu_delay)
+        return SignalAligner(driver, tuple(others), inputs, rate=self.config.rate)
+
+    def _step(self, sample: AlignedSample) -> BaseEstimate | None:
+        if sample.continuity is Continuity.RESTARTED:
+            self._forget()
+        elif sample.continuity is Continuity.AFTER_GAP:
+            self._estimator.restart()
+            self._last_time_ns = None
+        h = seconds(sample.time_ns - self._last_time_ns) if self._last_time_ns is not None else 0.0
+        self._last_time_ns = sample.time_ns
+        row = sample.rows[JOINTS]
+        n = self.robot.n_joints
+        joints = (row[:n], row[n:]) if row is not None else None
+        found = [sample.rows[stream] for stream in self._wrench_streams.values()]
+        wrenches = [wrench for wrench in found if wrench is not None]
+        complete = joints is not None and len(wrenches) == len(found)
+        self._steps += 1
+        self._incomplete += not complete
+        return self._estimator.step(
+            sample.stamp_ns,
+            h,
+            sample.driver_row,
+            joints,
+            wrenches if complete else None,
+            self._reference(sample.time_ns),
+        )
+
+    def _reference(self, time_ns: int) -> Matrix | None:
+        if not self.config.yaw.use_reference:
+            return None
+        row: Array | None = self._aligner.latest(YAW_REFERENCE, time_ns, self.config.yaw.timeout)
+        return matrix(rotation_from_quaternion(row)) if row is not None else None
+
+    def _forget(self) -> None:
+        self._estimator.reset()
+        self._last_time_ns = None
+
+    def _estimator_health(self, now_ns: int) -> Health:
+        values = self._figures()
+        lost = self._aligner.missing(now_ns)
+        if lost:
+            message = f"waiting for {listing(lost)}: nothing is published"
+            return Health("estimator", HealthLevel.STALE, message, values)
+        if not self._estimator.ready:
+            message = f"starting: averaging the accelerometer over {self.config.startup:g} s"
+            return Health("estimator", HealthLevel.WARN, message, values)
+        if not self._estimator.contacts:
+            aided = self._estimator.observer.gravity_aided
+            by = "corrected by the accelerometer alone" if aided else "propagated by the gyroscope"
+            return Health("estimator", HealthLevel.WARN, f"no contact: the tilt is {by}", values)
+        return Health("estimator", HealthLevel.OK, "estimating", values)
+
+    def _figures(self) -> dict[str, str]:
+        estimator = self._estimator
+        bias = estimator.bias
+        return {
+            "steps": str(self._steps),
+            "steps with an input missing": str(self._incomplete),
+            "resets by a jump of stamps": str(self._aligner.resets),
+            "joint name changes": str(self._joint_map.name_changes),
+            "joint velocities": self._joint_map.velocity_source,
+            "contacts": ", ".join(estimator.contacts) or "none",
+            "at rest": "yes" if bias.resting else "no",
+            "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),
+            "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
+            "tilt sigma [deg]": f"{RADIANS_TO_DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
+            "velocity innovation [m/s]": f"{norm(estimator.observer.innovation):.4f}",
+        }
+
+
+def _check(config: TiltPipelineConfig) -> None:
+    problems = []
+    if not config.robot.floating_base:
+        problems.append("'floating_base' is false, but a fixed base has no tilt to observe")
+    if not config.robot.imu_frame:
+        problems.append("'imu_frame' is empty, expected the link of the IMU")
+    if not config.robot.contacts:
+        problems.append("'contacts' is empty, expected at least one contact")
+    if config.contact.force_off > config.contact.force_on:
+        problems.append(
+            f"'contact.force_off' is {config.contact.force_off:g} N, expected at most "
+            f"'contact.force_on' ({config.contact.force_on:g} N)"
+        )
+    if problems:
+        raise ConfigurationError("; ".join(problems))

@@ -1,0 +1,157 @@
+"""Tilt estimators on one record, all begun with the same wrong tilt and given the same readings.
+
+The paper's gains can be read in two ways. Literally, alpha2 = k1r = 20 1/s^2 is divided by g0 (B 17). In the
+authors' published code (state-observation, `TiltEstimator`; also the version of 2018, which is R3 x S2) the
+gain on the vertical is called beta and is not divided: then "20" is alpha2/g0 = beta = 20 1/(m s), alpha2 =
+196 1/s^2. Their component for the robot begins with the intermediate vertical at zero, the output upright.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
+from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
+from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig, TwoStageObserver
+from inertial_estimation.experiments.biped import SOLE, biped_urdf
+from inertial_estimation.experiments.biped_push import RATE, PushRecord, robot_config
+from inertial_estimation.models.contacts import ContactConfig
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.vectors import vector
+
+__all__ = [
+    "CONTENDERS",
+    "INITIAL_ERROR",
+    "OTHERS",
+    "PAPER_READINGS",
+    "R3S2_FAST",
+    "TWO_STAGE",
+    "TWO_STAGE_BETA",
+    "TWO_STAGE_BETA_ZERO",
+    "TWO_STAGE_PAPER",
+    "TWO_STAGE_PAPER_ZERO",
+    "VQF_PAST",
+    "estimate_tilt",
+]
+
+INITIAL_ERROR = 0.2  # about the x axis of the IMU [rad] (B V-A)
+VQF_PAST = 30.0  # ten of its time constants [s]
+TWO_STAGE = "two-stage, package's gains"
+TWO_STAGE_PAPER = "two-stage, paper's gains"
+R3S2 = "R3 x S2, paper's gains"
+R3S2_FAST = "R3 x S2, two-stage's gains"
+HUA = "Hua 2016, paper's gains"
+VQF_NAME = "VQF"
+TWO_STAGE_PAPER_ZERO = "two-stage, paper's gains, x2' from 0"
+TWO_STAGE_BETA = "two-stage, beta = 20"
+TWO_STAGE_BETA_ZERO = "two-stage, beta = 20, x2' from 0"
+R3S2_BETA = "R3 x S2, beta = 20"
+HUA_BETA = "Hua 2016, k1r = 20 g0"
+OTHERS = (R3S2, HUA, VQF_NAME)
+"""Those to be compared with: gains of the paper, which are this package's defaults for them; VQF's own."""
+CONTENDERS = (
+    *(TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST),
+    *(TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO, R3S2_BETA, HUA_BETA),
+)
+PAPER_READINGS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "as printed": (TWO_STAGE_PAPER, (R3S2, HUA)),
+    "as printed, x2' from 0": (TWO_STAGE_PAPER_ZERO, (R3S2, HUA)),
+    "beta = 20 for all": (TWO_STAGE_BETA, (R3S2_BETA, HUA_BETA)),
+    "beta = 20 for all, x2' from 0": (TWO_STAGE_BETA_ZERO, (R3S2_BETA, HUA_BETA)),
+    "beta = 20 for the two-stage observer only": (TWO_STAGE_BETA, (R3S2, HUA)),
+}
+"""Ways to read the paper's gains: the two-stage observer and those the paper compares it with."""
+
+_BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup
+    robot=robot_config(),
+    rate=RATE,
+    startup=0.0,
+    contact=ContactConfig(
+        force_on=1.0, force_off=0.0, point="centre_of_pressure", extent=max(map(abs, SOLE))
+    ),
+    bias=GyroBiasConfig(at_rest=False, online=False),
+)
+_PACKAGE = TwoStageConfig()
+_PAPER = TwoStageConfig(alpha1=100.0, alpha2=20.0, gamma=3.0)
+_BETA = replace(_PAPER, alpha2=20.0 * STANDARD_GRAVITY)
+_CONFIGS = {
+    TWO_STAGE: replace(_BASE, observer="two_stage", two_stage=_PACKAGE),
+    TWO_STAGE_PAPER: replace(_BASE, observer="two_stage", two_stage=_PAPER),
+    R3S2: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=20.0)),
+    HUA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=20.0)),
+    R3S2_FAST: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=_PACKAGE.alpha1, k1r=_PACKAGE.alpha2)),
+    TWO_STAGE_PAPER_ZERO: replace(_BASE, observer="two_stage", two_stage=_PAPER),
+    TWO_STAGE_BETA: replace(_BASE, observer="two_stage", two_stage=_BETA),
+    TWO_STAGE_BETA_ZERO: replace(_BASE, observer="two_stage", two_stage=_BETA),
+    R3S2_BETA: replace(_BASE, observer="r3s2", r3s2=R3S2Config(k1v=100.0, k1r=_BETA.alpha2)),
+    HUA_BETA: replace(_BASE, observer="hua", hua=HuaConfig(k1v=100.0, k2v=100.0, k1r=_BETA.alpha2)),
+}
+
+
+def estimate_tilt(
+    contender: str,
+    record: PushRecord,
+    force_I: Array,
+    rate_I: Array,
+    *,
+    intermediate: Array | None = None,
+) -> Array:
+    """Run one estimator over the record.
+
+    Args:
+        contender: One of `CONTENDERS`.
+        record: Joints, wrenches and the true tilt at the beginning.
+        force_I: Measured specific force [m/s^2], shape (n, 3).
+        rate_I: Measured angular velocity [rad/s], shape (n, 3).
+        intermediate: Where the intermediate vertical of the two-stage observer begins, shape (3,); None: at
+            zero where the contender says so, else like the output.
+
+    Returns:
+        The vertical in the IMU frame, shape (n, 3).
+    """
+    begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
+    if contender == VQF_NAME:
+        return _vqf(begin, force_I, rate_I)
+    if intermediate is None and contender in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
+        intermediate = np.zeros(3)
+    return _observer(_CONFIGS[contender], record, begin, np.hstack([force_I, rate_I]), intermediate)
+
+
+def _observer(
+    config: TiltPipelineConfig, record: PushRecord, begin: Array, imu: Array, intermediate: Array | None
+) -> Array:
+    robot, contacts = robot_from_config(config.robot, biped_urdf())
+    estimator = BaseStateEstimator(config, robot, contacts)
+    tilts = np.empty_like(record.tilt_I)
+    h = 1.0 / RATE
+    for k in range(len(tilts)):
+        joints = (record.q[k], record.v[k])
+        wrenches: Sequence[Array] = record.wrench_C[k]
+        estimator.step(round(1e9 * h * k), h, imu[k], joints, wrenches, None)
+        if k == 0:  # its own beginning, from the accelerometer, is replaced
+            estimator.observer.initialise(estimator.observer.x1, vector(begin))
+            if intermediate is not None and isinstance(estimator.observer, TwoStageObserver):
+                estimator.observer.x2_intermediate = vector(intermediate)
+        tilts[k] = estimator.observer.x2
+    return tilts
+
+
+def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
+    """VQF with the wrong tilt as its settled state: before the record it saw rest at that tilt."""
+    from vqf import VQF
+
+    past = round(VQF_PAST * RATE)
+    still = np.tile(STANDARD_GRAVITY * begin, (past, 1))
+    force = np.vstack([still, force_I])
+    rate = np.vstack([np.zeros_like(still), rate_I])
+    filtered = VQF(1.0 / RATE, motionBiasEstEnabled=False, restBiasEstEnabled=False)
+    w, x, y, z = filtered.updateBatch(rate, force)["quat6D"][past:].T
+    tilts: Array = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+    return tilts

@@ -1,0 +1,1 @@
+"""Recordings streamed into identification and calibration, and the files these write."""

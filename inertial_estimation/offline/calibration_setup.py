@@ -1,0 +1,266 @@
+"""Calibration tasks from a robot's parameter file and postures: which chain, which frames, which soles."""
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.calibration.calibrate import CalibrationTask
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.chain import CalibratedChain
+from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations
+from inertial_estimation.calibration.marker import MarkerProblem
+from inertial_estimation.calibration.plane import PlaneProblem
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.node_configs import all_parameters
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.models.chain_kinematics import ChainKinematics
+from inertial_estimation.models.joint_corrections import values_by_joint
+from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.stance_config import StanceConfig, contact_points
+from inertial_estimation.offline.calibration_csv import PostureTable
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+__all__ = [
+    "CalibrationSetup",
+    "calibration_setup",
+    "flat_feet_task",
+    "marker_task",
+    "plane_task",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationSetup:
+    """The robot of a parameter file, as a calibration needs it.
+
+    Attributes:
+        robot: The model.
+        config: Parameters that describe it.
+        contacts: Its contacts.
+        soles: Corners of each contact in its frame [m].
+    """
+
+    robot: RobotModel
+    config: RobotConfig
+    contacts: tuple[ContactFrames, ...]
+    soles: tuple[Array, ...]
+
+    @property
+    def ground(self) -> str:
+        """The frame taken as fixed to the ground: the first contact of a robot that stands, else the base."""
+        if self.config.floating_base and self.contacts:
+            return self.contacts[0].frame
+        return self.robot.base_link
+
+    @property
+    def known_offsets(self) -> Mapping[str, float]:
+        """Offsets of joints that an earlier calibration found [rad]."""
+        known = self.config.joint_offsets
+        return dict(zip(known.joints, known.values, strict=True))
+
+    def corrected(self, table: PostureTable) -> PostureTable:
+        """Return postures with the known offsets added; what a calibration then finds comes on top."""
+        known = self.config.joint_offsets
+        return replace(
+            table, q=table.q + values_by_joint("joint_offsets", known.joints, known.values, self.robot, 0.0)
+        )
+
+    def check_feet(self) -> None:
+        """Check that the robot has feet to stand on.
+
+        Raises:
+            ConfigurationError: If it has not two contacts.
+        """
+        if len(self.contacts) < 2:
+            raise ConfigurationError(
+                f"flat feet need at least two contacts; 'contacts' has {listing(self.config.contacts)}"
+            )
+
+    def beyond_base(self, reference: str, frame: str) -> tuple[str, ...]:
+        """Return the joints between the base and a frame that do not move the reference.
+
+        Where the reference is a sole these leave out the leg: its offsets are for `flat_feet_task`, which
+        keeps the other foot on the ground.
+        """
+        between = ChainKinematics(self.robot, reference=reference, frames=[frame]).moving
+        base = self.robot.base_link
+        if reference == base:
+            return between
+        moved = set(ChainKinematics(self.robot, reference=base, frames=[frame]).moving)
+        return tuple(name for name in between if name in moved)
+
+    def chain(self, reference: str, frames: Sequence[str], patterns: Sequence[str] = ()) -> ChainKinematics:
+        """Return the kinematics of frames relative to a reference.
+
+        Args:
+            reference: Reference frame.
+            frames: Frames.
+            patterns: Joints to calibrate, by name or shell pattern; none: all that move a frame.
+
+        Raises:
+            ConfigurationError: If a pattern matches no joint that moves a frame.
+        """
+        kinematics = ChainKinematics(self.robot, reference=reference, frames=frames)
+        if not patterns:
+            return kinematics
+        chosen: set[str] = set()
+        for pattern in patterns:
+            found = fnmatch.filter(kinematics.moving, pattern)
+            if not found:
+                raise ConfigurationError(
+                    f"no joint '{pattern}' moves {listing(frames)} relative to '{reference}'; these do: "
+                    f"{listing(kinematics.moving)}"
+                )
+            chosen.update(found)
+        joints = [name for name in kinematics.moving if name in chosen]
+        return ChainKinematics(self.robot, reference=reference, frames=frames, joints=joints)
+
+
+def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
+    """Read the robot of a parameter file.
+
+    Args:
+        file: The parameter file.
+        urdf: Where the robot description comes from; empty takes the parameter ``urdf``.
+
+    Returns:
+        The setup.
+
+    Raises:
+        ConfigurationError: If a parameter is misspelt or out of bounds.
+        ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
+    """
+    file.check_shared(all_parameters())
+    where = f"section '/**' of {file.name}"
+    known = {spec.name for spec in iterate_parameters(RobotConfig)}
+    config = build_config(RobotConfig, file.anywhere(known), where=where)
+    standing = {f"stance.{spec.name}" for spec in iterate_parameters(StanceConfig)}
+    stance = {name.removeprefix("stance."): value for name, value in file.anywhere(standing).items()}
+    robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
+    offsets = config.joint_offsets
+    values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # says what is wrong
+    points = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
+    return CalibrationSetup(robot, config, contacts, points)
+
+
+def plane_task(
+    kinematics: ChainKinematics,
+    table: PostureTable,
+    config: CalibrationConfig,
+    *,
+    axis: str = "",
+    choose: bool = True,
+) -> CalibrationTask:
+    """Return the calibration of a frame held flush on a plane; see `PlaneProblem`.
+
+    Args:
+        kinematics: Chain of that one frame.
+        table: Postures.
+        config: Prior knowledge.
+        axis: Flush axis of the frame (x, -x, y ...); empty finds it.
+        choose: Whether leave-one-out chooses the priors.
+
+    Raises:
+        ConfigurationError: If the axis is none.
+    """
+    flush = None
+    if axis:
+        name = axis.lstrip("+-")
+        if name not in ("x", "y", "z"):
+            raise ConfigurationError(f"the flush axis is '{axis}', expected one of: x, y, z, -x, -y, -z")
+        flush = (-1.0 if axis.startswith("-") else 1.0) * np.eye(3)["xyz".index(name)]
+
+    def make(prior: CalibrationConfig) -> PlaneProblem:
+        return PlaneProblem(CalibratedChain(kinematics, table.q, prior), axis_F=flush)
+
+    return CalibrationTask("plane", make, config, table.held_out, choose=choose, leave_one_out=True)
+
+
+def marker_task(
+    kinematics: ChainKinematics,
+    table: PostureTable,
+    positions_C: Array,
+    config: CalibrationConfig,
+    *,
+    choose: bool = True,
+) -> CalibrationTask:
+    """Return the calibration from a marker; see `MarkerProblem`.
+
+    Args:
+        kinematics: Chain of the link that carries the marker.
+        table: Postures.
+        positions_C: Positions of the marker in the cameras' frame [m], shape (K, 3).
+        config: Prior knowledge.
+        choose: Whether leave-one-out chooses the priors.
+    """
+
+    def make(prior: CalibrationConfig) -> MarkerProblem:
+        return MarkerProblem(CalibratedChain(kinematics, table.q, prior), positions_C)
+
+    return CalibrationTask("marker", make, config, table.held_out, choose=choose, leave_one_out=True)
+
+
+def flat_feet_task(
+    setup: CalibrationSetup,
+    table: PostureTable,
+    imu_links: Sequence[str],
+    config: CalibrationConfig,
+    *,
+    patterns: Sequence[str] = (),
+    distance: float | None = None,
+    use_yaw: bool = False,
+    source: str = "the postures",
+) -> CalibrationTask:
+    """Return the flat-feet calibration; see `FlatFeetProblem`.
+
+    Args:
+        setup: The robot.
+        table: Postures, with orientation columns ``link/qx`` ... or ``link/up_x`` ... for each IMU link.
+        imu_links: Links with an IMU; none: the tilt of the base follows from the soles.
+        config: Prior knowledge.
+        patterns: Joints to calibrate; none: all between soles and IMUs.
+        distance: d of Yamane's cost [m]; None weighs rows by their noise.
+        use_yaw: Whether the IMUs share one yaw reference.
+        source: What to call the postures in messages.
+
+    Raises:
+        ConfigurationError: If the robot has not two contacts.
+    """
+    setup.check_feet()
+    frames = [*(contact.frame for contact in setup.contacts), *imu_links]
+    kinematics = setup.chain(setup.robot.base_link, frames, patterns)
+    imus = [ImuOrientations(_orientations(table, link, use_yaw, source), use_yaw) for link in imu_links]
+
+    def make(prior: CalibrationConfig) -> FlatFeetProblem:
+        chain = CalibratedChain(kinematics, table.q, prior)
+        return FlatFeetProblem(chain, setup.soles, imus, distance=distance)
+
+    return CalibrationTask("flat-feet", make, config, table.held_out)
+
+
+def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:
+    """Orientations of one link, shape (K, 3, 3), from its quaternion or from the vertical alone."""
+    if f"{link}/qw" in table.columns:
+        quaternions = table.stacked([f"{link}/q{i}" for i in "xyzw"], source)
+        size = np.linalg.norm(quaternions, axis=1)
+        if (np.abs(size - 1.0) > 0.05).any():
+            raise MeasurementError(f"a quaternion of '{link}' has the norm {size.min():.3g}, expected 1")
+        return np.array([rotation_from_quaternion(row) for row in quaternions])
+    if use_yaw:
+        raise MeasurementError(f"the yaw of '{link}' is to be used, but only its vertical was measured")
+    up = table.stacked([f"{link}/up_{i}" for i in "xyz"], source)
+    size = np.linalg.norm(up, axis=1, keepdims=True)
+    if (size < 1e-6).any():
+        raise MeasurementError(f"a vertical of '{link}' is zero, expected a direction")
+    up = up / size
+    side = np.where(np.abs(up[:, :1]) < 0.9, np.eye(3)[:1], np.eye(3)[1:2])
+    x = side - (side * up).sum(axis=1, keepdims=True) * up
+    x = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return np.stack([x, np.cross(up, x), up], axis=1)  # rows: the world's axes in the link

@@ -1,0 +1,199 @@
+"""Results of an identification as files: JSON, the description, the friction the nodes read."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import (
+    BodyResult,
+    DataSummary,
+    IdentificationReport,
+    MethodResult,
+    RowError,
+)
+from inertial_estimation.models.friction import FRICTION_TERMS
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.identification_run import IdentificationRun
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = [
+    "FRICTION_FILE",
+    "JSON_FILE",
+    "REPORT_FILE",
+    "URDF_FILE",
+    "friction_parameters",
+    "report_values",
+    "write_identification",
+]
+
+JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
+REPORT_FILE = "report.html"
+
+
+def write_identification(
+    folder: Path,
+    run: IdentificationRun,
+    config: IdentificationConfig,
+    robot: RobotModel,
+    source: Mapping[str, Any],
+) -> list[Path]:
+    """Write the files; those of an earlier run that do not hold any more are removed.
+
+    Args:
+        folder: Where to; made if it does not exist.
+        run: What was found.
+        config: The parameters it was found with.
+        robot: The robot.
+        source: Where it came from (recordings, options), for the reader of the JSON.
+
+    Returns:
+        The files written.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written into.
+    """
+    friction = friction_parameters(run.result.friction, config, robot)
+    texts = {
+        JSON_FILE: json.dumps(_finite({**source, **report_values(run.report)}), indent=1) + "\n",
+        URDF_FILE: run.urdf,
+        FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
+        REPORT_FILE: None,  # drawn by plots, if at all
+    }
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            if text is None:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                (folder / name).write_text(text, encoding="utf-8")
+                written.append(folder / name)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+    return written
+
+
+def friction_parameters(
+    identified: Mapping[str, float], config: IdentificationConfig, robot: RobotModel
+) -> dict[str, Any] | None:
+    """Return the parameters ``nominal_friction`` of the nodes: what was identified, over what was known.
+
+    Args:
+        identified: Values by ``joint/term``.
+        config: Parameters of the identification; its known friction stays where nothing was identified.
+        robot: The robot, for the order of the joints.
+
+    Returns:
+        Names and values, None where there is no friction; a term without any value is left out.
+    """
+    known = config.robot.nominal_friction
+    by_term = {term: values.copy() for term, values in known.by_joint(robot).items()}
+    terms = {term for term in FRICTION_TERMS if getattr(known, term)}
+    named = set(known.joints)
+    for name, value in identified.items():
+        joint, _, term = name.rpartition("/")
+        by_term[term][robot.joint_index(joint)] = value
+        terms.add(term)
+        named.add(joint)
+    joints = [joint for joint in robot.joint_names if joint in named]
+    if not joints or not terms:
+        return None
+    columns = [robot.joint_index(joint) for joint in joints]
+    values = {term: by_term[term][columns].tolist() for term in FRICTION_TERMS if term in terms}
+    law = config.coulomb_law
+    values |= {"smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
+    return {"joints": joints, **values}
+
+
+def report_values(report: IdentificationReport) -> dict[str, Any]:
+    """Return a report as plain values, parameters and rows by name."""
+    return {
+        "rank": report.rank,
+        "unknowns": report.unknowns,
+        "condition": report.condition,
+        "singular_values": report.singular_values.tolist(),
+        "row_sigma": dict(zip(report.row_names, np.asarray(report.row_sigma).tolist(), strict=True)),
+        "training": asdict(report.training),
+        "validation": _summary(report.validation),
+        "warnings": list(report.warnings),
+        "chosen": report.chosen,
+        "methods": {name: _method(result) for name, result in report.methods.items()},
+    }
+
+
+def _summary(summary: DataSummary | None) -> dict[str, Any] | None:
+    return None if summary is None else asdict(summary)
+
+
+def _method(result: MethodResult) -> dict[str, Any]:
+    numbers = ("cost", "cost_nominal", "cost_validation", "cost_validation_nominal")
+    errors = ("relative_error", "relative_error_validation")
+    return {
+        "consistent": result.consistent,
+        **{name: getattr(result, name) for name in (*numbers, *errors)},
+        "notes": list(result.notes),
+        "unfinished": result.unfinished,
+        "rows": _rows(result.direct),
+        "rows_validation": _rows(result.validation),
+        "bodies": {body.link: _body(body) for body in result.bodies},
+        "friction": dict(result.friction),
+        "parameters": {
+            p.name: {
+                "unit": p.unit,
+                "nominal": p.nominal,
+                "value": p.value,
+                "sigma": p.sigma,
+                "identifiability": p.identifiability.value,
+            }
+            for p in result.parameters
+        },
+        "x": np.asarray(result.x).tolist(),
+    }
+
+
+def _rows(rows: Sequence[RowError]) -> dict[str, dict[str, float]]:
+    return {r.row: {"rms": r.rms, "rms_nominal": r.rms_nominal, "rms_measured": r.rms_measured} for r in rows}
+
+
+def _body(body: BodyResult) -> dict[str, Any]:
+    return {
+        "consistent": not body.violations,
+        "violations": list(body.violations),
+        "nominal": _inertia(body.nominal),
+        "identified": _inertia(body.inertia),
+    }
+
+
+def _inertia(inertia: InertialParameters) -> dict[str, Any]:
+    return {
+        "mass": inertia.mass,
+        "com": inertia.com_F.tolist(),
+        "inertia_about_com": inertia.inertia_Fcm.tolist(),
+        "principal_moments": linear_algebra.eigvalsh(inertia.inertia_Fcm).tolist(),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Numbers JSON has not (infinite deviations, costs without data) become null."""
+    if isinstance(value, Mapping):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _parameter_file(friction: Mapping[str, Any], method: str) -> str:
+    content = {"/**": {"ros__parameters": {"nominal_friction": dict(friction)}}}
+    text: str = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=10_000)
+    return f"# Friction identified by method '{method}'; load it after the robot's own parameters.\n{text}"

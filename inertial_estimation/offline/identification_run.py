@@ -1,0 +1,254 @@
+"""Recordings streamed through an identification, once; and a stretch of each to look at."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.errors import InconsistentInertiaError, MeasurementError, RecordingError, listing
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identification_result import (
+    DataSummary,
+    IdentificationReport,
+    MethodResult,
+    RowError,
+)
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.measurement_rows import BASE_ROWS
+from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.signals import Array
+
+__all__ = ["IdentificationRun", "TorqueTrace", "block_stream", "nominal_error", "run_identification"]
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueTrace:
+    """Rows measured and predicted over a stretch of a recording.
+
+    Attributes:
+        recording: Name of the recording.
+        times_s: Time after the recording's first sample [s], shape (k,).
+        row_names: Names of the rows, m of them.
+        measured: Measured, smoothed [Nm, N], shape (k, m).
+        nominal: Predicted by the nominal parameters, shape (k, m).
+        identified: Predicted by the identified ones, shape (k, m).
+    """
+
+    recording: str
+    times_s: Array
+    row_names: tuple[str, ...]
+    measured: Array
+    nominal: Array
+    identified: Array
+
+
+@dataclass(frozen=True, eq=False)
+class IdentificationRun:
+    """What came out of the recordings.
+
+    Attributes:
+        report: All numbers.
+        urdf: Description with the chosen method's bodies in place; None where one is inconsistent.
+        refusal: Why there is no description; empty where there is one.
+        training: A stretch of the fitted data, None where it gives no rows.
+        validation: Likewise of the other data.
+    """
+
+    report: IdentificationReport
+    urdf: str | None
+    refusal: str
+    training: TorqueTrace | None
+    validation: TorqueTrace | None
+
+    @property
+    def result(self) -> MethodResult:
+        """The chosen method's result."""
+        return self.report.methods[self.report.chosen]
+
+
+def block_stream(
+    recording: Recording, topics: RecordedTopics, identifier: Identifier, config: IdentificationConfig
+) -> BlockStream:
+    """Return the stream of blocks an identification needs of a recording.
+
+    Gaps are interpolated over as online, but never over more than half the window of the smoothing, which
+    would then see a line made up.
+
+    Raises:
+        RecordingError: If a topic is missing or of another type.
+    """
+    needs = SignalNeeds(
+        velocity=identifier.need_velocity,
+        effort=identifier.need_effort,
+        imu=identifier.need_imu,
+        contacts=tuple(contact.name for contact in identifier.contacts),
+    )
+    gap = min(config.robot.inputs.max_gap, 0.5 * config.smoothing.window)
+    return BlockStream(recording, topics, identifier.robot, config.robot, needs, max_gap_s=gap)
+
+
+def run_identification(
+    identifier: Identifier,
+    training: Sequence[BlockStream],
+    validation: Sequence[BlockStream] = (),
+    *,
+    methods: Sequence[str],
+    chosen: str = "",
+    split_s: float | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> IdentificationRun:
+    """Stream recordings through an identification.
+
+    Args:
+        identifier: A fresh one.
+        training: Streams that are fitted.
+        validation: Streams to judge by.
+        methods: Names of the methods.
+        chosen: The one whose result is written; empty: the first.
+        split_s: Of every training stream only so much is fitted, the rest validates [s].
+        progress: Called now and then with a recording's name and the seconds of it done.
+
+    Raises:
+        RecordingError: If a recording has no usable data, or none on one side of the split.
+        ~inertial_estimation.errors.InertialEstimationError: What the identifier says.
+    """
+    origins: dict[str, int] = {}
+    fitted, judged = _Stretch(origins), _Stretch(origins)
+    for stream in training:
+        sides = [0, 0]
+        for block, later in _divided(_read(stream, progress), split_s):
+            stretch, push = (judged, identifier.push_validation) if later else (fitted, identifier.push)
+            push(block)
+            stretch.look_at(block, stream.name)
+            sides[later] += block.size
+        if split_s is not None and not all(sides):
+            raise RecordingError(
+                f"--split at {split_s:g} s leaves {sides[0]} samples of '{stream.name}' to fit and "
+                f"{sides[1]} to validate by, expected some of both"
+            )
+    for stream in validation:
+        for block in _read(stream, progress):
+            identifier.push_validation(block)
+            judged.look_at(block, stream.name)
+    report = _completed(identifier.report(methods, chosen), training, validation, split_s is not None)
+    result = report.methods[report.chosen]
+    urdf, refusal = _description(identifier, report)
+    return IdentificationRun(
+        report,
+        urdf,
+        refusal,
+        fitted.trace(identifier, result, report.row_names),
+        judged.trace(identifier, result, report.row_names),
+    )
+
+
+def nominal_error(rows: Sequence[RowError]) -> float:
+    """Return the relative error of the nominal parameters, over the rows of `MethodResult.relative_error`.
+
+    Args:
+        rows: Errors of every row over one set of data.
+
+    Returns:
+        Norm of measured minus predicted over norm of measured; NaN without rows.
+    """
+    chosen = [row for row in rows if row.row not in BASE_ROWS] or list(rows)
+    measured = math.hypot(*(row.rms_measured for row in chosen))
+    return math.hypot(*(row.rms_nominal for row in chosen)) / measured if measured > 0.0 else math.nan
+
+
+def _read(stream: BlockStream, progress: Callable[[str, float], None] | None) -> Iterator[SignalBlock]:
+    tell = None if progress is None else lambda done_s: progress(stream.name, done_s)
+    return stream.blocks(tell)
+
+
+def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[tuple[SignalBlock, bool]]:
+    """Yield blocks, and whether they lie behind the split; all after it do, even if the clock jumps back."""
+    cut_ns: int | None = None
+    behind = False
+    for block in blocks:
+        if split_s is None or behind:
+            yield block, behind
+            continue
+        if cut_ns is None:
+            cut_ns = block.start_ns + round(split_s * 1e9)
+        early, late = split_block(block, cut_ns)
+        if early is not None:
+            yield early, False
+        if late is not None:
+            behind = True
+            yield replace(late, continues=False), True
+
+
+class _Stretch:
+    """Keeps the block with the most motion, whatever the length of the recordings."""
+
+    def __init__(self, origins: dict[str, int]) -> None:
+        """Begin with none; `origins` holds the first stamp of every recording and is added to [ns]."""
+        self._block: SignalBlock | None = None
+        self._motion = -1.0
+        self._name = ""
+        self._origins = origins
+
+    def look_at(self, block: SignalBlock, name: str) -> None:
+        self._origins.setdefault(name, block.start_ns)
+        motion = float(np.sum(np.diff(block.q, axis=0) ** 2)) / block.step_s
+        if motion > self._motion:
+            self._block, self._motion, self._name = block, motion, name
+
+    def trace(
+        self, identifier: Identifier, method: MethodResult, names: tuple[str, ...]
+    ) -> TorqueTrace | None:
+        if self._block is None:
+            return None
+        try:
+            rows = identifier.rows(replace(self._block, continues=False))
+        except MeasurementError:  # too short to draw
+            return None
+        times = _seconds(rows.stamps_ns, self._origins[self._name])
+        nominal = identifier.predicted(rows, np.zeros(len(method.x)))
+        identified = identifier.predicted(rows, method.x)
+        return TorqueTrace(self._name, times, names, rows.measured, nominal, identified)
+
+
+def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
+    elapsed: Array = np.asarray((stamps_ns - origin_ns) * 1e-9, dtype=np.float64)
+    return elapsed
+
+
+def _completed(
+    report: IdentificationReport,
+    training: Sequence[BlockStream],
+    validation: Sequence[BlockStream],
+    split: bool,
+) -> IdentificationReport:
+    """Add what the streams left out; with a split that of both sides stands with the fitted data."""
+    judged, warnings = report.validation, report.warnings
+    if judged is None and (validation or split):
+        warnings = (*warnings, "the data to validate by are too short to give a row")
+    if judged is not None and not split:
+        judged = _dropped(judged, validation)
+    return replace(report, training=_dropped(report.training, training), validation=judged, warnings=warnings)
+
+
+def _dropped(summary: DataSummary, streams: Sequence[BlockStream]) -> DataSummary:
+    total: dict[str, int] = dict(summary.dropped)
+    for stream in streams:
+        for reason, count in stream.dropped.items():
+            total[reason] = total.get(reason, 0) + count
+    return replace(summary, dropped=total)
+
+
+def _description(identifier: Identifier, report: IdentificationReport) -> tuple[str | None, str]:
+    """Return the identified description, or why there is none and who would have one."""
+    chosen = report.methods[report.chosen]
+    try:
+        return identifier.urdf(chosen), ""
+    except InconsistentInertiaError as error:
+        consistent = [name for name, result in report.methods.items() if result.consistent]
+        ran = f"; of the methods that ran, these are consistent: {listing(consistent)}" if consistent else ""
+        return None, f"no identified.urdf: {error}{ran}"

@@ -1,0 +1,115 @@
+"""Parameters and inputs of an offline identification, from the same parameter file the nodes read."""
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.node_configs import IDENTIFICATION, NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE, replay_topics
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording
+from inertial_estimation.signals import Array, JointReading
+
+__all__ = ["check_different_data", "check_split", "identification_config", "identification_topics"]
+
+NOT_INHERITED = frozenset({"links"})  # those the filter estimates online are seldom those to identify
+SAME_AFTER = 50  # joint states that two recordings must share from their start on to be one, at least
+
+
+def identification_config(config: ConfigFile) -> IdentificationConfig:
+    """Build the parameters of an identification.
+
+    Values are those of ``/**``, over them those of section ``inertial_ekf`` that both know (rows, friction;
+    not its links), over them those of section ``identification``.
+
+    Args:
+        config: The parameter file.
+
+    Raises:
+        ConfigurationError: If a section or a parameter is misspelt or out of bounds.
+    """
+    if config.nodes:
+        config.check_nodes(list(NODE_CONFIGS))
+    config.check_shared(all_parameters())
+    known = {spec.name for spec in iterate_parameters(IdentificationConfig)}
+    online = {spec.name for spec in iterate_parameters(InertialPipelineConfig)}
+    inherited = config.values(INERTIAL_NODE, online)
+    build_config(InertialPipelineConfig, inherited, where=f"section '{INERTIAL_NODE}' of {config.name}")
+    own = config.nodes.get(INERTIAL_NODE, {})
+    shared = {name: value for name, value in config.shared.items() if name in known}
+    rows = {name: value for name, value in own.items() if name in known - NOT_INHERITED}
+    values = {**shared, **rows, **config.nodes.get(IDENTIFICATION, {})}
+    return build_config(IdentificationConfig, values, where=f"section '{IDENTIFICATION}' of {config.name}")
+
+
+def identification_topics(config: IdentificationConfig, remappings: Mapping[str, str]) -> RecordedTopics:
+    """Return the inputs' topics, as `replay_topics` does."""
+    robot = config.robot
+    return replay_topics({"imu_frame": robot.imu_frame, "contacts": robot.contacts}, remappings)
+
+
+def check_split(recording: Recording, split_s: float) -> None:
+    """Check that a recording has data on both sides of a time.
+
+    Raises:
+        ConfigurationError: If it has not.
+    """
+    length_s = (recording.end_ns - recording.start_ns) * 1e-9
+    if not 0.0 < split_s < length_s:
+        raise ConfigurationError(
+            f"--split is {split_s:g} s, expected a time within '{recording.name}' (0 to {length_s:.1f} s)"
+        )
+
+
+def check_different_data(training: Recording, validation: Recording, joints: str) -> None:
+    """Check that two recordings are not one, be it copied, cut at either end or in another file format.
+
+    Args:
+        training: The recording that is fitted.
+        validation: The one to judge by.
+        joints: Topic of the joint states; they are compared without their stamps.
+
+    Raises:
+        RecordingError: If they are alike to the end of one of them, from their beginnings, or from the time
+            on at which both run.
+    """
+    later_ns = max(training.start_ns, validation.start_ns)
+    if (
+        Path(training.name).resolve() == Path(validation.name).resolve()
+        or _same_data(training, validation, joints)
+        or _same_data(training, validation, joints, later_ns)
+    ):
+        raise RecordingError(
+            f"'{validation.name}' holds the same data as '{training.name}': a validation by what was fitted "
+            "says nothing; take another recording, or --split"
+        )
+
+
+def _same_data(one: Recording, other: Recording, joints: str, start_ns: int | None = None) -> bool:
+    pairs = zip_longest(one.entries([joints], start_ns), other.entries([joints], start_ns))
+    for count, (a, b) in enumerate(pairs):
+        if a is None or b is None:  # one ends first
+            return count >= SAME_AFTER
+        if not _alike(a.sample, b.sample):
+            return False
+    return True
+
+
+def _alike(one: object, other: object) -> bool:
+    if not isinstance(one, JointReading) or not isinstance(other, JointReading):
+        return False
+    pairs = ((one.position, other.position), (one.effort, other.effort))
+    return one.names == other.names and all(_equal(a, b) for a, b in pairs)
+
+
+def _equal(a: Array | None, b: Array | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b, equal_nan=True)

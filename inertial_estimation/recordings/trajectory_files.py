@@ -1,0 +1,155 @@
+"""Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; no ROS needed."""
+
+import csv
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
+from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.recordings.recording_writer import check_bag_folder
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "TRAJECTORY_TOPIC",
+    "TRAJECTORY_TYPE",
+    "read_trajectory_bag",
+    "read_trajectory_csv",
+    "write_trajectory_bag",
+    "write_trajectory_csv",
+]
+
+TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
+TRAJECTORY_TOPIC = "/joint_trajectory"
+TIME = "time_from_start"
+FIELDS = ("position", "velocity", "acceleration")
+NANOSECONDS = 1_000_000_000
+
+
+def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
+    """Write a trajectory as CSV: time_from_start, then <joint>.position, .velocity, .acceleration.
+
+    Args:
+        path: File to write.
+        trajectory: Numbers are written so that they read back exactly.
+    """
+    header = [TIME, *(f"{name}.{field}" for name in trajectory.joint_names for field in FIELDS)]
+    values = np.stack([trajectory.q, trajectory.v, trajectory.a], axis=2).reshape(len(trajectory.times_s), -1)
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for time, row in zip(trajectory.times_s.tolist(), values.tolist(), strict=True):
+            writer.writerow([repr(time), *map(repr, row)])
+
+
+def read_trajectory_csv(path: str | Path) -> JointTrajectory:
+    """Read a trajectory as `write_trajectory_csv` writes it; the order of the columns does not matter.
+
+    Raises:
+        RecordingError: If the file is missing, has no such columns, or holds what is no number.
+    """
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordingError(f"cannot read the trajectory '{path}': {error}") from error
+    header = rows[0] if rows else []
+    if TIME not in header:
+        raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(header)}")
+    names = tuple(dict.fromkeys(c.rsplit(".", 1)[0] for c in header if c.rsplit(".", 1)[-1] in FIELDS))
+    missing = [f"{n}.{f}" for n in names for f in FIELDS if f"{n}.{f}" not in header]
+    if missing or not names:
+        raise RecordingError(f"'{path}' misses the columns {listing(missing)} of a trajectory")
+    try:
+        table = np.array([[float(value) for value in row] for row in rows[1:]], dtype=np.float64)
+        table = table.reshape(-1, len(header))
+    except ValueError as error:
+        raise RecordingError(f"'{path}' holds what is no table of numbers: {error}") from error
+
+    def columns(field: str) -> Array:
+        return table[:, [header.index(f"{name}.{field}") for name in names]]
+
+    return JointTrajectory(names, table[:, header.index(TIME)], *(columns(field) for field in FIELDS))
+
+
+def write_trajectory_bag(
+    path: str | Path, trajectory: JointTrajectory, *, stamp_ns: int = 0, overwrite: bool = False
+) -> None:
+    """Write a trajectory as one message in a rosbag2 folder (mcap).
+
+    Args:
+        path: Folder to make.
+        trajectory: The trajectory.
+        stamp_ns: Stamp of the message; zero asks a controller to start at once.
+        overwrite: Whether a rosbag2 folder at that place is replaced.
+
+    Raises:
+        RecordingError: If the folder exists.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    target = check_bag_folder(path, overwrite=overwrite)
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    if target.exists():
+        shutil.rmtree(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    typestore = get_typestore(Stores.ROS2_JAZZY)
+    message = _message(typestore.types, trajectory, stamp_ns)
+    with Writer(target, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection(TRAJECTORY_TOPIC, TRAJECTORY_TYPE, typestore=typestore)
+        writer.write(connection, stamp_ns, typestore.serialize_cdr(message, TRAJECTORY_TYPE))
+
+
+def read_trajectory_bag(path: str | Path) -> JointTrajectory:
+    """Read the first trajectory of a rosbag2.
+
+    Raises:
+        RecordingError: If there is none.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise MissingDependencyError(
+            "reading a bag needs the package 'rosbags': pip install rosbags"
+        ) from error
+    try:
+        with AnyReader([Path(path)], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
+            wanted = [c for c in reader.connections if c.msgtype == TRAJECTORY_TYPE]
+            for connection, _stamp, data in reader.messages(connections=wanted) if wanted else ():
+                return _trajectory(reader.deserialize(data, connection.msgtype))
+            topics = listing(f"{c.topic} ({c.msgtype})" for c in reader.connections)
+    except (AnyReaderError, OSError) as error:
+        raise RecordingError(f"cannot read the bag '{path}': {error}") from error
+    raise RecordingError(f"'{path}' has no message of type {TRAJECTORY_TYPE}; it has {topics}")
+
+
+def _message(types: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
+    header = types["std_msgs/msg/Header"](
+        types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, NANOSECONDS)), ""
+    )
+    point, duration = (
+        types["trajectory_msgs/msg/JointTrajectoryPoint"],
+        types["builtin_interfaces/msg/Duration"],
+    )
+    points = [
+        point(q, v, a, np.empty(0), duration(*divmod(round(time * NANOSECONDS), NANOSECONDS)))
+        for time, q, v, a in zip(
+            trajectory.times_s.tolist(), trajectory.q, trajectory.v, trajectory.a, strict=True
+        )
+    ]
+    return types[TRAJECTORY_TYPE](header, list(trajectory.joint_names), points)
+
+
+def _trajectory(message: Any) -> JointTrajectory:
+    points = message.points
+    times = [p.time_from_start.sec + p.time_from_start.nanosec / NANOSECONDS for p in points]
+    arrays = (
+        np.array([getattr(p, field) for p in points], dtype=np.float64)
+        for field in ("positions", "velocities", "accelerations")
+    )
+    return JointTrajectory(tuple(message.joint_names), np.array(times), *arrays)

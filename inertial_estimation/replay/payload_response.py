@@ -1,0 +1,124 @@
+"""How an arm takes a weight: its elbow and what it is said to weigh, against time since the release."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.signals import Array
+
+__all__ = ["PayloadScene", "PayloadTrial", "trial_from_record"]
+
+NS = 1e-9
+LAST = 0.5  # the end of a trial, over which means are taken [s]
+
+
+@dataclass(frozen=True)
+class PayloadScene:
+    """What happens.
+
+    Attributes:
+        joint: Joint that carries the weight.
+        home: Its home position [rad].
+        link: Link the weight is attached to.
+        payload: Mass of the weight [kg].
+        nominal_mass: Mass of the link's body without it [kg].
+        time_s: When it is attached, since the release [s].
+        duration_s: End of the trial, since the release [s].
+    """
+
+    joint: str
+    home: float
+    link: str
+    payload: float
+    nominal_mass: float
+    time_s: float
+    duration_s: float
+
+    def mass(self, t: float) -> float:
+        """Return the true mass of the link's body at a time [kg]."""
+        return self.nominal_mass + (self.payload if t >= self.time_s else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadTrial:
+    """One trial.
+
+    Attributes:
+        adaptation: Whether the controller used the estimates.
+        t: Times of the elbow since the release [s], shape (n,).
+        angle: Position of the joint [rad], shape (n,).
+        t_mass: Times of the mass since the release [s], shape (m,).
+        mass: Published mass of the link's body [kg], shape (m,).
+        t_estimate: Times of the estimate since the release [s], shape (k,).
+        estimate: The filter's own estimate of that mass [kg], shape (k,).
+    """
+
+    adaptation: bool
+    t: Array
+    angle: Array
+    t_mass: Array
+    mass: Array
+    t_estimate: Array
+    estimate: Array
+
+    def numbers(self, scene: PayloadScene) -> dict[str, float]:
+        """Return the figures of the trial; NaN where nothing was heard.
+
+        Args:
+            scene: What happened.
+
+        Returns:
+            RMSE of the joint since the weight came, mean error of the joint and of the mass at the end.
+        """
+        error = self.angle - scene.home
+        held = error[self.t >= scene.time_s]
+        last = error[self.t >= scene.duration_s - LAST]
+        mass = self.mass[self.t_mass >= self._end(scene) - LAST]
+        return {
+            "elbow_rmse_rad": _mean(held**2) ** 0.5,
+            "elbow_error_at_end_rad": _mean(last),
+            "largest_elbow_error_rad": float(np.abs(held).max()) if len(held) else np.nan,
+            "mass_at_end_kg": _mean(mass),
+            "mass_error_at_end": _mean(mass) / scene.mass(scene.duration_s) - 1.0,
+        }
+
+    def _end(self, scene: PayloadScene) -> float:
+        return min(scene.duration_s, float(self.t_mass[-1])) if len(self.t_mass) else scene.duration_s
+
+
+def trial_from_record(
+    record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
+) -> PayloadTrial:
+    """Take a trial from what was heard.
+
+    Args:
+        record: What was heard.
+        scene: What happened.
+        adaptation: Whether the controller used the estimates.
+        released_ns: Stamp of the release from the hoist [ns].
+
+    Raises:
+        RecordingError: If the joint was not heard.
+    """
+    if not record.joints.get(scene.joint):
+        raise RecordingError(f"nothing was heard of the joint '{scene.joint}'")
+    t, angle = _series(record.joints[scene.joint], released_ns, scene.duration_s)
+    masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
+    added = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.payloads.get(scene.link, [])]
+    t_mass, mass = _series(masses, released_ns, scene.duration_s)
+    t_estimate, payload = _series(added, released_ns, scene.duration_s)
+    return PayloadTrial(adaptation, t, angle, t_mass, mass, t_estimate, scene.nominal_mass + payload)
+
+
+def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:
+    table = np.array(series, dtype=object).reshape(-1, 2)
+    t = (table[:, 0] - released_ns).astype(np.float64) * NS
+    values = table[:, 1].astype(np.float64)
+    kept = (t >= 0.0) & (t <= duration_s + 1e-9)
+    return t[kept], values[kept]
+
+
+def _mean(values: Array) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")

@@ -1,0 +1,1 @@
+"""Made-up robots, motions and sensor noise: recordings whose truth is known."""

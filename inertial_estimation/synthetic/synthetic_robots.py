@@ -1,0 +1,157 @@
+"""Robots made ready for synthetic recordings: two of example-robot-data, and any fixed-base arm."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.joint_trajectory import JointTrajectory
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
+from inertial_estimation.synthetic.synthetic_truth import (
+    Payload,
+    StanceMotion,
+    Timing,
+    Truth,
+    arm_truth,
+    followed_truth,
+    stance_truth,
+)
+
+__all__ = [
+    "SYNTHETIC_ROBOTS",
+    "SyntheticRobot",
+    "synthetic_robot",
+    "synthetic_truth",
+]
+
+
+@dataclass(frozen=True)
+class SyntheticRobot:
+    """How a robot is simulated.
+
+    Attributes:
+        urdf: Where its description comes from; empty: it must be given.
+        floating_base: Whether it stands or is bolted down.
+        locked_joints: Joints frozen at zero.
+        imu_frame: Link of the IMU.
+        contacts: Frame of each contact by its name.
+        motion: How it stands and moves; not used for an arm.
+        payload_link: Link a payload is attached to; empty: the last one.
+        payload_com_L: Where, in the link's frame [m].
+    """
+
+    urdf: str
+    floating_base: bool
+    payload_link: str
+    payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    locked_joints: tuple[str, ...] = ()
+    imu_frame: str = ""
+    contacts: dict[str, str] = field(default_factory=dict)
+    motion: StanceMotion = field(default_factory=StanceMotion)
+
+
+def _talos_motion() -> StanceMotion:
+    posture = {"torso_2_joint": 0.006761}
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        leg = (0.0, 0.0, -0.411354, 0.859395, -0.448041, -0.001708)  # half sitting, from its SRDF
+        posture.update({f"leg_{side}_{i}_joint": angle for i, angle in enumerate(leg, start=1)})
+        arm = (0.25847 * sign, 0.35 * sign, -0.0002 * sign, -1.2, 0.0, 0.0, 0.1)
+        posture.update({f"arm_{side}_{i}_joint": angle for i, angle in enumerate(arm, start=1)})
+    reach = {"torso_1_joint": 0.12, "torso_2_joint": 0.08, "head_1_joint": 0.1, "head_2_joint": 0.2}
+    for side in ("left", "right"):
+        spans = (0.25, 0.25, 0.5, 0.5, 0.6, 0.3, 0.3)
+        reach.update({f"arm_{side}_{i}_joint": span for i, span in enumerate(spans, start=1)})
+    return StanceMotion(posture, reach)
+
+
+SYNTHETIC_ROBOTS: dict[str, SyntheticRobot] = {
+    "talos": SyntheticRobot(
+        urdf="example-robot-data:talos_reduced",
+        floating_base=True,
+        imu_frame="imu_link",
+        contacts={"left_foot": "left_sole_link", "right_foot": "right_sole_link"},
+        motion=_talos_motion(),
+        payload_link="arm_left_5_link",
+        payload_com_L=(0.0, 0.0, 0.05),
+    ),
+    "panda": SyntheticRobot(
+        urdf="example-robot-data:panda",
+        floating_base=False,
+        locked_joints=("panda_finger_joint*",),
+        payload_link="panda_link7",
+        payload_com_L=(0.0, 0.0, 0.15),
+    ),
+    "arm": SyntheticRobot(urdf="", floating_base=False, payload_link=""),
+}
+
+
+def synthetic_robot(name: str) -> SyntheticRobot:
+    """Return a robot made ready by name.
+
+    Raises:
+        ConfigurationError: If there is none; lists those that exist.
+    """
+    if name not in SYNTHETIC_ROBOTS:
+        raise ConfigurationError(f"no synthetic robot '{name}'; there are {listing(SYNTHETIC_ROBOTS)}")
+    return SYNTHETIC_ROBOTS[name]
+
+
+def synthetic_truth(
+    name: str,
+    timing: Timing,
+    rng: np.random.Generator,
+    *,
+    urdf: str = "",
+    locked_joints: Sequence[str] = (),
+    trajectory: JointTrajectory | None = None,
+    payload_mass: float = TWELVE_POUNDS,
+    payload_time_s: float | None = 5.0,
+    payload_link: str = "",
+) -> Truth:
+    """Simulate a robot made ready, handed a weight.
+
+    Args:
+        name: Name in `SYNTHETIC_ROBOTS`.
+        timing: When things happen.
+        rng: Source of the motion.
+        urdf: Another description of the same robot; empty: its own.
+        locked_joints: Joints frozen at zero; none: the robot's own.
+        trajectory: What a fixed-base arm follows; None: a motion of its own.
+        payload_mass: Mass of the weight [kg].
+        payload_time_s: When it is handed over [s]; None: never.
+        payload_link: Link it is attached to; empty: the robot's own choice.
+
+    Returns:
+        The truth.
+
+    Raises:
+        ConfigurationError: If there is no such robot or the mass is not positive.
+        ~inertial_estimation.errors.ModelError: If the description lacks a name in use.
+    """
+    spec = synthetic_robot(name)
+    robot = RobotModel.from_urdf(
+        read_urdf(urdf or spec.urdf),
+        floating_base=spec.floating_base,
+        locked_joints=locked_joints or spec.locked_joints,
+    )
+    link = payload_link or spec.payload_link or robot.link_names[-1]
+    robot.link_body(link)
+    payload = None
+    if payload_time_s is not None:
+        payload = Payload(ball(link, payload_mass, spec.payload_com_L), payload_time_s)
+    if trajectory is not None:
+        return followed_truth(robot, trajectory, timing, payload=payload)
+    if not spec.floating_base:
+        return arm_truth(robot, timing, rng, payload=payload)
+    return stance_truth(
+        robot,
+        timing,
+        rng,
+        contacts=spec.contacts,
+        imu_frame=spec.imu_frame,
+        motion=spec.motion,
+        payload=payload,
+    )

@@ -1,0 +1,115 @@
+"""The loop in one process: it stands on its own estimates, is repeatable, and adaptation holds a load."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("mujoco")
+pytest.importorskip("proxsuite")
+pytest.importorskip("example_robot_data")
+
+from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
+from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.simulation.disturbances import MassWaveform
+from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+HEAVY = MassWaveform(FOREARM, "step", offset=6.0)
+
+
+@pytest.fixture(scope="module")
+def robot() -> RobotLoop:
+    return RobotLoop("talos", ELBOW_OVERRIDES)
+
+
+def elbow_sag(loop: ClosedLoop, duration_s: float) -> float:
+    index = loop.simulation.robot.joint_index(ELBOW)
+    loop.release(0.5)
+    before = loop.simulation.truth().q[index]
+    loop.run(duration_s)
+    return float(loop.simulation.truth().q[index] - before)
+
+
+def test_robot_stands_on_its_estimates(robot: RobotLoop) -> None:
+    loop = robot.build(seed=3)
+    loop.run(1.0)
+    assert loop.base is not None
+    truth = loop.simulation.truth().base
+    assert not loop.simulation.fallen
+    assert loop.base.state.stamp_ns == truth.stamp_ns
+    assert abs(float(np.dot(loop.base.state.quaternion_xyzw, truth.quaternion_xyzw))) > np.cos(
+        np.radians(0.5)
+    )
+
+
+def test_the_unknown_mass_sags_and_adaptation_holds_it(robot: RobotLoop) -> None:
+    without = elbow_sag(robot.build(disturbances=[HEAVY], adaptation=False), 1.0)
+    adapted = elbow_sag(robot.build(disturbances=[HEAVY], adaptation=True), 1.0)
+    assert without > 0.5
+    assert abs(adapted) < 0.1
+
+
+def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
+    ends = []
+    for seed in (5, 5, 6):
+        loop = robot.build(seed=seed)
+        loop.release(QUICK_HOIST_S)
+        loop.run(0.3)
+        ends.append(loop.simulation.truth().q)
+    np.testing.assert_array_equal(ends[0], ends[1])
+    assert np.abs(ends[0] - ends[2]).max() > 0.0
+
+
+def test_a_loop_without_commands_says_what_is_missing() -> None:
+    robot = RobotLoop("talos")
+    loop = robot.build()
+    loop.tilt = None  # nobody observes, and the truth is withheld
+    loop._push_base = lambda state: None  # type: ignore[method-assign]
+    with pytest.raises(ConfigurationError, match=r"no command in .* s on the hoist.*base_orientation"):
+        loop.release(0.0)
+
+
+def test_a_misspelt_parameter_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="hight"):
+        RobotLoop("talos", {CONTROLLER_NODE: {"base_height.hight": 1.0}}).build()
+
+
+def test_trace_keeps_its_columns_and_refuses_others() -> None:
+    trace = Trace()
+    trace.add(0.0, a=1.0)
+    trace.add(1.0, a=2.0)
+    np.testing.assert_array_equal(trace.columns()["a"], [1.0, 2.0])
+    with pytest.raises(ConfigurationError, match="expected time, a"):
+        trace.add(2.0, b=1.0)
+    assert rms(np.array([3.0, -3.0])) == 3.0
+
+
+def test_nodes_are_given_what_the_loop_is_built_from(robot: RobotLoop, tmp_path: Path) -> None:
+    ground = {SIMULATOR_NODE: {"ground.seed": 4}}
+    nodes = robot.node_parameters(overrides=ground, seed=7)
+    path = tmp_path / "nodes.yaml"
+    path.write_text(yaml.safe_dump({node: {"ros__parameters": given} for node, given in nodes.items()}))
+    file = load_config_file(path)
+    loop = robot.build(overrides=ground, seed=7)
+    assert loop.inertial is not None
+
+    def config(node: str, config_class: type) -> object:
+        known = [spec.name for spec in iterate_parameters(config_class)]
+        return build_config(config_class, file.values(node, known))
+
+    assert config(CONTROLLER_NODE, ControllerConfig) == loop.controller.config
+    assert config("inertial_ekf", InertialPipelineConfig) == loop.inertial.config
+    simulation = config(SIMULATOR_NODE, SimulationConfig)
+    assert isinstance(simulation, SimulationConfig)
+    assert (simulation.ground.seed, simulation.sensors.seed) == (4, 7)
+    assert simulation.sensors.noise == REALISTIC
+    assert simulation.actuators.torque_limit_scale == 2.0

@@ -1,0 +1,159 @@
+"""Parameter files are read as ROS reads them; mistakes are named."""
+
+from pathlib import Path
+
+import pytest
+
+from inertial_estimation.configuration.config_file import ConfigFile, load_config_file, parse_overrides
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.errors import ConfigurationError
+
+GOOD = """
+/**:
+  ros__parameters:
+    contacts: [left, right]
+    use_sim_time: true
+    inputs: {timeout: 0.2}
+tilt_observer:
+  ros__parameters:
+    rate: 200.0
+    inputs.timeout: 0.3
+/inertial_ekf:
+  ros__parameters:
+"""
+
+
+def load(tmp_path: Path, text: str) -> ConfigFile:
+    (tmp_path / "robot.yaml").write_text(text)
+    return load_config_file(tmp_path / "robot.yaml")
+
+
+def test_shared_values_under_the_nodes_own(tmp_path: Path) -> None:
+    config = load(tmp_path, GOOD)
+    known = {"contacts", "inputs.timeout", "rate"}
+    assert config.values("tilt_observer", known) == {
+        "contacts": ["left", "right"],
+        "inputs.timeout": 0.3,
+        "rate": 200.0,
+    }
+    assert config.values("inertial_ekf", known)["inputs.timeout"] == 0.2
+    assert config.has("inertial_ekf")
+    assert not config.has("player")
+
+
+def test_shared_value_of_another_node_is_left_out_but_a_misspelt_own_one_is_kept(tmp_path: Path) -> None:
+    config = load(tmp_path, GOOD)
+    assert "contacts" not in config.values("tilt_observer", {"rate"})
+    assert "rate" in config.values("tilt_observer", set())
+
+
+def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
+    config = load(tmp_path, "/**: {ros__parameters: {contcats: [a]}}")
+    with pytest.raises(ConfigurationError, match=r"no parameter 'contcats', did you mean 'contacts'\?"):
+        config.check_shared(["contacts", "rate"])
+
+
+@pytest.mark.parametrize("text", ["1e3", "1E+3", "1.e3", "1.0e3", "10000e-1"])
+def test_exponents_are_numbers_as_in_ros(tmp_path: Path, text: str) -> None:
+    config = load(tmp_path, f"tilt_observer: {{ros__parameters: {{rate: {text}, gains: [{text}]}}}}")
+    assert config.nodes["tilt_observer"] == {"rate": 1000.0, "gains": [1000.0]}
+    assert parse_overrides([f"tilt_observer.rate={text}"]) == [("tilt_observer", "rate", 1000.0)]
+
+
+def test_misspelt_node_is_found(tmp_path: Path) -> None:
+    config = load(tmp_path, "tilt_observr: {ros__parameters: {}}")
+    with pytest.raises(ConfigurationError, match=r"no node 'tilt_observr'.*did you mean 'tilt_observer'\?"):
+        config.check_nodes(["tilt_observer", "inertial_ekf"])
+
+
+def test_file_for_other_nodes_lists_its_sections(tmp_path: Path) -> None:
+    config = load(tmp_path, "camera: {ros__parameters: {fps: 30}}")
+    with pytest.raises(
+        ConfigurationError, match=r"no section for tilt_observer or inertial_ekf; it has camera"
+    ):
+        config.check_nodes(["tilt_observer", "inertial_ekf"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [1, 2", "not valid YAML"),
+        ("", "no ROS parameter file"),
+        ("just words", "no ROS parameter file"),
+        ("tilt_observer: {rate: 3}", "holds rate, expected 'ros__parameters'"),
+        ("tilt_observer: 3", "holds 3, expected 'ros__parameters'"),
+        ("tilt_observer: {ros__parameters: [1]}", r"is \[1\], expected"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load(tmp_path, text)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot read the parameter file"):
+        load_config_file(tmp_path / "none.yaml")
+
+
+def test_overrides_take_precedence(tmp_path: Path) -> None:
+    overrides = parse_overrides(
+        ["tilt_observer.rate=100.0", "inertial_ekf.links=[a, b]", "/**.imu_frame=imu"]
+    )
+    config = load(tmp_path, GOOD).overridden(overrides)
+    known = {"rate", "links", "imu_frame"}
+    assert config.values("tilt_observer", known)["rate"] == 100.0
+    assert config.values("inertial_ekf", known)["links"] == ["a", "b"]
+    assert config.values("tilt_observer", known)["imu_frame"] == "imu"
+
+
+@pytest.mark.parametrize("text", ["rate=3", "tilt_observer.rate", "=3", ".a=3"])
+def test_malformed_override(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected node.name=value"):
+        parse_overrides([text])
+
+
+def test_files_read_later_go_over_the_robot_s_own(tmp_path):
+    offsets = tmp_path / "offsets.yaml"
+    values = "joint_offsets: {joints: [panda_joint1], values: [0.1]}"
+    offsets.write_text(
+        f"/**: {{ros__parameters: {{{values}}}}}\ninertial_ekf: {{ros__parameters: {{rate: 100.0}}}}"
+    )
+    robot, both = load_configs(["panda"]), load_configs(["panda", str(offsets)])
+    changed = {
+        name
+        for name in both.values("inertial_ekf", set(both.shared))
+        if both.values("inertial_ekf", set(both.shared))[name]
+        != robot.values("inertial_ekf", set(robot.shared)).get(name)
+    }
+    assert changed == {"joint_offsets.joints", "joint_offsets.values", "rate"}
+    assert both.shared["urdf"] == robot.shared["urdf"]
+
+
+@pytest.mark.parametrize(
+    "section",
+    ["tilt_observer", "/tilt_observer", "/**/tilt_observer", "/*/tilt_observer", "/robot1/tilt_observer"],
+)
+def test_a_section_counts_for_its_node_in_whatever_namespace(tmp_path, section):
+    config = load(tmp_path, f"{section}: {{ros__parameters: {{rate: 100.0}}}}")
+    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
+
+
+def test_namespaces_may_be_nested(tmp_path):
+    config = load(tmp_path, "robot1: {tilt_observer: {ros__parameters: {rate: 100.0}}}")
+    assert config.nodes == {"tilt_observer": {"rate": 100.0}}
+
+
+def test_wildcards_and_one_namespace_are_read_together(tmp_path):
+    text = "/**/a: {ros__parameters: {x: 1, y: 1}}\n/robot1/a: {ros__parameters: {x: 2}}"
+    assert load(tmp_path, text).nodes == {"a": {"x": 2, "y": 1}}
+
+
+def test_sections_of_two_robots_are_refused(tmp_path):
+    text = "/robot1/a: {ros__parameters: {x: 1}}\n/robot2/a: {ros__parameters: {x: 2}}"
+    with pytest.raises(ConfigurationError, match="'/robot1/a' and '/robot2/a', expected one robot's"):
+        load(tmp_path, text)
+
+
+def test_shared_values_behind_a_node_s_own_win_as_in_rcl(tmp_path):
+    text = "a: {ros__parameters: {x: 1, y: 1}}\n/**: {ros__parameters: {x: 2, z: 2}}"
+    assert load(tmp_path, text).values("a", {"x", "y", "z"}) == {"x": 2, "y": 1, "z": 2}

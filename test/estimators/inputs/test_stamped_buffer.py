@@ -1,0 +1,54 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
+
+MS = 1_000_000
+
+
+def filled(n=10, capacity=64):
+    buffer = StampedBuffer(2, capacity)
+    for i in range(n):
+        buffer.append(i * MS, np.array([i, 10.0 * i]))
+    return buffer
+
+
+@given(st.integers(0, 9 * MS))
+def test_interpolation_reproduces_a_line(time_ns):
+    row = filled().at(time_ns, 2 * MS)
+    np.testing.assert_allclose(row, [time_ns / MS, 10 * time_ns / MS], atol=1e-9)
+
+
+def test_nothing_is_extrapolated():
+    buffer = filled()
+    assert buffer.at(-1, MS) is None
+    assert buffer.at(9 * MS + 1, MS) is None
+    assert StampedBuffer(1).at(0, MS) is None
+
+
+def test_a_gap_is_not_interpolated_over():
+    buffer = filled()
+    buffer.append(20 * MS, np.zeros(2))
+    assert buffer.at(15 * MS, 5 * MS) is None
+    assert buffer.at(15 * MS, 20 * MS) is not None
+
+
+def test_old_rows_are_forgotten_and_the_rest_stays_right():
+    buffer = filled(1000, capacity=16)
+    assert len(buffer) == 16
+    assert buffer.oldest_ns == 984 * MS
+    np.testing.assert_allclose(buffer.at(990 * MS + MS // 2, MS), [990.5, 9905.0])
+
+
+def test_window_is_centred_and_closed():
+    times, rows = filled().window(5 * MS, 2 * MS)
+    np.testing.assert_array_equal(times, np.array([-2, -1, 0, 1, 2]) * MS)
+    np.testing.assert_array_equal(rows[:, 0], [3, 4, 5, 6, 7])
+
+
+def test_latest_is_at_or_before_and_not_too_old():
+    buffer = filled()
+    np.testing.assert_array_equal(buffer.latest(4 * MS + 5, MS), [4, 40])
+    assert buffer.latest(12 * MS, 2 * MS) is None
+    assert buffer.latest(-1, MS) is None

@@ -1,0 +1,118 @@
+"""Files of an identification say what was found, can be read by those they are for, and are never stale."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.arm_robot import URDF
+from support.identification_scene import CONFIG, made_up_run
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.identification_files import friction_parameters, write_identification
+from inertial_estimation.offline.identification_setup import identification_config
+from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.parameters import build_config
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+ROBOT = RobotModel.from_urdf(URDF, floating_base=False)
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "robot.yaml"
+    path.write_text(CONFIG)
+    return identification_config(load_config_file(path))
+
+
+def test_json_holds_every_number_and_no_number_json_lacks(tmp_path, config):
+    run = made_up_run()
+    write_identification(tmp_path, run, config, ROBOT, {"bags": ["one"]})
+    content = json.loads((tmp_path / "identification.json").read_text(), parse_constant=pytest.fail)
+    method = content["methods"]["least-squares"]
+    for p in run.result.parameters:
+        written = method["parameters"][p.name]
+        assert written["value"] == p.value
+        assert written["nominal"] == p.nominal
+        assert written["sigma"] == (p.sigma if np.isfinite(p.sigma) else None)
+        assert written["identifiability"] == p.identifiability.value
+    assert method["bodies"]["lower"]["violations"] == list(run.result.bodies[1].violations)
+    assert method["rows_validation"]["elbow"] == {"rms": 0.9, "rms_nominal": 0.8, "rms_measured": 1.3}
+    assert content["training"]["dropped"] == {"joint_states: not finite": 3}
+    assert content["chosen"] == "least-squares"
+    assert set(content["methods"]) == {"least-squares", "ridge"}
+    assert content["bags"] == ["one"]
+
+
+def test_friction_file_is_what_the_nodes_read(tmp_path, config):
+    write_identification(tmp_path, made_up_run(), config, ROBOT, {})
+    values = load_config_file(tmp_path / "friction.yaml").shared
+    robot = build_config(RobotConfig, values)
+    assert robot.nominal_friction.joints == ("shoulder", "elbow")
+    assert robot.nominal_friction.coulomb == (0.3125, -0.21875)
+    assert robot.nominal_friction.viscous == ()
+    assert robot.nominal_friction.smoothing_speed == config.friction.smoothing_speed
+
+
+def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
+    text = CONFIG.replace(
+        "    floating_base: false",
+        "    floating_base: false\n"
+        "    nominal_friction: {joints: [elbow], coulomb: [7.0], offset: [8.0], smoothing_speed: 0.5}",
+    )
+    path = tmp_path / "robot.yaml"
+    path.write_text(text)
+    config = identification_config(load_config_file(path))
+    found = friction_parameters({"shoulder/coulomb": 1.0, "shoulder/viscous": 2.0}, config, ROBOT)
+    assert found["joints"] == ["shoulder", "elbow"]
+    assert found["coulomb"] == [1.0, 7.0]
+    assert found["viscous"] == [2.0, 0.0]
+    assert found["offset"] == [0.0, 8.0]
+    assert "armature" not in found
+    assert found["smoothing_speed"] == 0.5
+
+
+def test_a_description_of_an_earlier_run_does_not_remain(tmp_path, config):
+    written = write_identification(tmp_path, made_up_run(consistent=True), config, ROBOT, {})
+    assert (tmp_path / "identified.urdf") in written
+    (tmp_path / "report.html").write_text("of an earlier run")
+    written = write_identification(tmp_path, made_up_run(), config, ROBOT, {})
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written} | {"robot.yaml"}
+    assert not (tmp_path / "identified.urdf").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path, config):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="cannot write into"):
+        write_identification(tmp_path / "file", made_up_run(), config, ROBOT, {})
+
+
+def test_what_speaks_against_a_result_is_said():
+    found = "\n".join(doubts(made_up_run().report))
+    for said in (
+        "lower: mass -0.125 kg is not positive",
+        "predicted 3.7 times worse than the fitted ones",
+        "method 'ridge' predicts other data better (3.21 % against 4.56 %), though with inconsistent bodies",
+        "on the fitted data worse than nominal: elbow",
+        "on the other data the error is over half of what was measured: elbow",
+        "of 6 parameters 4 are fixed by the data by themselves, 1 only in combination, 1 not at all",
+        "no more than two sigma away from zero: upper/Ixx",
+        "upper (2.00 to 5.25 kg)",
+        "below zero: elbow/coulomb",
+    ):
+        assert said in found
+    assert "upper/m" not in found
+
+
+def test_bodies_at_the_edge_of_the_possible_are_told():
+    report = made_up_run(consistent=True).report
+    assert "plates or rods" not in "\n".join(doubts(report))
+    result = report.methods["least-squares"]
+    rod = InertialParameters(1.0, np.zeros(3), np.diag([1e-6, 0.02, 0.02]))
+    bodies = (replace(result.bodies[0], inertia=rod), result.bodies[1])
+    methods = {**report.methods, "least-squares": replace(result, bodies=bodies)}
+    told = [said for said in doubts(replace(report, methods=methods)) if "plates or rods" in said]
+    assert told == ["plates or rods, at the edge of what is possible: upper"]

@@ -1,0 +1,113 @@
+"""Parameters of an identification come from the sections of one file in their order; bad data are refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.identification_scene import CONFIG, moving_arm, with_samples
+
+from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.offline.identification_setup import (
+    check_different_data,
+    check_split,
+    identification_config,
+    identification_topics,
+)
+from inertial_estimation.recordings.recording import MemoryRecording
+
+
+def file_of(tmp_path: Path, text: str):
+    path = tmp_path / "robot.yaml"
+    path.write_text(text)
+    return load_config_file(path)
+
+
+def test_sections_go_over_one_another_and_links_of_the_filter_are_not_taken(tmp_path):
+    text = """
+/**: {ros__parameters: {urdf: a.urdf, floating_base: false, torque_rows: [a]}}
+inertial_ekf:
+  ros__parameters:
+    links: [lower]
+    rate: 100.0
+    torque_rows: [b]
+    contact_wrenches: none
+    friction: {joints: [elbow], terms: [offset], offset: 0.5, smoothing_speed: 0.1}
+identification:
+  ros__parameters: {friction: {terms: [viscous]}, smoothing: {window: 0.3}, torque_rows: [c]}
+"""
+    config = identification_config(file_of(tmp_path, text))
+    assert config.robot.urdf == "a.urdf"
+    assert config.links == ()
+    assert config.rows.torque_rows == ("c",)
+    assert config.rows.contact_wrenches == "none"
+    assert config.friction.joints == ("elbow",)
+    assert config.friction.terms == ("viscous",)
+    assert config.friction.smoothing_speed == 0.1
+    assert config.smoothing.window == 0.3
+
+
+def test_a_file_without_any_section_but_the_shared_one_will_do(tmp_path):
+    config = identification_config(file_of(tmp_path, "/**: {ros__parameters: {floating_base: false}}"))
+    assert not config.robot.floating_base
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("window:", "windw:", "did you mean 'smoothing.window'"),
+        ("identification:", "identificaton:", "did you mean 'identification'"),
+        ("contact_wrenches:", "contact_wrench:", "did you mean 'contact_wrenches'"),
+        ("floating_base:", "floating:", "did you mean 'floating_base'"),
+        ("window: 0.1", "window: 9.0", "window' is 9.0, expected a value in"),
+    ],
+)
+def test_misspelt_names_and_bad_values_are_told(tmp_path, old, new, message):
+    with pytest.raises(ConfigurationError, match=message.replace("[", r"\[")):
+        identification_config(file_of(tmp_path, CONFIG.replace(old, new)))
+
+
+def test_a_replay_passes_over_the_section(tmp_path):
+    from support.arm_robot import URDF
+
+    text = "identification: {ros__parameters: {weighting: none}}\n"
+    text += "inertial_ekf: {ros__parameters: {floating_base: false, links: [lower], contact_wrenches: none}}"
+    assert build_pipelines(file_of(tmp_path, text), urdf=URDF).inertial is not None
+
+
+def test_overrides_and_remappings_reach_the_identification(tmp_path):
+    file = file_of(tmp_path, CONFIG).overridden(parse_overrides(["identification.links=[upper]"]))
+    config = identification_config(file)
+    assert config.links == ("upper",)
+    topics = identification_topics(config, {"/joint_states": "/arm/joint_states"})
+    assert topics.joints == "/arm/joint_states"
+
+
+def test_a_split_lies_within_the_recording():
+    recording = moving_arm(duration_s=2.0)
+    check_split(recording, 1.0)
+    for split_s in (-1.0, 0.0, 2.0, 100.0):
+        with pytest.raises(ConfigurationError, match=r"--split is .* expected a time within .*0 to 2.0 s"):
+            check_split(recording, split_s)
+
+
+def test_a_copy_its_beginning_and_its_end_are_no_validation():
+    recording = moving_arm(duration_s=3.0)
+    stamped = with_samples(recording, lambda r: replace(r, stamp_ns=r.stamp_ns + 10**9))
+    copy = replace(stamped, name="copy")
+    start = MemoryRecording(recording.messages[:120], recording.topics, "start")
+    end = MemoryRecording(recording.messages[120:], recording.topics, "end")
+    for other in (copy, start, end):
+        for pair in ((recording, other), (other, recording)):
+            with pytest.raises(RecordingError, match="the same data"):
+                check_different_data(*pair, "/joint_states")
+
+
+def test_another_recording_of_the_same_motion_is_one():
+    recording = moving_arm(duration_s=3.0)
+    rng = np.random.default_rng(0)
+    noisy = with_samples(recording, lambda r: replace(r, effort=r.effort + 1e-6 * rng.standard_normal(2)))
+    check_different_data(recording, replace(noisy, name="other"), "/joint_states")
+    check_different_data(recording, replace(moving_arm(seed=1), name="other"), "/joint_states")

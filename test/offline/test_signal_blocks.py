@@ -1,0 +1,345 @@
+"""A recording becomes uniform blocks: what was measured, nothing made up, all that was left out counted."""
+
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.arm_robot import JOINTS, URDF
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.robot_config import InputConfig, RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline import uniform_resampler
+from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    WRENCH_TYPE,
+    MemoryRecording,
+    RecordingEntry,
+)
+from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+
+START = 1_700_000_000_000_000_000
+TOPICS = RecordedTopics(wrenches={"foot": "/foot/wrench"})
+TYPES = {"/joint_states": JOINT_STATE_TYPE, "/imu/data": IMU_TYPE, "/foot/wrench": WRENCH_TYPE}
+ALL = SignalNeeds(velocity=True, effort=True, imu=True, contacts=("foot",))
+ARM = SignalNeeds(velocity=True, effort=True)
+ROBOT = RobotModel.from_urdf(URDF)
+
+
+def line(t_s, width, slope=1.0):
+    """A signal linear in time: linear interpolation must give it back exactly."""
+    return slope * np.arange(1, width + 1) * t_s + np.arange(width)
+
+
+def joints(stamp_ns, *, position=None, names=("elbow", "other", "shoulder")):
+    t = (stamp_ns - START) * 1e-9
+    values = [line(t, 2, slope) for slope in (1.0, -2.0, 30.0)]
+    values[0] = values[0] if position is None else position
+    where = {"shoulder": 0, "elbow": 1}
+    fields = [np.array([v[where[name]] if name in where else 7.0 for name in names]) for v in values]
+    return JointReading(stamp_ns, names, *fields)
+
+
+def imu(stamp_ns):
+    t = (stamp_ns - START) * 1e-9
+    return ImuSample(stamp_ns, line(t, 3), line(t, 3, -1.0))
+
+
+def wrench(stamp_ns):
+    return WrenchSample(stamp_ns, line((stamp_ns - START) * 1e-9, 6, 5.0))
+
+
+def recording(joint_stamps, imu_stamps=(), wrench_stamps=(), extra=()):
+    entries = [RecordingEntry("/joint_states", s, joints(s)) for s in joint_stamps]
+    entries += [RecordingEntry("/imu/data", s, imu(s)) for s in imu_stamps]
+    entries += [RecordingEntry("/foot/wrench", s, wrench(s)) for s in wrench_stamps]
+    entries += [RecordingEntry("/joint_states", log, sample) for log, sample in extra]
+    return MemoryRecording(tuple(sorted(entries, key=lambda e: e.log_ns)), TYPES)
+
+
+def stream(source, needs=ARM, block_s=10.0, **inputs):
+    config = RobotConfig(inputs=InputConfig(**inputs))
+    return BlockStream(source, TOPICS, ROBOT, config, needs, block_s=block_s)
+
+
+def joined(blocks):
+    blocks = list(blocks)
+    names = ("stamps_ns", "q", "v", "tau", "f_I", "w_I", "wrenches")
+    columns = {name: [getattr(block, name) for block in blocks] for name in names}
+    return {name: np.concatenate(parts) for name, parts in columns.items() if parts[0] is not None}
+
+
+def assert_follows_the_lines(blocks, *, joint_delay=0.0, imu_delay=0.0, tolerance=1e-9):
+    """At its time, less the delay, each sample is what a perfect sensor would have sent."""
+    for block in blocks:
+        t = (block.stamps_ns - START) * 1e-9
+        for name, slope in (("q", 1.0), ("v", -2.0), ("tau", 30.0)):
+            expected = np.array([line(ti + joint_delay, 2, slope) for ti in t])
+            np.testing.assert_allclose(getattr(block, name), expected, atol=tolerance * 60)
+        if block.f_I is not None:
+            np.testing.assert_allclose(block.f_I, [line(ti + imu_delay, 3) for ti in t], atol=tolerance * 60)
+            np.testing.assert_allclose(
+                block.wrenches[:, 0], [line(ti, 6, 5.0) for ti in t], atol=tolerance * 60
+            )
+
+
+def uniform(period_ns, count, start=START):
+    return [start + k * period_ns for k in range(count)]
+
+
+def test_uniform_input_passes_through_unchanged():
+    stamps = uniform(4_000_000, 700)
+    source = recording(stamps, stamps, stamps)
+    blocks = list(stream(source, ALL, block_s=1.0).blocks())
+    assert [block.size for block in blocks] == [250, 250, 200]
+    assert [block.continues for block in blocks] == [False, True, True]
+    got = joined(blocks)
+    np.testing.assert_array_equal(got["stamps_ns"], stamps)
+    readings = [joints(stamp, names=JOINTS) for stamp in stamps]
+    np.testing.assert_array_equal(got["q"], [reading.position for reading in readings])
+    np.testing.assert_array_equal(got["tau"], [reading.effort for reading in readings])
+    np.testing.assert_array_equal(got["f_I"], [imu(stamp).specific_force_I for stamp in stamps])
+    np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_C for stamp in stamps])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_result_does_not_depend_on_blocks_or_chunks(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    steps = rng.uniform(3e6, 7e6, 1500)
+    steps[rng.integers(0, 1500, 6)] = 4e8  # gaps
+    stamps = START + np.cumsum(steps).astype(np.int64)
+    others = stamps[0] + np.cumsum(rng.uniform(1e6, 4e6, 4500)).astype(np.int64)
+    keep = (others < stamps[700]) | (others > stamps[700] + 500_000_000)
+    source = recording(stamps.tolist(), others[keep].tolist(), others[::3].tolist())
+    results = []
+    for chunk, block_s in ((2000, 10.0), (2000, 0.31), (70, 10.0), (311, 1.7)):
+        monkeypatch.setattr(uniform_resampler, "CHUNK", chunk)
+        made = stream(source, ALL, block_s=block_s, max_gap=0.05, nominal_rate=200.0, stamps="as_is")
+        blocks = list(made.blocks())
+        starts = [block.start_ns for block in blocks if not block.continues]
+        results.append((joined(blocks), starts, dict(made.dropped)))
+        assert_follows_the_lines(blocks)
+    reference, starts, dropped = results[0]
+    assert len(starts) > 5
+    for got, got_starts, got_dropped in results[1:]:
+        assert got_starts == starts
+        assert got_dropped == dropped
+        for name, values in reference.items():
+            np.testing.assert_array_equal(got[name], values)
+
+
+def test_irregular_stamps_and_other_rates_are_interpolated_at_the_median_step():
+    rng = np.random.default_rng(1)
+    steps = rng.choice([4_900_000, 5_000_000, 5_100_000, 9_000_000], 800, p=[0.3, 0.4, 0.2, 0.1])
+    stamps = START + np.cumsum(steps)
+    slow = uniform(11_000_000, 500)
+    made = stream(recording(stamps.tolist(), slow, slow), ALL, joint_delay=0.02, imu_delay=-0.03)
+    blocks = list(made.blocks())
+    assert blocks[0].step_s == pytest.approx(0.005)
+    assert_follows_the_lines(blocks, joint_delay=0.02, imu_delay=-0.03)
+    assert not [name for name in made.dropped if "gap" in name]
+
+
+def test_a_gap_begins_a_new_stretch_and_is_not_interpolated_over():
+    stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 200, START + 2_000_000_000)]
+    blocks = list(stream(recording(stamps), max_gap=0.05).blocks())
+    assert [block.continues for block in blocks] == [False, False]
+    assert [block.size for block in blocks] == [300, 200]
+    assert blocks[1].start_ns == START + 2_000_000_000
+
+
+def test_joint_states_without_another_input_are_counted_and_left_out():
+    stamps = uniform(5_000_000, 1000)
+    present = [s for s in stamps if not START + 1_000_000_000 < s < START + 2_000_000_000]
+    made = stream(recording(stamps, present, stamps), ALL)
+    blocks = list(made.blocks())
+    assert [block.continues for block in blocks] == [False, False]
+    assert blocks[1].start_ns == START + 2_000_000_000
+    assert made.dropped["joint_states: no imu/data at its time"] == 199
+    assert sum(block.size for block in blocks) == 1000 - 199
+
+
+def test_bad_readings_are_counted_by_reason_and_good_ones_remain():
+    stamps = uniform(5_000_000, 400)
+    nan = joints(stamps[0] + 1_000_000, position=np.array([np.nan, 0.0]))
+    extra = [
+        (stamps[50] + 1, nan),
+        (stamps[60] + 1, joints(stamps[60])),
+        (stamps[70] + 1, joints(stamps[10])),
+        (stamps[80] + 1, joints(stamps[80] + 1, names=("elbow", "other"))),
+    ]
+    made = stream(recording(stamps, extra=extra))
+    blocks = list(made.blocks())
+    np.testing.assert_array_equal(joined(blocks)["stamps_ns"], stamps)
+    assert made.dropped["joint_states: not finite"] == 1
+    assert made.dropped["joint_states: equal stamp"] == 1
+    assert made.dropped["joint_states: backward stamp"] == 1
+    assert sum(n for name, n in made.dropped.items() if "misses shoulder" in name) == 1
+    assert sum(made.dropped.values()) == 4
+
+
+def test_a_clock_that_jumps_back_begins_a_new_stretch():
+    stamps = [*uniform(5_000_000, 300), *uniform(5_000_000, 300, START - 10_000_000_000)]
+    entries = [RecordingEntry("/joint_states", START + k, joints(s)) for k, s in enumerate(stamps)]
+    blocks = list(stream(MemoryRecording(tuple(entries), TYPES)).blocks())
+    assert [block.start_ns for block in blocks] == [START, START - 10_000_000_000]
+    assert_follows_the_lines(blocks)
+
+
+@pytest.mark.parametrize("offset_s", [-100, 100])
+@pytest.mark.parametrize("topic", ["/joint_states", "/imu/data"])
+def test_a_wild_stamp_spoils_nothing_but_its_moment(topic, offset_s):
+    stamps = uniform(5_000_000, 1000)
+    wild = []
+    for k, entry in enumerate(recording(stamps, stamps, stamps).messages):
+        hit = k // 3 == 500 and entry.topic == topic
+        shift = offset_s * 1_000_000_000 if hit else 0
+        sample = replace(entry.sample, stamp_ns=entry.sample.stamp_ns + shift)
+        wild.append(replace(entry, sample=sample))
+    made = stream(MemoryRecording(tuple(wild), TYPES), ALL)
+    blocks = [block for block in made.blocks() if block.size > 1]  # the wild one may stand by itself
+    assert_follows_the_lines(blocks)
+    assert sum(block.size for block in blocks) >= 990
+
+
+def test_stamps_in_bursts_are_made_regular():
+    rng = np.random.default_rng(2)
+    true = START + 10_000_000 * np.arange(3000)
+    prompt = rng.random(3000) < 0.96  # a late one holds up those behind it
+    delay = np.where(prompt, rng.integers(0, 50_000, 3000), 120_000_000)
+    arrival = np.maximum.accumulate(true + delay) + np.arange(3000)  # never equal
+    entries = []
+    for taken, came in zip(true.tolist(), arrival.tolist(), strict=True):
+        reading = replace(joints(taken), stamp_ns=came)
+        entries.append(RecordingEntry("/joint_states", came, reading))
+    blocks = list(stream(MemoryRecording(tuple(entries), TYPES), max_gap=0.2).blocks())
+    got = joined(blocks)
+    t = (got["stamps_ns"] - START) * 1e-9
+    error = got["q"][:, 0] - t  # the shoulder's position is the time it was taken at
+    late = t > 6.0
+    assert blocks[0].step_s == pytest.approx(0.01, rel=0.01)
+    assert np.sqrt(np.mean(error[late] ** 2)) < 0.01
+    as_they_come = np.array([came - taken for taken, came in zip(true, arrival, strict=True)]) * 1e-9
+    assert np.sqrt(np.mean(as_they_come**2)) > 0.03
+
+
+def test_what_is_not_needed_may_be_missing():
+    entries = [
+        RecordingEntry("/joint_states", s, JointReading(s, JOINTS, np.zeros(2)))
+        for s in uniform(5_000_000, 100)
+    ]
+    source = MemoryRecording(tuple(entries), TYPES)
+    (block,) = stream(source, SignalNeeds(effort=False)).blocks()
+    assert block.v is None
+    assert block.tau is None
+    with pytest.raises(RecordingError, match=r"gives no sample.*no effort.*\(100\)"):
+        list(stream(source, SignalNeeds(effort=True)).blocks())
+    with pytest.raises(RecordingError, match=r"no velocity.*'smoothing.differentiate: position' needs none"):
+        list(stream(source, SignalNeeds(velocity=True, effort=False)).blocks())
+
+
+@pytest.mark.parametrize("velocity", [None, np.full(2, np.nan)])
+def test_velocities_that_are_needed_are_never_derived_causally(velocity):
+    entries = [
+        RecordingEntry("/joint_states", s, JointReading(s, JOINTS, np.zeros(2), velocity))
+        for s in uniform(5_000_000, 100)
+    ]
+    source = MemoryRecording(tuple(entries), TYPES)
+    (block,) = stream(source, SignalNeeds(effort=False)).blocks()
+    assert block.size == 100
+    with pytest.raises(RecordingError, match="differentiate: position"):
+        list(stream(source, SignalNeeds(velocity=True, effort=False)).blocks())
+
+
+def test_topics_are_checked_before_reading():
+    source = recording(uniform(5_000_000, 100))
+    topics = RecordedTopics(imu="/torso/imu")
+    with pytest.raises(RecordingError, match="no topic '/torso/imu'"):
+        BlockStream(source, topics, ROBOT, RobotConfig(), SignalNeeds(imu=True))
+
+
+def test_inputs_of_different_clocks_are_told():
+    stamps = uniform(5_000_000, 400)
+    other = [RecordingEntry("/imu/data", s, imu(s + 3_600_000_000_000)) for s in stamps]
+    entries = [*recording(stamps).messages, *other]
+    source = MemoryRecording(tuple(sorted(entries, key=lambda e: e.log_ns)), TYPES)
+    with pytest.raises(RecordingError, match=r"no imu/data at its time.*of one clock\?"):
+        list(stream(source, SignalNeeds(imu=True)).blocks())
+
+
+def test_angles_of_continuous_joints_are_unwrapped():
+    urdf = URDF.replace('name="shoulder" type="revolute"', 'name="shoulder" type="continuous"')
+    robot = RobotModel.from_urdf(urdf)
+    stamps = uniform(10_000_000, 900)
+    angles = 2.0 * (np.array(stamps) - START) * 1e-9
+    wrapped = np.arctan2(np.sin(angles), np.cos(angles))
+    entries = [
+        RecordingEntry("/joint_states", s, joints(s, position=np.array([angle, 5.0 * angle])))
+        for s, angle in zip(stamps, wrapped.tolist(), strict=True)
+    ]
+    source = MemoryRecording(tuple(entries), TYPES)
+    got = joined(BlockStream(source, TOPICS, robot, RobotConfig(), ARM).blocks())
+    np.testing.assert_allclose(got["q"][:, robot.joint_names.index("shoulder")], angles, atol=1e-9)
+    np.testing.assert_allclose(got["q"][:, robot.joint_names.index("elbow")], 5.0 * wrapped, atol=1e-9)
+
+
+def test_a_block_is_split_at_a_time_without_losing_a_sample():
+    (block,) = stream(recording(uniform(5_000_000, 100))).blocks()
+    early, late = split_block(block, START + 200_000_001)
+    assert (early.size, late.size) == (41, 59)
+    assert not late.continues
+    got = joined([early, late])
+    np.testing.assert_array_equal(got["stamps_ns"], block.stamps_ns)
+    np.testing.assert_array_equal(got["tau"], block.tau)
+    assert split_block(block, START) == (None, block)
+    assert split_block(block, START + 10**10) == (block, None)
+
+
+class Endless:
+    """A recording made while it is read; one input stops after a second."""
+
+    name = "endless"
+    topics = TYPES
+    start_ns = START
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.end_ns = START + count * 1_000_000
+
+    def entries(self, topics, start_ns=None) -> Iterator[RecordingEntry]:
+        zero = np.zeros(3)
+        for k in range(self.count):
+            stamp = START + k * 1_000_000
+            yield RecordingEntry(
+                "/joint_states", stamp, JointReading(stamp, JOINTS, zero[:2], zero[:2], zero[:2])
+            )
+            if k < 1000 or k > self.count - 500:
+                yield RecordingEntry("/imu/data", stamp, ImuSample(stamp, zero, zero))
+
+
+def peak_bytes(count: int) -> int:
+    made = stream(Endless(count), SignalNeeds(imu=True), block_s=1.0)
+    tracemalloc.start()
+    samples = sum(block.size for block in made.blocks())
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert samples == 1000 + 499
+    assert made.dropped["joint_states: no imu/data at its time"] == count - samples
+    return peak
+
+
+def test_memory_does_not_grow_while_an_input_is_silent():
+    assert peak_bytes(16_000) < 1.05 * peak_bytes(8_000)
+
+
+def test_blocks_are_what_identification_takes():
+    (block,) = stream(recording(uniform(5_000_000, 100)), SignalNeeds(effort=True)).blocks()
+    assert isinstance(block, SignalBlock)
+    assert block.q.shape == block.tau.shape == (100, 2)
+    assert block.v is None

@@ -1,0 +1,34 @@
+"""A real arm: all seven bodies and friction, learned online, then held out."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
+BAG = DATASETS / "panda_gaz2019" / "exciting_trajectory"
+pytestmark = pytest.mark.skipif(not BAG.exists(), reason=f"no recording in {BAG}")
+
+
+def test_held_out_torque_is_predicted_within_two_percent():
+    from support.inertial_scenes import replayed_estimates
+
+    pipeline, estimates, readings = replayed_estimates(BAG, ROOT / "config" / "panda.yaml", hold_out_s=14.0)
+    from inertial_estimation.replay.metrics import relative_error
+
+    held_out = [e for e in estimates if e.decision == "disabled"]
+    stamps = np.array([e.stamp_ns for e in held_out])
+    errors = np.array([e.innovation for e in held_out])
+    t = np.array([r.stamp_ns for r in readings])
+    order = [readings[0].names.index(name) for name in pipeline.row_names]
+    effort = np.array([r.effort[order] for r in readings])
+    measured = np.stack([np.interp(stamps - t[0], t - t[0], column) for column in effort.T], axis=1)
+    assert len(held_out) > 1500
+    assert relative_error(stamps, measured, errors) < 0.020
+    for link in estimates[-1].links:
+        moments = np.linalg.eigvalsh(link.estimate.inertia_Lcm)
+        assert link.estimate.mass > 0.0
+        assert moments[0] > 0.0
+        assert moments[2] < moments[0] + moments[1]

@@ -1,0 +1,211 @@
+"""Bags are read as they were written, and bad ones are refused with a reason."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.recordings.recording import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    POSE_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    BagRecording,
+    MemoryRecording,
+    PoseSample,
+    RecordingEntry,
+    check_topic,
+    read_orientations,
+)
+from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
+from inertial_estimation.signals import (
+    BaseState,
+    ImuSample,
+    JointReading,
+    OrientationSample,
+    WrenchSample,
+)
+
+pytest.importorskip("rosbags")
+START = 1_700_000_000_123_456_789
+TOPICS = {
+    "/imu/data": IMU_TYPE,
+    "/joint_states": JOINT_STATE_TYPE,
+    "/left/wrench": WRENCH_TYPE,
+    "/pose": POSE_TYPE,
+    "/yaw_reference": QUATERNION_TYPE,
+    "/base_state": ODOMETRY_TYPE,
+}
+
+
+def made_recording(count: int = 20) -> MemoryRecording:
+    rng = np.random.default_rng(0)
+    entries = []
+    for k in range(count):
+        t = START + k * 10_000_000
+        samples = (
+            ImuSample(t, rng.normal(size=3), rng.normal(size=3)),
+            JointReading(
+                t, ("b", "a"), rng.normal(size=2), rng.normal(size=2), None if k % 2 else rng.normal(size=2)
+            ),
+            WrenchSample(t, rng.normal(size=6)),
+            PoseSample(t, rng.normal(size=4), rng.normal(size=3)),
+            OrientationSample(t, rng.normal(size=4)),
+            BaseState(t, rng.normal(size=4), rng.normal(size=3), rng.normal(size=3), rng.normal(size=3)),
+        )
+        entries += [RecordingEntry(n, t + i, s) for i, (n, s) in enumerate(zip(TOPICS, samples, strict=True))]
+    return MemoryRecording(tuple(entries), TOPICS)
+
+
+def values_of(sample: object) -> dict[str, object]:
+    names = [name for cls in type(sample).__mro__ for name in getattr(cls, "__slots__", ())]
+    return {name: getattr(sample, name) for name in names}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_written_bag_is_read_back_exactly(tmp_path: Path, storage: str) -> None:
+    recording = made_recording()
+    write_recording(recording, tmp_path / "bag", storage=storage)
+    with BagRecording(tmp_path / "bag") as bag:
+        assert bag.topics == TOPICS
+        assert (bag.start_ns, bag.end_ns) == (recording.start_ns, recording.end_ns)
+        read = list(bag.entries(TOPICS))
+    assert len(read) == len(recording.messages)
+    for got, expected in zip(read, recording.messages, strict=True):
+        assert (got.topic, got.log_ns) == (expected.topic, expected.log_ns)
+        assert type(got.sample) is type(expected.sample)
+        wanted = values_of(expected.sample)
+        for name, value in values_of(got.sample).items():
+            np.testing.assert_array_equal(value, wanted[name])
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_reading_can_begin_later_and_take_some_topics(tmp_path: Path, storage: str) -> None:
+    recording = made_recording()
+    write_recording(recording, tmp_path / "bag", storage=storage)
+    begin = START + 100_000_000
+    with BagRecording(tmp_path / "bag") as bag:
+        read = [(e.topic, e.log_ns) for e in bag.entries(["/imu/data"], begin)]
+    assert read == [(e.topic, e.log_ns) for e in recording.entries(["/imu/data"], begin)]
+    assert len(read) == 10
+
+
+def test_single_file_is_a_recording_too(tmp_path: Path) -> None:
+    write_recording(made_recording(), tmp_path / "bag")
+    (file,) = (tmp_path / "bag").glob("*.mcap")
+    with BagRecording(file) as bag:
+        assert len(list(bag.entries(["/imu/data"]))) == 20
+
+
+def test_no_such_bag(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r"no recording '.*nowhere'; expected a rosbag2 folder"):
+        BagRecording(tmp_path / "nowhere")
+
+
+def test_folder_without_metadata_lists_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").touch()
+    with pytest.raises(RecordingError, match=r"no metadata.yaml, it has photo.jpg"):
+        BagRecording(tmp_path)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_bag_without_messages(tmp_path: Path, storage: str) -> None:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    plugin = StoragePlugin.MCAP if storage == "mcap" else StoragePlugin.SQLITE3
+    with Writer(tmp_path / "bag", version=9, storage_plugin=plugin) as writer:
+        writer.add_connection("/imu/data", IMU_TYPE, typestore=get_typestore(Stores.ROS2_JAZZY))
+    with pytest.raises(RecordingError, match="empty"):
+        BagRecording(tmp_path / "bag")
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.4, 0.8])
+def test_truncated_bag(tmp_path: Path, storage: str, share: float) -> None:
+    write_recording(made_recording(2000), tmp_path / "bag", storage=storage)
+    (file,) = [f for f in (tmp_path / "bag").iterdir() if f.suffix in (".mcap", ".db3")]
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    with (
+        pytest.raises(RecordingError, match=r"empty|truncated|damaged"),
+        BagRecording(tmp_path / "bag") as bag,
+    ):
+        list(bag.entries(bag.topics))
+
+
+def test_damaged_metadata(tmp_path: Path) -> None:
+    write_recording(made_recording(), tmp_path / "bag")
+    (tmp_path / "bag" / "metadata.yaml").write_text("rosbag2: [")
+    with pytest.raises(RecordingError, match="damaged"):
+        BagRecording(tmp_path / "bag")
+
+
+def test_missing_topic_lists_those_that_exist() -> None:
+    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*/imu/data \[sensor_msgs/msg/Imu\]"):
+        check_topic(made_recording(), "/imu", [IMU_TYPE])
+
+
+def test_topic_of_wrong_type_says_got_and_expected() -> None:
+    with pytest.raises(
+        RecordingError,
+        match=r"'/pose' .* has type geometry_msgs/msg/PoseStamped, expected sensor_msgs/msg/Imu",
+    ):
+        check_topic(made_recording(), "/pose", [IMU_TYPE])
+    with pytest.raises(
+        RecordingError, match=r"has type sensor_msgs/msg/Imu, expected .*PoseStamped or .*QuaternionStamped"
+    ):
+        read_orientations(made_recording(), "/imu/data")
+
+
+def test_orientations_of_either_type() -> None:
+    assert len(read_orientations(made_recording(), "/pose")) == 20
+    assert len(read_orientations(made_recording(), "/yaw_reference")) == 20
+
+
+def test_message_whose_sizes_do_not_match_is_dropped_and_counted(tmp_path: Path) -> None:
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store = get_typestore(Stores.ROS2_JAZZY)
+    stamp = store.types["builtin_interfaces/msg/Time"](1, 0)
+    header = store.types["std_msgs/msg/Header"](stamp, "")
+    with Writer(tmp_path / "bag", version=9) as writer:
+        connection = writer.add_connection("/joint_states", JOINT_STATE_TYPE, typestore=store)
+        for size in (2, 1):
+            message = store.types[JOINT_STATE_TYPE](
+                header, ["a", "b"], np.zeros(size), np.empty(0), np.empty(0)
+            )
+            writer.write(connection, size, store.serialize_cdr(message, JOINT_STATE_TYPE))
+    with BagRecording(tmp_path / "bag") as bag:
+        assert len(list(bag.entries(["/joint_states"]))) == 1
+        assert bag.malformed == {"/joint_states": 1}
+
+
+def test_writer_does_not_touch_what_is_no_bag(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").touch()
+    for overwrite in (False, True):
+        with pytest.raises(RecordingError, match="exists"):
+            write_recording(made_recording(), tmp_path / "precious", overwrite=overwrite)
+    assert (tmp_path / "precious" / "thesis.tex").exists()
+    write_recording(made_recording(), tmp_path / "bag")
+    write_recording(made_recording(1), tmp_path / "bag", overwrite=True)
+    with BagRecording(tmp_path / "bag") as bag:
+        assert len(list(bag.entries(["/pose"]))) == 1
+
+
+def test_writer_refuses_unknown_storage_and_type(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="no storage 'tape', expected one of mcap, sqlite3"):
+        write_recording(made_recording(), tmp_path / "a", storage="tape")
+    odd = MemoryRecording(made_recording().messages[:1], {"/imu/data": "std_msgs/msg/String"})
+    with pytest.raises(RecordingError, match=r"has type std_msgs/msg/String, expected one of"):
+        write_recording(odd, tmp_path / "b")
+
+
+def test_recording_in_memory_has_messages() -> None:
+    with pytest.raises(RecordingError, match="no messages"):
+        MemoryRecording((), TOPICS)

@@ -1,0 +1,242 @@
+"""When a simulation goes on and with which torques, by a wall clock that the test turns."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("mujoco", reason="needs MuJoCo")
+
+from support.arm_robot import HOLDING, JOINTS, URDF
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.stance_config import StanceConfig
+from inertial_estimation.signals import HealthLevel, TorqueCommand
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SensorConfig, SimulationConfig
+from inertial_estimation.simulation.simulation_driver import SimulationDriver
+from inertial_estimation.simulation.simulation_pacing import SimulationPacing
+
+ROBOT = RobotConfig(floating_base=False)
+TICK = 0.002
+HOIST = 10  # ticks
+HELD = np.array([HOLDING[name] for name in JOINTS])
+
+
+class Bench:
+    """A driver, its wall clock, and a controller that answers when asked."""
+
+    def __init__(self, **options):
+        sensors = SensorConfig(rate=1.0 / TICK)
+        simulation = Simulation(SimulationConfig(robot=ROBOT, stance=StanceConfig(), sensors=sensors), URDF)
+        given = {"lockstep": True, "hoist": HOIST * TICK, "real_time_factor": 1.0, **options}
+        self.driver = SimulationDriver(simulation, ROBOT, SimulationPacing(**given))
+        self.simulation = simulation
+        self.wall = 100.0
+
+    def wait(self, duration=TICK):
+        """Let wall time pass; return what came."""
+        self.wall += duration
+        return self.driver.poll(self.wall)
+
+    def command(self, tau=HELD, names=JOINTS, stamp_ns=None):
+        stamp_ns = self.simulation.stamp_ns if stamp_ns is None else stamp_ns
+        self.driver.push_command(TorqueCommand(stamp_ns, tuple(names), np.asarray(tau, dtype=float)))
+
+    def release(self):
+        """End the hoist; the readings of the first tick wait for their command."""
+        for _ in range(10 * HOIST):
+            self.wait(0.5 * TICK)
+            if self.simulation.released:
+                self.wall += 1.0  # whatever was due has come
+                return self
+            self.command()
+        raise AssertionError("never released")
+
+    def health(self, name):
+        (found,) = [part for part in self.driver.health() if part.name == name]
+        return found
+
+    @property
+    def q(self):
+        return self.simulation.truth().q
+
+
+def test_on_the_hoist_time_runs_and_nothing_moves():
+    bench = Bench()
+    stamps = [readings.stamp_ns for _ in range(50) for readings in bench.wait()]
+    np.testing.assert_array_equal(np.diff(stamps), round(TICK * 1e9))
+    np.testing.assert_array_equal(bench.q, 0.0)
+    assert bench.health("joint_torque_commands").level == HealthLevel.STALE
+
+
+def test_the_hoist_lasts_as_long_as_asked_even_with_commands():
+    bench = Bench()
+    bench.wait()
+    bench.command()
+    ticks = 1
+    while not bench.simulation.released:
+        bench.wait()
+        ticks += 1
+    assert ticks == HOIST + 1
+
+
+def test_lockstep_waits_for_the_command_of_its_last_reading():
+    bench = Bench().release()
+    for _ in range(20):
+        before = bench.simulation.stamp_ns
+        assert not bench.wait(0.1)
+        bench.command(stamp_ns=before - bench.driver.tick_ns)
+        assert not bench.wait(0.1), "an older command does not answer"
+        bench.command(stamp_ns=before)
+        (readings,) = bench.wait()
+        assert readings.stamp_ns == before + bench.driver.tick_ns
+    np.testing.assert_allclose(bench.q, 0.0, atol=1e-4)
+
+
+def test_results_in_lockstep_do_not_depend_on_wall_time():
+    """A damped fall, answered at once or after pauses of any length."""
+
+    def run(pauses):
+        bench = Bench().release()
+        path = []
+        for k in range(60):
+            while bench.simulation.stamp_ns // bench.driver.tick_ns < HOIST + 3 + k:
+                truth = bench.simulation.truth()
+                bench.command(HELD - 0.3 * truth.v - 0.4)
+                bench.wait(pauses[k % len(pauses)])
+            path.append(bench.simulation.truth().q)
+        return np.array(path)
+
+    quick = run([TICK])
+    np.testing.assert_array_equal(quick, run([0.7, 0.001, TICK, 0.3]))
+    assert np.abs(quick[-1]).max() > 0.01, "it does move"
+
+
+def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
+    bench = Bench(lockstep_timeout=0.5).release()
+    assert not bench.wait()
+    assert not bench.wait(0.4)
+    assert bench.wait(0.2)
+    assert bench.driver.timeouts == 1
+    np.testing.assert_array_equal(bench.simulation.truth().tau_motor, 0.0)
+    report = bench.health("joint_torque_commands")
+    assert report.level == HealthLevel.ERROR
+    assert "zero torque" in report.message
+    bench.command()
+    assert bench.wait()
+    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    report = bench.health("joint_torque_commands")
+    assert (report.level, report.values["time-outs"]) == (HealthLevel.OK, "1")
+
+
+@pytest.mark.parametrize(
+    ("tau", "names", "reason"),
+    [
+        ([np.nan, 0.0], JOINTS, "not finite"),
+        ([0.0, np.inf], JOINTS, "not finite"),
+        ([0.0, 0.0], ("shoulder", "wrist"), "no joint wrist"),
+        ([0.0], ("shoulder",), "none for elbow"),
+        ([0.0, 0.0, 0.0], (*JOINTS, "elbow"), "not one torque for every joint"),
+    ],
+)
+def test_a_bad_command_is_refused_and_counted_and_never_applied(tau, names, reason):
+    bench = Bench().release()
+    bench.command(tau, names)
+    assert not bench.wait(0.1)
+    ((counted, count),) = bench.driver.refused.items()
+    assert reason in counted
+    assert count == 1
+    report = bench.health("joint_torque_commands")
+    assert report.level == HealthLevel.WARN
+    assert reason in report.message
+    bench.command()
+    assert bench.wait()
+    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+
+
+def test_a_command_from_the_future_is_refused():
+    bench = Bench().release()
+    bench.command(stamp_ns=bench.simulation.stamp_ns + 1)
+    assert bench.driver.refused["stamp in the future"] == 1
+
+
+def test_torques_go_to_their_joints_in_any_order():
+    bench = Bench().release()
+    bench.command(HELD[::-1], JOINTS[::-1])
+    assert bench.wait()
+    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+
+
+def test_without_lockstep_an_old_command_ends_in_zero_torque():
+    bench = Bench(lockstep=False, command_timeout=0.021).release()
+    torques = []
+    for _ in range(20):
+        assert bench.wait()
+        torques.append(bool(np.any(bench.simulation.truth().tau_motor)))
+    assert torques == [True] * 10 + [False] * 10, "as long as the command is not older"
+    assert bench.driver.timeouts == 10
+    bench.command()
+    assert bench.wait()
+    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
+def test_the_pace_without_lockstep_is_the_factor_asked_for(factor):
+    bench = Bench(lockstep=False, real_time_factor=factor, command_timeout=100.0).release()
+    while bench.wait(0.0):  # catches up with the second that passed at the release
+        pass
+    bench.driver.health()
+    begin = bench.simulation.stamp_ns
+    for _ in range(2000):
+        bench.wait(0.0005)
+    assert (bench.simulation.stamp_ns - begin) * 1e-9 == pytest.approx(factor, rel=0.01)
+    assert float(bench.health("simulation").values["real-time factor"]) == pytest.approx(factor, rel=0.05)
+
+
+def test_as_fast_as_possible_holds_only_after_the_hoist():
+    bench = Bench(real_time_factor=0.0)
+    assert sum(bool(bench.wait(TICK / 10)) for _ in range(100)) == pytest.approx(10, abs=1)
+    bench.release()
+    begin = bench.simulation.stamp_ns
+    for _ in range(10):
+        bench.command()
+        assert bench.wait(1e-6)
+    assert bench.simulation.stamp_ns - begin == 10 * bench.driver.tick_ns
+
+
+def test_a_simulation_that_was_held_up_does_not_race():
+    bench = Bench(lockstep=False, command_timeout=100.0).release()
+    bench.wait(60.0)
+    ticks = sum(bool(bench.wait(1e-6)) for _ in range(10_000))
+    assert ticks * TICK < 0.3
+
+
+def test_a_pause_stops_time_and_is_no_time_out():
+    bench = Bench(lockstep_timeout=0.5).release()
+    bench.driver.pause(True)
+    bench.command()
+    assert not bench.wait(10.0)
+    bench.driver.pause(False)
+    assert bench.wait()
+    assert not bench.wait(0.4)
+    assert bench.driver.timeouts == 0
+
+
+def test_reset_hangs_the_robot_up_again():
+    bench = Bench().release()
+    for _ in range(30):
+        bench.command([0.0, 0.0])
+        bench.wait()
+    assert np.abs(bench.q).max() > 1e-3
+    bench.driver.reset()
+    assert not bench.simulation.released
+    np.testing.assert_array_equal(bench.q, 0.0)
+    bench.release()
+
+
+def test_a_controller_at_a_fraction_of_the_sensors_rate_has_its_own_tick():
+    bench = Bench(command_rate=0.5 / TICK)
+    assert len(bench.wait()) == 2
+    with pytest.raises(ConfigurationError, match=r"333 Hz, expected the sensors' rate, 500 Hz"):
+        Bench(command_rate=333.0)

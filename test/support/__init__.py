@@ -1,0 +1,1 @@
+"""Robots, scenes and live tools that tests share."""

@@ -1,0 +1,92 @@
+"""Robots, inputs and a loop with the simulation for the tests of the controller."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.signals import BaseState, JointReading, OrientationSample
+from inertial_estimation.simulation.disturbances import Disturbance
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+TICK_NS = 3_000_000
+UPRIGHT = np.array([0.0, 0.0, 0.0, 1.0])
+PANDA_HOME = {
+    "stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"),
+    "stance.positions": (0.3, -1.8, 1.5),
+}
+
+
+def config_of(config_class: type, robot: str, node: str, values: dict) -> object:
+    file = load_config_file(CONFIG / f"{robot}.yaml")
+    known = {spec.name for spec in iterate_parameters(config_class)}
+    own = {name: value for name, value in file.values(node, known).items() if name in known}
+    return build_config(config_class, {**own, **values})
+
+
+def pipeline_of(robot: str, **values: object) -> ControllerPipeline:
+    config = config_of(ControllerConfig, robot, "whole_body_controller", values)
+    return ControllerPipeline(config, read_urdf(config.robot.urdf))
+
+
+def simulation_of(robot: str, disturbances: tuple[Disturbance, ...] = (), **values: object) -> Simulation:
+    config = config_of(SimulationConfig, robot, "simulator", values)
+    return Simulation(config, read_urdf(config.robot.urdf), disturbances)
+
+
+def push_state(
+    pipeline: ControllerPipeline,
+    stamp_ns: int,
+    q: np.ndarray,
+    v: np.ndarray | None = None,
+    *,
+    quaternion: np.ndarray = UPRIGHT,
+    position: np.ndarray | None = None,
+    twist: np.ndarray | None = None,
+    send_velocity: bool = True,
+) -> None:
+    """Push joints, and base orientation and base state of the same stamp."""
+    v = np.zeros_like(q) if v is None else v
+    twist = np.zeros(6) if twist is None else twist
+    position = np.zeros(3) if position is None else position
+    pipeline.push_joints(JointReading(stamp_ns, pipeline.robot.joint_names, q, v if send_velocity else None))
+    if pipeline.robot.floating_base:
+        pipeline.push_orientation(OrientationSample(stamp_ns, quaternion))
+        pipeline.push_base_state(BaseState(stamp_ns, quaternion, position, twist[:3], twist[3:]))
+
+
+class ClosedLoop:
+    """Simulation and controller, the true base state as estimate."""
+
+    def __init__(self, simulation: Simulation, pipeline: ControllerPipeline) -> None:
+        self.simulation, self.pipeline = simulation, pipeline
+        self.states: list[str] = []
+
+    def run(self, duration: float, each: Callable[[float], None] | None = None) -> bool:
+        """Run for a time [s]; say whether the robot still stands."""
+        simulation, pipeline = self.simulation, self.pipeline
+        begin = simulation.stamp_ns
+        while simulation.stamp_ns < begin + duration * 1e9:
+            for reading in simulation.advance(simulation.period_ns):
+                base = simulation.truth().base
+                pipeline.push_joints(reading.joints)
+                if simulation.robot.floating_base:
+                    pipeline.push_orientation(OrientationSample(base.stamp_ns, base.quaternion_xyzw))
+                    pipeline.push_base_state(base)
+                for contact, wrench in reading.wrenches.items():
+                    pipeline.push_wrench(contact, wrench)
+                if each is not None:
+                    each((simulation.stamp_ns - begin) * 1e-9)
+                for command in pipeline.tick(simulation.stamp_ns):
+                    simulation.apply(command.tau)
+                    self.states.append(pipeline.last.state)
+            if simulation.fallen:
+                return False
+        return True

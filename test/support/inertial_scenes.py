@@ -1,0 +1,80 @@
+"""A Panda arm whose links differ from nominal, and the equations its motion gives."""
+
+import numpy as np
+import pinocchio as pin
+from example_robot_data import load
+
+from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
+from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
+from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.dynamics_measurement import (
+    DynamicsMeasurement,
+    DynamicsState,
+    LinearEquation,
+    NoiseModel,
+)
+from inertial_estimation.models.measurement_rows import RowSelection
+from inertial_estimation.models.robot_model import RobotModel
+
+PRIOR = PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0))
+MEMORY = 1e9
+
+
+def panda():
+    model = load("panda").model
+    fingers = [model.getJointId(f"panda_finger_joint{i}") for i in (1, 2)]
+    model = pin.buildReducedModel(model, fingers, pin.neutral(model))
+    return RobotModel(model, floating_base=False, base_link="panda_link0")
+
+
+class ArmScene:
+    """Random states of the arm; torques of a truth that differs in the estimated bodies."""
+
+    def __init__(self, links=("panda_link5", "panda_link7"), sigma_torque=0.1, seed=0):
+        self.rng = np.random.default_rng(seed)
+        self.robot = panda()
+        self.bodies = estimated_bodies(self.robot, links)
+        noise = NoiseModel(torque=sigma_torque, joint_acceleration=0.0)
+        self.sigma_torque = sigma_torque
+        self.measurement = DynamicsMeasurement(self.robot, self.bodies, RowSelection(), noise)
+        self.truth = [body.nominal_C.copy() for body in self.bodies]
+
+    def gate(self, **settings):
+        return InnovationGate(GateConfig(**settings), len(self.measurement.row_names))
+
+    def true_parameters(self):
+        return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])
+
+    def state(self, *, still=False):
+        n = self.robot.n_joints
+        q = self.rng.uniform(-1.5, 1.5, n)
+        v, a = np.zeros((2, n)) if still else self.rng.normal(size=(2, n)) * [[1.0], [3.0]]
+        return DynamicsState(q, v, a, np.zeros(n))
+
+    def equation(self, *, noisy=True, state=None):
+        bare = self.measurement.equation(self.state() if state is None else state)
+        value = bare.regressor @ self.true_parameters()
+        if noisy:
+            value = value + self.rng.normal(0.0, self.sigma_torque, len(value))
+        return LinearEquation(bare.regressor, value, bare.noise, value)
+
+    def add_payload(self, index, mass, com_L):
+        body = self.bodies[index]
+        payload_L = pin.Inertia.FromSphere(mass, 0.05)
+        payload_L.lever = np.array(com_L)
+        extra = np.linalg.solve(body.to_link, payload_L.toDynamicParameters())
+        self.truth[index] = self.truth[index] + extra
+
+
+def replayed_estimates(bag, config_path, *, urdf="", hold_out_s=None):
+    """Run a recording through the inertial pipeline of a parameter file."""
+    from inertial_estimation.configuration.config_file import load_config_file
+    from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+    from inertial_estimation.recordings.recording import BagRecording
+    from inertial_estimation.replay.replay import replay
+
+    pipelines = build_pipelines(load_config_file(config_path), urdf=str(urdf))
+    topics = replay_topics(pipelines.values, {})
+    with BagRecording(bag) as recording:
+        run = replay(recording, topics, inertial=pipelines.inertial, hold_out_s=hold_out_s)
+    return pipelines.inertial, run.inertial, run.efforts

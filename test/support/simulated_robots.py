@@ -1,0 +1,103 @@
+"""Robots and loops the tests of the simulation share."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.simulation.simulation import Simulation
+from inertial_estimation.simulation.simulation_config import SimulationConfig
+
+GRAVITY = 9.81
+MASS, SIDE = 8.0, 0.2
+_MOMENT = MASS * SIDE**2 / 6.0
+BLOCK = f"""<robot name="block"><link name="block"><inertial>
+<origin xyz="0 0 {SIDE / 2}"/><mass value="{MASS}"/>
+<inertia ixx="{_MOMENT}" iyy="{_MOMENT}" izz="{_MOMENT}" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="imu"/><joint name="imu_mount" type="fixed"><parent link="block"/><child link="imu"/>
+<origin xyz="0.05 0.02 0.2" rpy="0.3 -0.2 0.5"/></joint></robot>"""
+"""A cube, origin in the middle of its sole; the IMU sits off centre, turned."""
+ON_GROUND = {"contacts": ("block",), "stance.soles": (-SIDE / 2, SIDE / 2, -SIDE / 2, SIDE / 2)}
+IN_THE_AIR: dict[str, object] = {}
+
+
+def block_simulation(values: dict[str, object], disturbances: Sequence = ()) -> Simulation:
+    config = build_config(SimulationConfig, {"imu_frame": "imu", **values})
+    return Simulation(config, BLOCK, disturbances)
+
+
+def released(simulation: Simulation) -> Simulation:
+    """The same, with the torques that keep it at rest."""
+    simulation.apply(simulation.truth().tau_link)
+    return simulation
+
+
+@cache
+def talos_urdf() -> str:
+    return read_urdf("example-robot-data:talos_reduced")
+
+
+@cache
+def panda_urdf() -> str:
+    return read_urdf("example-robot-data:panda")
+
+
+def talos_config(values: dict[str, object] | None = None) -> SimulationConfig:
+    file = load_config_file(Path(__file__).resolve().parents[2] / "config" / "talos.yaml")
+    known = {spec.name for spec in iterate_parameters(SimulationConfig)}
+    return build_config(SimulationConfig, {**file.values("simulator", known), **(values or {})})
+
+
+def talos_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
+    return Simulation(talos_config(values), talos_urdf(), disturbances)
+
+
+def panda_simulation(values: dict[str, object] | None = None, disturbances: Sequence = ()) -> Simulation:
+    stance = {
+        "stance.joints": ("panda_joint2", "panda_joint4", "panda_joint6"),
+        "stance.positions": (0.4, -1.8, 1.9),
+    }
+    arm = {"floating_base": False, "locked_joints": ("panda_finger_joint*",), **stance}
+    return Simulation(build_config(SimulationConfig, {**arm, **(values or {})}), panda_urdf(), disturbances)
+
+
+class PostureHold:
+    """A PD controller on every joint about posture and torques of the start, on the true joint states."""
+
+    def __init__(self, simulation: Simulation, stiffness: float = 800.0, damping: float = 15.0) -> None:
+        truth = simulation.truth()
+        self.simulation, self.q, self.tau = simulation, truth.q.copy(), truth.tau_link.copy()
+        self.stiffness, self.damping = stiffness, damping
+
+    def run(self, duration_s: float, offset: Callable[[float], np.ndarray] | None = None) -> list:
+        """Hold, or follow an offset to the posture in time; returns all readings."""
+        simulation, readings = self.simulation, []
+        begin_ns = simulation.stamp_ns
+        while (time := (simulation.stamp_ns - begin_ns) * 1e-9) < duration_s - 1e-9:
+            truth = simulation.truth()
+            q = self.q if offset is None else self.q + offset(time)
+            simulation.apply(self.tau + self.stiffness * (q - truth.q) - self.damping * truth.v)
+            readings += simulation.advance(simulation.period_ns)
+        return readings
+
+
+__all__ = [
+    "BLOCK",
+    "GRAVITY",
+    "IN_THE_AIR",
+    "MASS",
+    "ON_GROUND",
+    "SIDE",
+    "PostureHold",
+    "block_simulation",
+    "panda_simulation",
+    "panda_urdf",
+    "released",
+    "talos_config",
+    "talos_simulation",
+    "talos_urdf",
+]

@@ -1,0 +1,272 @@
+"""Synthetic recordings obey physics, checked by means other than the code that makes them."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.signals import ImuSample, JointReading
+from inertial_estimation.synthetic.synthetic_motion import base_motion
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_truth import StanceMotion, Timing, Truth, stance_truth
+
+pytest.importorskip("example_robot_data")
+G0 = 9.81  # Pinocchio's standard gravity
+TIMING = Timing(duration_s=5.0, rate_hz=100.0, rest_s=0.5, fade_s=0.8)
+PAYLOAD_TIME = 2.5
+
+
+@pytest.fixture(scope="module")
+def talos() -> Truth:
+    return synthetic_truth("talos", TIMING, np.random.default_rng(3), payload_time_s=PAYLOAD_TIME)
+
+
+@pytest.fixture(scope="module")
+def panda() -> Truth:
+    return synthetic_truth("panda", TIMING, np.random.default_rng(4), payload_time_s=PAYLOAD_TIME)
+
+
+def loaded_model(truth: Truth) -> pin.Model:
+    payload = truth.payload.inertia
+    body = truth.robot.link_body(payload.link)
+    model = truth.robot.model.copy()
+    inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
+    model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
+    return model
+
+
+@pytest.mark.parametrize("sole", ["left_sole_link", "right_sole_link"])
+def test_feet_do_not_move(talos: Truth, sole: str) -> None:
+    model = talos.robot.model
+    data, frame = model.createData(), model.getFrameId(sole)
+    first = None
+    for state in talos.states:
+        pin.forwardKinematics(model, data, state.q, state.v, state.a)
+        placement = pin.updateFramePlacement(model, data, frame).copy()
+        first = first or placement
+        assert np.abs(pin.log6(first.actInv(placement)).vector).max() < 1e-11
+        assert np.abs(pin.getFrameVelocity(model, data, frame).vector).max() < 1e-11
+        assert np.abs(pin.getFrameAcceleration(model, data, frame).vector).max() < 1e-10
+    assert abs(first.translation[2]) < 1e-12  # on the ground
+
+
+def test_robot_does_move(talos: Truth) -> None:
+    q = np.array([talos.robot.joint_positions(state.q) for state in talos.states])
+    base = np.array([state.q[:7] for state in talos.states])
+    assert np.ptp(q, axis=0).max() > 0.3
+    assert (np.ptp(base[:, :6], axis=0) > 1e-3).all()
+
+
+def test_velocities_are_derivatives_of_positions(talos: Truth, panda: Truth) -> None:
+    fine = Timing(duration_s=0.6, rate_hz=1000.0, rest_s=0.0, fade_s=0.4)
+    for name in ("talos", "panda"):
+        truth = synthetic_truth(name, fine, np.random.default_rng(5), payload_time_s=None)
+        model, h = truth.robot.model, 1e-3
+        for k in range(100, 500, 70):  # not at 0.4 s, where the fade-in ends with a step in jerk
+            before, now, after = truth.states[k - 1 : k + 2]
+            v = pin.difference(model, before.q, after.q) / (2 * h)
+            a = (after.v - before.v) / (2 * h)
+            np.testing.assert_allclose(now.v, v, atol=2e-4)
+            np.testing.assert_allclose(now.a, a, atol=2e-3)
+
+
+def test_total_momentum_changes_by_the_external_wrenches(talos: Truth) -> None:
+    """Newton and Euler for the whole robot: d(momentum)/dt = contact wrenches + weight, at its CoM."""
+    model = loaded_model(talos)
+    for k in range(int(PAYLOAD_TIME * TIMING.rate_hz) + 1, len(talos.states), 7):
+        state, data = talos.states[k], model.createData()
+        rate = pin.computeCentroidalMomentumTimeVariation(model, data, state.q, state.v, state.a)
+        com = data.com[0].copy()
+        pin.updateFramePlacements(model, data)
+        total = np.zeros(6)
+        total[2] = -G0 * sum(inertia.mass for inertia in model.inertias)
+        for sole, wrench in zip(
+            ("left_sole_link", "right_sole_link"), talos.readings[k].wrenches_C, strict=True
+        ):
+            placement = data.oMf[model.getFrameId(sole)]
+            force = placement.rotation @ wrench[:3]
+            torque = placement.rotation @ wrench[3:] + np.cross(placement.translation - com, force)
+            total += np.concatenate([force, torque])
+        np.testing.assert_allclose(rate.vector, total, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["talos", "panda"])
+def test_readings_reproduce_the_acceleration(name: str, talos: Truth, panda: Truth) -> None:
+    """Forward dynamics (ABA) driven by the recorded torques and wrenches gives the acceleration back."""
+    truth = {"talos": talos, "panda": panda}[name]
+    model = loaded_model(truth)
+    soles = ("left_sole_link", "right_sole_link")
+    for k in range(int(PAYLOAD_TIME * TIMING.rate_hz) + 1, len(truth.states), 11):
+        state, reading, data = truth.states[k], truth.readings[k], model.createData()
+        tau = np.concatenate([np.zeros(truth.robot.n_base), reading.tau])
+        forces = pin.StdVec_Force()
+        for _ in range(model.njoints):
+            forces.append(pin.Force.Zero())
+        for sole, wrench in zip(soles, reading.wrenches_C, strict=False):
+            frame = model.frames[model.getFrameId(sole)]
+            forces[frame.parentJoint] = frame.placement.act(pin.Force(wrench[:3], wrench[3:]))
+        a = pin.aba(model, data, state.q, state.v, tau, forces)
+        np.testing.assert_allclose(a, state.a, atol=1e-7)
+
+
+def test_specific_force_at_rest_is_one_g_up(talos: Truth) -> None:
+    reading, state = talos.readings[0], talos.states[0]
+    assert np.linalg.norm(reading.specific_force_I) == pytest.approx(G0, abs=1e-9)
+    model, data = talos.robot.model, talos.robot.model.createData()
+    pin.framesForwardKinematics(model, data, state.q)
+    up = data.oMf[model.getFrameId("imu_link")].rotation @ reading.specific_force_I
+    np.testing.assert_allclose(up, [0.0, 0.0, G0], atol=1e-9)
+    np.testing.assert_array_equal(reading.angular_rate_I, np.zeros(3))
+
+
+def test_specific_force_is_the_second_derivative_of_the_position() -> None:
+    timing = Timing(duration_s=0.5, rate_hz=1000.0, rest_s=0.0, fade_s=0.3)
+    truth = synthetic_truth("talos", timing, np.random.default_rng(6), payload_time_s=None)
+    model, data, h = truth.robot.model, truth.robot.model.createData(), 1e-3
+    frame = model.getFrameId("imu_link")
+    positions, rotations = [], []
+    for state in truth.states:
+        pin.framesForwardKinematics(model, data, state.q)
+        positions.append(data.oMf[frame].translation.copy())
+        rotations.append(data.oMf[frame].rotation.copy())
+    for k in range(50, 450, 40):
+        a = (positions[k + 1] - 2 * positions[k] + positions[k - 1]) / h**2
+        f = rotations[k].T @ (a + np.array([0.0, 0.0, G0]))
+        w = pin.log3(rotations[k - 1].T @ rotations[k + 1]) / (2 * h)
+        np.testing.assert_allclose(truth.readings[k].specific_force_I, f, atol=2e-3)
+        np.testing.assert_allclose(truth.readings[k].angular_rate_I, w, atol=2e-4)
+
+
+def test_feet_only_push_and_stay_in_their_friction_cones(talos: Truth) -> None:
+    wrenches = np.array([reading.wrenches_C for reading in talos.readings])
+    assert wrenches[..., 2].min() > 50.0
+    assert np.abs(wrenches[..., :2] / wrenches[..., 2:3]).max() < 0.3
+
+
+def quadruped(feet: tuple[str, ...]) -> Truth:
+    robot = RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=True)
+    posture = {name: 0.8 if "thigh" in name else -1.5 for name in robot.joint_names if "hip" not in name}
+    timing = Timing(duration_s=2.0, rate_hz=50.0, rest_s=0.2, fade_s=0.5)
+    contacts = {foot: foot for foot in feet}
+    rng = np.random.default_rng(6)
+    return stance_truth(robot, timing, rng, contacts=contacts, imu_frame="imu", motion=StanceMotion(posture))
+
+
+def test_point_feet_carry_forces_alone_and_they_balance_the_robot() -> None:
+    truth = quadruped(("FL_foot", "FR_foot", "RL_foot", "RR_foot"))
+    model = truth.robot.model
+    data = model.createData()
+    for state, reading in zip(truth.states, truth.readings, strict=True):
+        assert not reading.wrenches_C[:, 3:].any()
+        pin.forwardKinematics(model, data, state.q, state.v, state.a)
+        total = np.zeros(3)
+        for foot, wrench in zip(truth.contacts, reading.wrenches_C, strict=True):
+            total += pin.updateFramePlacement(model, data, model.getFrameId(foot)).rotation @ wrench[:3]
+        pin.computeCentroidalMomentumTimeVariation(model, data, state.q, state.v, state.a)
+        weight = np.array([0.0, 0.0, -G0 * truth.robot.total_mass])
+        np.testing.assert_allclose(total + weight, data.dhg.linear, atol=1e-8)
+
+
+def test_two_point_feet_cannot_carry_a_robot() -> None:
+    with pytest.raises(ModelError, match="2 point contact"):
+        quadruped(("FL_foot", "RR_foot"))
+
+
+def test_joints_stay_within_their_limits(talos: Truth, panda: Truth) -> None:
+    for truth in (talos, panda):
+        model, n = truth.robot.model, truth.robot.n_base
+        q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
+        v = np.array([state.v[n:] for state in truth.states])
+        first = 7 if n else 0
+        assert (q >= model.lowerPositionLimit[first:] - 1e-9).all()
+        assert (q <= model.upperPositionLimit[first:] + 1e-9).all()
+        assert (np.abs(v) <= model.velocityLimit[n:] + 1e-9).all()
+
+
+def test_payload_adds_its_weight_from_its_time_on(talos: Truth) -> None:
+    without = synthetic_truth("talos", TIMING, np.random.default_rng(3), payload_time_s=None)
+    extra = np.array(
+        [
+            sum(w[:3] for w in a.wrenches_C) - sum(w[:3] for w in b.wrenches_C)
+            for a, b in zip(talos.readings, without.readings, strict=True)
+        ]
+    )
+    later = talos.times_s >= PAYLOAD_TIME
+    assert np.abs(extra[~later]).max() == 0.0
+    assert extra[later, 2].mean() == pytest.approx(5.44 * G0, rel=0.1)
+
+
+def test_same_seed_same_recording_other_seed_another(talos: Truth) -> None:
+    def efforts(seed: int) -> np.ndarray:
+        recording = measure(talos, REALISTIC, np.random.default_rng(seed))
+        return np.array([e.sample.effort for e in recording.entries(["/joint_states"])])
+
+    np.testing.assert_array_equal(efforts(1), efforts(1))
+    assert np.abs(efforts(1) - efforts(2)).max() > 0.1
+
+
+def test_noise_bias_delay_and_losses_are_as_asked(talos: Truth) -> None:
+    noise = SensorNoise(effort=0.5, angular_rate_bias=(0.01, 0.02, 0.03), joint_delay_s=0.004, dropped=0.2)
+    recording = measure(talos, noise, np.random.default_rng(0))
+    joints = [e.sample for e in recording.entries(["/joint_states"])]
+    imu = [e.sample for e in recording.entries(["/imu/data"])]
+    n = len(talos.times_s)
+    for count in (len(joints), len(imu)):
+        assert abs(count - 0.8 * n) < 4.0 * np.sqrt(0.16 * n)
+    truth = {int(t): r for t, r in zip(talos.stamps_ns, talos.readings, strict=True)}
+    assert all(isinstance(s, JointReading) and s.stamp_ns - 4_000_000 in truth for s in joints)
+    errors = np.array([s.effort - truth[s.stamp_ns - 4_000_000].tau for s in joints])
+    assert errors.std() == pytest.approx(0.5, rel=0.05)
+    assert abs(errors.mean()) < 0.02
+    for sample in imu:
+        assert isinstance(sample, ImuSample)
+        bias = sample.angular_rate_I - truth[sample.stamp_ns].angular_rate_I
+        np.testing.assert_allclose(bias, [0.01, 0.02, 0.03], atol=1e-12)
+
+
+def test_noise_free_recording_is_the_truth(panda: Truth) -> None:
+    recording = measure(panda, NOISE_FREE, np.random.default_rng(0))
+    for entry, reading in zip(recording.messages, panda.readings, strict=True):
+        np.testing.assert_array_equal(entry.sample.effort, reading.tau)
+
+
+def test_base_twist_is_the_derivative_of_its_pose() -> None:
+    reach = np.array([0.1, 0.1, 0.1, 0.4, 0.4, 0.4])
+    motion = random_sines(np.zeros(6), reach, np.random.default_rng(1), rest_s=0.0, fade_s=0.5)
+    h = 1e-5
+
+    def placement(t: float) -> pin.SE3:
+        (p, q), _ = base_motion(motion, t)
+        return pin.XYZQUATToSE3(np.concatenate([p, q]))
+
+    for t in np.linspace(0.1, 3.0, 20):
+        _, (v, a) = base_motion(motion, t)
+        numeric = pin.log6(placement(t - h).actInv(placement(t + h))).vector / (2 * h)
+        np.testing.assert_allclose(v, numeric, atol=1e-7)
+        derivative = (base_motion(motion, t + h)[1][0] - base_motion(motion, t - h)[1][0]) / (2 * h)
+        np.testing.assert_allclose(a, derivative, atol=1e-6)
+
+
+def test_unknown_names_and_impossible_values_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ConfigurationError, match=r"no synthetic robot 'hal'; there are talos, panda, arm"):
+        synthetic_truth("hal", TIMING, rng)
+    with pytest.raises(ModelError, match=r"no link 'elbow'; the model has"):
+        synthetic_truth("panda", TIMING, rng, payload_link="elbow")
+    with pytest.raises(ConfigurationError, match="payload's mass is -1"):
+        synthetic_truth("panda", TIMING, rng, payload_mass=-1.0)
+    with pytest.raises(ConfigurationError, match="less than two samples"):
+        Timing(duration_s=0.001, rate_hz=100.0)
+
+
+def test_any_arm_from_its_description() -> None:
+    truth = synthetic_truth("arm", TIMING, np.random.default_rng(0), urdf="example-robot-data:ur5_robot")
+    q = np.array([truth.robot.joint_positions(state.q) for state in truth.states])
+    assert q.shape == (len(truth.times_s), 6)
+    assert (np.ptp(q, axis=0) > 0.1).all()
+    with pytest.raises(ModelError, match="pass --urdf"):
+        synthetic_truth("arm", TIMING, np.random.default_rng(0))
