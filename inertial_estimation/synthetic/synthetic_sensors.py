@@ -19,7 +19,7 @@ from inertial_estimation.recordings.recording import (
     Sample,
 )
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
 __all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]
