@@ -1,4 +1,4 @@
-"""Compliant contact of points with the ground: spring-dampers along the normal, bristles with friction across.
+"""Compliant contact of points with the ground: spring-dampers along the normal, friction across.
 
 A point p at depth d below the ground, the normal n outwards, feels
 

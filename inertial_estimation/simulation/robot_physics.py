@@ -37,7 +37,7 @@ class RobotPhysics:
     """
 
     def __init__(self, config: SimulationConfig, urdf: str) -> None:
-        """Build the robot, at the origin with all joints at zero; `standing.stand_at_rest` puts it on the ground.
+        """Build the robot with all joints at zero; `standing.stand_at_rest` puts it on the ground.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.

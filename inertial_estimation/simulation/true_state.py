@@ -32,7 +32,7 @@ def base_state(physics: RobotPhysics, stamp_ns: int) -> BaseState:
 
 
 def generalised_acceleration(physics: RobotPhysics, base: BaseState) -> Array:
-    """Return the acceleration in Pinocchio's coordinates: d/dt of the base twist in the base, then the joints.
+    """Return the acceleration in Pinocchio's coordinates: of the base, in its axes, then of the joints.
 
     Args:
         physics: The robot, its accelerations found.
