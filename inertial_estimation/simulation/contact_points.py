@@ -11,9 +11,7 @@ from inertial_estimation.simulation.ground import Terrain, ground_axes
 
 __all__ = ["ContactPoints"]
 
-MAX_APPROACH_SPEED = (
-    10.0  # of a point towards the ground; its travel in one step is the margin of `near` [m/s]
-)
+MAX_APPROACH_SPEED = 10.0  # [m/s]; a point that could reach the ground in one step at this speed is near
 
 
 class ContactPoints:
