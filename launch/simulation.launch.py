@@ -1,7 +1,8 @@
 """A simulated robot on its own estimates: `ros2 launch inertial_estimation simulation.launch.py`.
 
-Simulator, estimators and whole-body controller; ends when the simulator does. The demo's weight with
-params_file:=payload_demo, other things with disturbances:='push link=torso_2_link force=50,0,0 start=6'.
+Simulator, estimators and whole-body controller; ends when the simulator does. The demo's weight comes with
+params_file:=payload_demo, another disturbance for instance with
+disturbances:='{kind: push, link: torso_2_link, force: [50, 0, 0], start: 6}'.
 """
 
 from importlib.machinery import SourceFileLoader
@@ -33,7 +34,7 @@ estimation = estimation_launch()
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": ("talos", "Name of a file in config/, or path of a parameter file.", None),
     "real_time_factor": ("1.0", "Simulated over wall time, at most; 0: as fast as possible.", None),
-    "disturbances": ("", "What happens to the robot, separated by semicolons.", None),
+    "disturbances": ("", "Disturbances of the robot, a YAML mapping each, separated by semicolons.", None),
     "lockstep": (
         "true",
         "Whether the simulation waits for the command to every reading; trigger:= is then arrival.",

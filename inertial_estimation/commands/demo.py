@@ -26,7 +26,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
 __all__ = ["add_arguments", "run"]

@@ -93,7 +93,7 @@ class SimulatorOptions(NodeOptions):
 
     pacing: SimulationPacing = section(SimulationPacing, prefix="")
     disturbances: tuple[str, ...] = parameter(
-        (), "What happens to the robot, a text each; times from release."
+        (), "Disturbances of the robot, each a YAML mapping as text; their times count from the release."
     )
     clock_rate: float = parameter(
         100.0, "How often /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4

@@ -13,8 +13,9 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push"]
+__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push", "Vector"]
 
+Vector = Array | tuple[float, float, float]
 FOREVER = math.inf
 WAVES = ("sine", "square", "step")
 FRAMES = ("world", "link")
@@ -130,10 +131,10 @@ class Push:
     """
 
     link: str
-    force: Array | tuple[float, float, float]
+    force: Vector
     start: float
     duration: float = 0.1
-    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
+    point_L: Vector = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
@@ -165,9 +166,9 @@ class Impact:
     """
 
     link: str
-    impulse: Array | tuple[float, float, float]
+    impulse: Vector
     start: float
-    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
+    point_L: Vector = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
