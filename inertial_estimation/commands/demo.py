@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands.demo_display import Display
-from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
+from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
+from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf

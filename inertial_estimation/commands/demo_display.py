@@ -5,7 +5,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from inertial_estimation.commands.demo_run import NODES, DemoRun, Phase
+from inertial_estimation.commands.demo_nodes import NODES
+from inertial_estimation.commands.demo_run import DemoRun, Phase
 from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 
 __all__ = ["Display", "progress_line", "table"]
