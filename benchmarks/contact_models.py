@@ -9,10 +9,10 @@ The same robot (bodies, inertias, posture, joint PD controller, contact points) 
     native, K and D  the same with solref set from the constraint's regulariser R at the start, so that
                      the normal force at rest is K times the depth: solref = (-K R, -D R) at impedance 0.5
 
-What is printed: sinkage against weight / (n K), without and with a load of 5 kg bolted to the base after R was
-found; creep of the feet on a slope of 0.05 rad; ripple of the vertical force at rest; the farthest shift of the
-base and slip of the feet in a push of 60 N for 0.1 s, and how far the shift is from that at an eighth of the
-step; whether a second run is the same bit by bit; CPU time of a step.
+It prints the sinkage against weight / (n K), without and with a load of 5 kg bolted to the base after R was
+found; creep of the feet on a slope of 0.05 rad; ripple of the vertical force at rest; the farthest shift of
+the base and slip of the feet in a push of 60 N for 0.1 s, and how far the shift is from that at an eighth of
+the step; whether a second run is the same bit by bit; CPU time of a step.
 """
 
 import argparse
@@ -25,7 +25,6 @@ import mujoco
 import numpy as np
 
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
-from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.robot_build import body_inertia, robot_spec, set_body_inertia
@@ -54,6 +53,7 @@ class OwnGround:
         self.model, self.data = self.physics.model, self.physics.data
 
     def step(self, tau: Array, push_W: Array) -> None:
+        """Integrate one step with joint torques [Nm] and a force on the base [N]."""
         self.physics.clear_pushes()
         if push_W.any():
             self.physics.push(BASE, self.data.xipos[BASE], push_W)
@@ -61,15 +61,19 @@ class OwnGround:
         self.physics.step()
 
     def refresh(self) -> None:
+        """Take over changed inertias."""
         self.physics.refresh()
 
     def depth(self) -> Array:
+        """Return the depth of each point [m]."""
         return self.physics.points.depth.copy()
 
     def points(self) -> Array:
+        """Return the points in the world [m]."""
         return self.physics.points.position_W.copy()
 
     def vertical_force(self) -> float:
+        """Return the vertical force of the ground [N]."""
         return float(self.physics.accelerate()[:, 2].sum())
 
 
@@ -96,22 +100,27 @@ class NativeGround:
             self.model.geom_solref[:] = (-K * R * IMPEDANCE, -D * R * IMPEDANCE)
 
     def step(self, tau: Array, push_W: Array) -> None:
+        """Integrate one step with joint torques [Nm] and a force on the base [N]."""
         self.data.qfrc_applied[self._dof] = tau
         self.data.xfrc_applied[BASE, :3] = push_W
         mujoco.mj_step(self.model, self.data)
 
     def refresh(self) -> None:
+        """Take over changed inertias."""
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
         mujoco.mj_forward(self.model, self.data)
 
     def depth(self) -> Array:
+        """Return the depth of each point [m]."""
         return -((self.points() - self._origin) @ self._normal)
 
     def points(self) -> Array:
+        """Return the points in the world [m]."""
         centres: Array = self.data.geom_xpos[self._spheres]
         return centres - RADIUS * self._normal
 
     def vertical_force(self) -> float:
+        """Return the vertical force of the ground [N]."""
         total, wrench = 0.0, np.zeros(6)
         for k in range(self.data.ncon):
             mujoco.mj_contactForce(self.model, self.data, k, wrench)
@@ -201,12 +210,14 @@ class Bench:
         self.physics = RobotPhysics(self.config, self.loop.urdf)
 
     def make(self, kind: str, ground: GroundConfig | None = None, step: float = 1e-3) -> tuple[Ground, Any]:
+        """Return one of the grounds under the robot at rest, and its parameters."""
         config = replace(self.config, step=step, ground=ground or self.config.ground)
         if kind == "own":
             return OwnGround(config, self.loop.urdf), config
         return NativeGround(config, self.loop.urdf, calibrated=kind != "native"), config
 
     def run(self, kind: str, *, push: bool = False, **options: Any) -> Run:
+        """Run one of the grounds."""
         ground, config = self.make(kind, **options)
         return run(ground, self.physics.built, config, self.seconds, push=push)
 
@@ -219,11 +230,12 @@ class Bench:
             set_body_inertia(ground.model, BASE, loaded)
             ground.refresh()
         found = run(ground, self.physics.built, config, self.seconds, push=False)
-        weight = float(ground.model.body_mass[1:].sum()) * STANDARD_GRAVITY
+        weight = -float(ground.model.body_mass[1:].sum() * ground.model.opt.gravity[2])
         expected = weight / (len(self.physics.points) * config.ground.stiffness)
         return float(found.depth[found.t > self.seconds - 1.0].mean()) / expected
 
     def report(self, kind: str) -> None:
+        """Print what is measured on one of the grounds."""
         ramp = replace(self.config.ground, terrain="ramp", slope=SLOPE, begin=-10.0)
         still, again, sloping = self.run(kind), self.run(kind), self.run(kind, ground=ramp)
         pushed, fine = self.run(kind, push=True), self.run(kind, push=True, step=1.25e-4)
@@ -255,9 +267,8 @@ def main() -> None:
     for name in arguments.robots:
         bench = Bench(name, arguments.seconds)
         ground = bench.config.ground
-        print(
-            f"{name}: {len(bench.physics.points)} points, K {ground.stiffness:g} N/m, D {ground.damping:g} Ns/m"
-        )
+        n, K, D = len(bench.physics.points), ground.stiffness, ground.damping
+        print(f"{name}: {n} points, K {K:g} N/m, D {D:g} Ns/m")
         for kind in ("own", "native", "native, K and D"):
             bench.report(kind)
 

@@ -35,10 +35,10 @@ class Phase(Enum):
 
 
 class Listener(Protocol):
-    """What listens to the nodes of one domain."""
+    """Receives the messages of the nodes of one domain."""
 
     def take(self) -> None:
-        """Take all that has come."""
+        """Take all messages that have arrived."""
         ...
 
     def get_node_names(self) -> list[str]:
@@ -101,7 +101,7 @@ class DemoRun:
         Args:
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
-            domain_id: ROS domain that nobody else is on.
+            domain_id: ROS domain of its own.
         """
         self.adaptation = adaptation
         self.phase = Phase.STARTING
@@ -117,7 +117,7 @@ class DemoRun:
 
     @contextmanager
     def nodes(self, *, viewer: bool) -> Iterator[None]:
-        """Have the nodes as processes; they end with the run, or on the way out."""
+        """Run the nodes as processes; they end with the run, or when the context is left."""
         self._deadlines = RunDeadlines(time.monotonic())
         with self._open as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -141,8 +141,8 @@ class DemoRun:
             )
         )
 
-    def look(self) -> None:
-        """Take what has come and end the nodes when the run is over.
+    def poll(self) -> None:
+        """Take the messages that have arrived and end the nodes when the run is over.
 
         Raises:
             InertialEstimationError: If a node failed, or the simulation did not begin.
@@ -160,7 +160,7 @@ class DemoRun:
             self._open.close()
 
     def trial(self) -> PayloadTrial | None:
-        """Return what was heard since the release; None before."""
+        """Return the measurements since the release; None before it."""
         if self._released_ns is None or not self._record.joints.get(self._scene.joint):
             return None
         return trial_from_record(
@@ -179,7 +179,7 @@ class DemoRun:
         return (series[-1][0] - (self._released_ns or 0)) * 1e-9 if series else 0.0
 
     def facts(self) -> dict[str, Any]:
-        """Return what the nodes said of the run, for the file of results."""
+        """Return what the diagnostics report of the run, for the file of results."""
         return {
             "adaptation": self.adaptation,
             "fallen": self._fallen,
