@@ -2,11 +2,12 @@
 
     python benchmarks/contact_models.py [--robots talos hyq] [--seconds 6]
 
-The same robot (bodies, inertias, posture, joint PD controller, contact points) stands on three grounds:
+The same robot (bodies, inertias, posture, joint PD controller, contact points) stands on four grounds:
 
     own              spring-dampers of K N/m and D Ns/m a point, bristle friction, end-of-step forces
     native           MuJoCo's spheres on a plane, elliptic cone, default solref and solimp
-    native, K and D  the same with solref set from the constraint's regulariser R at the start, so that
+    native, no slip  the same with impratio 10 and 20 iterations of MuJoCo's no-slip solver
+    native, K and D  native with solref set from the constraint's regulariser R at the start, so that
                      the normal force at rest is K times the depth: solref = (-K R, -D R) at impedance 0.5
 
 It prints the sinkage against weight / (n K), without and with a load of 5 kg bolted to the base after R was
@@ -39,6 +40,8 @@ LOAD_KG = 5.0
 PUSH_N, PUSH_BEGIN_S, PUSH_END_S = 60.0, 2.0, 2.1
 RADIUS = 0.005  # of the spheres of the native contacts [m]
 IMPEDANCE = 0.5
+OWN, NATIVE, NO_SLIP, CALIBRATED = "own", "native", "native, no slip", "native, K and D"
+KINDS = (OWN, NATIVE, NO_SLIP, CALIBRATED)
 BASE = 1  # MuJoCo's body of the floating base
 
 
@@ -80,7 +83,7 @@ class OwnGround:
 class NativeGround:
     """MuJoCo's dynamics and contacts; the robot begins where it rests on the other ground."""
 
-    def __init__(self, config: SimulationConfig, urdf: str, *, calibrated: bool) -> None:
+    def __init__(self, config: SimulationConfig, urdf: str, kind: str) -> None:
         own = OwnGround(config, urdf)
         physics = own.physics
         self.tau_rest, self._dof = own.tau_rest, physics.built.dof
@@ -92,7 +95,9 @@ class NativeGround:
         self._origin = np.array([0.0, 0.0, height])
         self.data.qpos[:] = physics.data.qpos
         mujoco.mj_forward(self.model, self.data)
-        if calibrated:
+        if kind == NO_SLIP:
+            self.model.opt.impratio, self.model.opt.noslip_iterations = 10.0, 20
+        if kind == CALIBRATED:
             self.model.geom_solimp[:, :2] = IMPEDANCE
             mujoco.mj_forward(self.model, self.data)
             R = float(np.median(self.data.efc_R[: 3 * self.data.ncon : 3]))
@@ -212,9 +217,9 @@ class Bench:
     def make(self, kind: str, ground: GroundConfig | None = None, step: float = 1e-3) -> tuple[Ground, Any]:
         """Return one of the grounds under the robot at rest, and its parameters."""
         config = replace(self.config, step=step, ground=ground or self.config.ground)
-        if kind == "own":
+        if kind == OWN:
             return OwnGround(config, self.loop.urdf), config
-        return NativeGround(config, self.loop.urdf, calibrated=kind != "native"), config
+        return NativeGround(config, self.loop.urdf, kind), config
 
     def run(self, kind: str, *, push: bool = False, **options: Any) -> Run:
         """Run one of the grounds."""
@@ -260,6 +265,7 @@ class Bench:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", nargs="+", default=["talos", "hyq"], help="floating-base robots")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="grounds")
     parser.add_argument("--seconds", type=float, default=6.0, help="simulated time of a run")
     arguments = parser.parse_args()
     if not arguments.seconds > PUSH_END_S + 1.0 or not math.isfinite(arguments.seconds):
@@ -269,7 +275,7 @@ def main() -> None:
         ground = bench.config.ground
         n, K, D = len(bench.physics.points), ground.stiffness, ground.damping
         print(f"{name}: {n} points, K {K:g} N/m, D {D:g} Ns/m")
-        for kind in ("own", "native", "native, K and D"):
+        for kind in arguments.kinds:
             bench.report(kind)
 
 

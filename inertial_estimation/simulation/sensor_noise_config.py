@@ -25,35 +25,63 @@ class SensorNoise:
         effort: Sigma of joint torques [Nm].
         force: Sigma of contact forces [N].
         torque: Sigma of contact torques [Nm].
-        imu_delay_s: A reading of the IMU is stamped this much later than it was true [s].
-        joint_delay_s: Likewise of the joints [s].
-        wrench_delay_s: Likewise of the wrenches [s].
+        imu_delay_s: Time from the measurement of an IMU reading to its stamp [s].
+        joint_delay_s: Time from the measurement of a joint reading to its stamp [s].
+        wrench_delay_s: Time from the measurement of a wrench reading to its stamp [s].
         dropped: Share of messages lost, of each topic but the ground truth.
     """
 
-    specific_force: float = parameter(0.0, "Sigma of the specific force.", unit="m/s^2", lower=0.0, upper=1e3)
-    angular_rate: float = parameter(0.0, "Sigma of the angular rate.", unit="rad/s", lower=0.0, upper=1e3)
+    specific_force: float = parameter(
+        0.0, "Standard deviation of the noise of the specific force.", unit="m/s^2", lower=0.0, upper=1e3
+    )
+    angular_rate: float = parameter(
+        0.0, "Standard deviation of the noise of the angular rate.", unit="rad/s", lower=0.0, upper=1e3
+    )
     specific_force_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the specific force, IMU frame.", unit="m/s^2"
+        (0.0, 0.0, 0.0), "Constant error of the specific force in the IMU frame.", unit="m/s^2"
     )
     angular_rate_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the angular rate, IMU frame.", unit="rad/s"
+        (0.0, 0.0, 0.0), "Constant error of the angular rate in the IMU frame.", unit="rad/s"
     )
-    position: float = parameter(0.0, "Sigma of joint positions.", unit="rad", lower=0.0, upper=10.0)
-    velocity: float = parameter(0.0, "Sigma of joint velocities.", unit="rad/s", lower=0.0, upper=1e3)
-    effort: float = parameter(0.0, "Sigma of joint torques.", unit="Nm", lower=0.0, upper=1e5)
-    force: float = parameter(0.0, "Sigma of contact forces.", unit="N", lower=0.0, upper=1e5)
-    torque: float = parameter(0.0, "Sigma of contact torques.", unit="Nm", lower=0.0, upper=1e5)
+    position: float = parameter(
+        0.0, "Standard deviation of the noise of joint positions.", unit="rad", lower=0.0, upper=10.0
+    )
+    velocity: float = parameter(
+        0.0, "Standard deviation of the noise of joint velocities.", unit="rad/s", lower=0.0, upper=1e3
+    )
+    effort: float = parameter(
+        0.0, "Standard deviation of the noise of joint torques.", unit="Nm", lower=0.0, upper=1e5
+    )
+    force: float = parameter(
+        0.0, "Standard deviation of the noise of contact forces.", unit="N", lower=0.0, upper=1e5
+    )
+    torque: float = parameter(
+        0.0, "Standard deviation of the noise of contact torques.", unit="Nm", lower=0.0, upper=1e5
+    )
     imu_delay_s: float = parameter(
         0.0,
-        "A reading of the IMU is stamped this much later than it was true.",
+        "Time from the measurement of an IMU reading to its stamp.",
         unit="s",
         lower=0.0,
         upper=MAX_DELAY,
     )
-    joint_delay_s: float = parameter(0.0, "Likewise of the joints.", unit="s", lower=0.0, upper=MAX_DELAY)
-    wrench_delay_s: float = parameter(0.0, "Likewise of the wrenches.", unit="s", lower=0.0, upper=MAX_DELAY)
-    dropped: float = parameter(0.0, "Share of messages lost, of each topic.", lower=0.0, upper=1.0)
+    joint_delay_s: float = parameter(
+        0.0,
+        "Time from the measurement of a joint reading to its stamp.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    wrench_delay_s: float = parameter(
+        0.0,
+        "Time from the measurement of a wrench reading to its stamp.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    dropped: float = parameter(
+        0.0, "Share of the messages of each sensor topic that are lost.", lower=0.0, upper=1.0
+    )
 
 
 NOISE_FREE = SensorNoise()

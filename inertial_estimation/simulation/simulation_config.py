@@ -16,29 +16,33 @@ class GroundConfig:
     """Shape of the ground and how it gives way under a contact point."""
 
     terrain: str = parameter("flat", "Shape of the ground.", choices=("flat", "ramp", "rough"))
-    slope: float = parameter(0.1, "Of a ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2)
+    slope: float = parameter(0.1, "Slope of a ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2)
     roughness: float = parameter(
-        0.02, "Of rough ground: heights are between minus this and this.", unit="m", lower=0.0, upper=1.0
+        0.02, "Rough ground has heights between minus and plus this value.", unit="m", lower=0.0, upper=1.0
     )
     cell: float = parameter(
-        0.2, "Of rough ground: distance of the heights.", unit="m", lower=0.01, upper=10.0
+        0.2, "Distance between the random heights of rough ground.", unit="m", lower=0.01, upper=10.0
     )
     begin: float = parameter(
         0.3,
-        "Ramp and rough ground begin at this x; before it the ground is flat.",
+        "Value of x at which a ramp or rough ground begins; before it the ground is flat.",
         unit="m",
         lower=-1e3,
         upper=1e3,
     )
-    seed: int = parameter(0, "Of the heights of rough ground.", lower=0, upper=2**31)
-    stiffness: float = parameter(1e5, "Of each contact point.", unit="N/m", lower=100.0, upper=1e7)
-    damping: float = parameter(1e3, "Of each contact point.", unit="Ns/m", lower=0.0, upper=1e5)
-    friction: float = parameter(0.7, "Coulomb friction coefficient.", lower=0.0, upper=10.0)
+    seed: int = parameter(0, "Seed of the heights of rough ground.", lower=0, upper=2**31)
+    stiffness: float = parameter(
+        1e5, "Stiffness of the ground at each contact point.", unit="N/m", lower=100.0, upper=1e7
+    )
+    damping: float = parameter(
+        1e3, "Damping of the ground at each contact point.", unit="Ns/m", lower=0.0, upper=1e5
+    )
+    friction: float = parameter(0.7, "Coulomb friction coefficient of the ground.", lower=0.0, upper=10.0)
 
 
 @dataclass(frozen=True)
 class ActuatorConfig:
-    """What lies between a torque command and the links."""
+    """Motors, friction and end stops between a torque command and the links."""
 
     armature: float = parameter(
         0.0, "Rotor inertia as seen at each joint.", unit="kg m^2", lower=0.0, upper=100.0
@@ -49,16 +53,24 @@ class ActuatorConfig:
     )
     viscous: float = parameter(0.0, "Viscous friction of each joint.", unit="Nms/rad", lower=0.0, upper=1e4)
     urdf_friction: bool = parameter(
-        False, "Add friction and damping of the URDF (<dynamics>) to those given here."
+        False, "Add friction and damping of the URDF (<dynamics>) to the friction in these parameters."
     )
     torque_limit_scale: float = parameter(
-        1.0, "The URDF's effort limits times this; 0: no limits.", lower=0.0, upper=1e3
+        1.0, "Factor on the effort limits of the URDF; 0: no limits.", lower=0.0, upper=1e3
     )
     lag: float = parameter(
-        0.0, "Time constant of the torque's first-order lag; 0: none.", unit="s", lower=0.0, upper=1.0
+        0.0,
+        "Time constant of the first-order lag of motor torques; 0: no lag.",
+        unit="s",
+        lower=0.0,
+        upper=1.0,
     )
     stop_stiffness: float = parameter(
-        1000.0, "Of the joints' end stops (URDF limits); 0: no stops.", unit="Nm/rad", lower=0.0, upper=1e6
+        1000.0,
+        "Stiffness of the end stops at the joint limits of the URDF; 0: no end stops.",
+        unit="Nm/rad",
+        lower=0.0,
+        upper=1e6,
     )
 
 
@@ -68,7 +80,7 @@ class SensorConfig:
 
     rate: float = parameter(
         1000.0 / 3.0,
-        "Rate of the readings; its period is a whole number of steps.",
+        "Rate of the sensor readings; its period is a whole number of steps.",
         unit="Hz",
         lower=1.0,
         upper=1e5,
@@ -79,17 +91,17 @@ class SensorConfig:
         choices=("link", "motor"),
     )
     noise: SensorNoise = section(SensorNoise, prefix="")
-    seed: int = parameter(0, "Of noise and losses.", lower=0, upper=2**31)
+    seed: int = parameter(0, "Seed of sensor noise and message losses.", lower=0, upper=2**31)
 
 
 @dataclass(frozen=True)
 class SimulationConfig:
-    """Everything a simulation is built from, but the disturbances."""
+    """Everything a simulation is built from, except the disturbances."""
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)
-    step: float = parameter(0.001, "Of the integration.", unit="s", lower=1e-5, upper=0.01)
-    start_ns: int = parameter(0, "Stamp of the beginning.", unit="ns", lower=0)
+    step: float = parameter(0.001, "Step of the integration.", unit="s", lower=1e-5, upper=0.01)
+    start_ns: int = parameter(0, "Stamp at the beginning of the simulation.", unit="ns", lower=0)
     ground: GroundConfig = section(GroundConfig)
     actuators: ActuatorConfig = section(ActuatorConfig)
     sensors: SensorConfig = section(SensorConfig)
