@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertial_estimation.errors import MeasurementError
 
 __all__ = [
+    "NANOSECONDS",
     "Array",
     "BaseEstimate",
     "BaseReference",
@@ -31,11 +33,15 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-NANOSECONDS = 1_000_000_000
+NANOSECONDS = 1_000_000_000  # in one second
 
 
-def seconds(duration_ns: int) -> float:
-    """Convert a duration from integer nanoseconds to seconds."""
+@overload
+def seconds(duration_ns: float) -> float: ...
+@overload
+def seconds(duration_ns: NDArray[np.int64]) -> Array: ...
+def seconds(duration_ns: Any) -> Any:
+    """Convert a duration, or an array of durations, from nanoseconds to seconds."""
     return duration_ns * 1e-9
 
 

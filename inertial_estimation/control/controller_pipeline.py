@@ -17,6 +17,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseReference,
     BaseState,
     Health,
@@ -32,7 +33,6 @@ from inertial_estimation.signals import (
 
 __all__ = ["ControllerConfig", "ControllerPipeline"]
 
-NS = 1_000_000_000
 WRENCHES_KEPT = 8
 WRENCH_AGE_NS = 20_000_000  # of a wrench that still tells a touchdown
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
@@ -72,7 +72,7 @@ class ControllerPipeline:
         self._intake = InertiaIntake(bodies, config.inertias.timeout)
         self._joint_map = JointMap(self.robot, config.robot)
         inputs = config.robot.inputs
-        jump_ns = int(NS * inputs.jump) if inputs.on_jump == "reset" else None
+        jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
         self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
@@ -240,7 +240,7 @@ class ControllerPipeline:
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
         self._unmatched += sum(s < matched[-1] for s in self._joints.stamps()) - len(matched) + 1
-        period = int((1.0 - RATE_TOLERANCE) * NS / self.config.rate)
+        period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
             if last is None or stamp - last >= period:

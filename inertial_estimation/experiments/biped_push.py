@@ -14,7 +14,7 @@ from inertial_estimation.experiments.biped import CONTACTS, HEAD, IMU, SOLE, bip
 from inertial_estimation.experiments.experiment import Progress
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
-from inertial_estimation.signals import Array, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import (
@@ -112,7 +112,7 @@ def simulate_push(progress: Progress, direction: tuple[float, float] = (1.0, 0.0
 def _run(simulation: Simulation, progress: Progress) -> PushRecord:
     home = simulation.truth().q.copy()
     simulation.apply(np.zeros_like(home))
-    begin_ns, period_ns = simulation.stamp_ns, round(1e9 / RATE)
+    begin_ns, period_ns = simulation.stamp_ns, round(NANOSECONDS / RATE)
     rows: list[tuple[Array, ...]] = []
     while True:
         readings = simulation.advance(period_ns)[-1]

@@ -23,7 +23,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
@@ -171,7 +171,7 @@ def _trial(urdf: str, seed: int, noise: SensorNoise, plan: _Plan) -> _Trial:
     base = _base_errors(identifier, identifier.rows(training).regressor, x, true)
     shown = identifier.rows(validation)
     torques = (shown.measured, identifier.predicted(shown, x), identifier.predicted(shown, np.zeros(len(x))))
-    return _Trial(true, report, base, (np.asarray(1e-9 * shown.stamps_ns, dtype=np.float64), *torques))
+    return _Trial(true, report, base, (seconds(shown.stamps_ns), *torques))
 
 
 def _config() -> IdentificationConfig:

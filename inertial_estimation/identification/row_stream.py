@@ -20,7 +20,7 @@ from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["RowModel", "RowStream", "RowTiming"]
 
@@ -269,7 +269,7 @@ class RowStream:
         A = smooth[:, :, :-2]
         value = smooth[:, :, -2] - A @ model.nominal
         steps = timing.signals.half + timing.stride * kept
-        stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * 1e9)).astype(np.int64)
+        stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * NANOSECONDS)).astype(np.int64)
         speeds = np.abs([v for v, _N in centres])
         watched = model.row_joints >= 0
         used = np.ones(value.shape, dtype=bool)

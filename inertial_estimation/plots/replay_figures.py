@@ -22,7 +22,7 @@ from inertial_estimation.plots.style import (
 from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
 from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.replay_metrics import Evaluation
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 
 __all__ = [
     "figure_of_bias",
@@ -172,7 +172,7 @@ def _limit_to(axis: Any, values: Array) -> None:
 
 
 def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
-    elapsed: Array = np.asarray((stamps_ns - origin_ns) * 1e-9, dtype=np.float64)
+    elapsed: Array = seconds(stamps_ns - origin_ns)
     return elapsed
 
 

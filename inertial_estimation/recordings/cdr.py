@@ -16,6 +16,7 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseState,
     ImuSample,
     JointReading,
@@ -108,7 +109,7 @@ def joint_state_decoder() -> Callable[[bytes], JointReading]:
 
 def _stamp_ns(data: bytes) -> int:
     sec, nanosec = _STAMP.unpack_from(data, _HEADER)
-    return int(sec) * 1_000_000_000 + int(nanosec)
+    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def _after_header(data: bytes) -> int:

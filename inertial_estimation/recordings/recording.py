@@ -20,6 +20,7 @@ from inertial_estimation.recordings.cdr import (
     joint_state_decoder,
 )
 from inertial_estimation.signals import (
+    NANOSECONDS,
     Array,
     BaseState,
     ImuSample,
@@ -314,7 +315,7 @@ def _open_reader(path: Path) -> tuple[Any, Any]:
 
 def _stamp_ns(message: Any) -> int:
     stamp = message.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+    return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
 
 
 def _imu(message: Any) -> ImuSample:

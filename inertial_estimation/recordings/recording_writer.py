@@ -17,6 +17,7 @@ from inertial_estimation.recordings.recording import (
     WRENCH_TYPE,
     MemoryRecording,
 )
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["STORAGES", "check_bag_folder", "write_recording"]
 
@@ -105,7 +106,7 @@ def _builder(topic: str, message_type: str) -> Callable[[Any, Any, Any], Any]:
 
 
 def _header(typestore: Any, stamp_ns: int, frame: str) -> Any:
-    stamp = typestore.types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, 1_000_000_000))
+    stamp = typestore.types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, NANOSECONDS))
     return typestore.types["std_msgs/msg/Header"](stamp, frame)
 
 

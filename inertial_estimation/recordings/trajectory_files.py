@@ -10,7 +10,7 @@ import numpy as np
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.recording_writer import check_bag_folder
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = [
     "TRAJECTORY_TOPIC",
@@ -25,7 +25,6 @@ TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
 TRAJECTORY_TOPIC = "/joint_trajectory"
 TIME = "time_from_start"
 FIELDS = ("position", "velocity", "acceleration")
-NANOSECONDS = 1_000_000_000
 
 
 def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:

@@ -21,6 +21,7 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseEstimate,
     BaseState,
     Health,
@@ -55,8 +56,6 @@ __all__ = [
     "wrench_from_msg",
     "wrench_to_msg",
 ]
-
-NANOSECONDS = 1_000_000_000
 
 
 def stamp_from_msg(stamp: Time) -> int:

@@ -15,7 +15,7 @@ from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode, topic_token
 from inertial_estimation.ros.serialized import imu_from_bytes, joints_from_bytes, wrench_from_bytes
-from inertial_estimation.signals import Health, seconds
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 __all__ = [
     "EstimatorNode",
@@ -152,7 +152,7 @@ class PipelineNode(RobotNode[PipelineConfigT], Generic[PipelineConfigT, Pipeline
         self._take_inputs()
         if self._completed_ns:
             period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
-            self._timer.timer_period_ns = round(1e9 * period)
+            self._timer.timer_period_ns = round(NANOSECONDS * period)
 
     def _take_inputs(self) -> None:
         self._now_ns = self._now().nanoseconds

@@ -24,7 +24,7 @@ from inertial_estimation.ros.messages import (
 )
 from inertial_estimation.ros.node_input import InputKind
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
-from inertial_estimation.signals import Health
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -35,7 +35,6 @@ from inertial_estimation.simulation.viewer import RobotViewer
 
 __all__ = ["SimulatorConfig", "SimulatorNode"]
 
-NANOSECONDS = 1_000_000_000
 FASTEST = 0.0005  # period of the timer where the pace asked for is as fast as possible [s]
 VIEWER_PERIOD = 1.0 / 30.0  # [s]
 WATCHING = 0.02  # the same in lockstep, where commands drive it and the timer sees to time-outs
@@ -112,7 +111,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             if not (self._options.pacing.lockstep and self.simulation.released):
                 break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
-            self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
+            self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.signals import Array, Health, HealthLevel, TorqueCommand, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, TorqueCommand, seconds
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
@@ -18,7 +18,6 @@ __all__ = ["SimulationDriver"]
 
 LONGEST_LAG = 0.25  # a simulation further behind its schedule does not catch up [s]
 MOST_REASONS = 10
-NS = 1_000_000_000
 
 
 class SimulationDriver:
@@ -220,10 +219,10 @@ def _tick_ns(period_ns: int, rate: float) -> int:
     """Return the control period, a multiple of the sensors' [ns]."""
     if not rate:
         return period_ns
-    count = NS / (rate * period_ns)
+    count = NANOSECONDS / (rate * period_ns)
     if count < 0.5 or abs(count - round(count)) > 1e-3 * count:
         raise ConfigurationError(
-            f"command_rate is {rate:g} Hz, expected the sensors' rate, {NS / period_ns:g} Hz, "
+            f"command_rate is {rate:g} Hz, expected the sensors' rate, {NANOSECONDS / period_ns:g} Hz, "
             "or a whole fraction of it"
         )
     return round(count) * period_ns

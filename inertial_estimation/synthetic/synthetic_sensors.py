@@ -18,7 +18,7 @@ from inertial_estimation.recordings.recording import (
     RecordingEntry,
     Sample,
 )
-from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
@@ -76,7 +76,7 @@ def _kept(
 
 
 def _stamps(truth: Truth, delay_s: float) -> list[int]:
-    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * 1e9)]
+    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * NANOSECONDS)]
 
 
 def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:

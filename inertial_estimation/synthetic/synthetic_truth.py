@@ -13,7 +13,7 @@ from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
-from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.synthetic.synthetic_motion import base_motion, joint_limits_motion
 
 __all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "followed_truth", "stance_truth"]
@@ -263,7 +263,7 @@ def _truth(
         imu_frame=imu_frame,
         contacts=tuple(contacts),
         times_s=times,
-        stamps_ns=timing.start_ns + np.round(times * 1e9).astype(np.int64),
+        stamps_ns=timing.start_ns + np.round(times * NANOSECONDS).astype(np.int64),
         states=states,
         readings=readings,
         payload=payload,

@@ -21,7 +21,7 @@ from inertial_estimation.models.dynamics_measurement import DynamicsState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, JointReading
+from inertial_estimation.signals import NANOSECONDS, Array, BaseState, JointReading, seconds
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 __all__ = ["InertialInputs"]
@@ -53,7 +53,7 @@ class InertialInputs(RobotInputs):
         self._presliding = self._with_sign and self._law.presliding > 0.0
         self._direction = CoulombDirection(self._law)
         self._direction_ns: int | None = None
-        self._max_gap_ns = round(config.robot.inputs.max_gap * 1e9)
+        self._max_gap_ns = round(config.robot.inputs.max_gap * NANOSECONDS)
         floating, source = robot.floating_base, config.rows.base_acceleration
         self._with_imu = floating and source == "accelerometer"
         self._with_base_state = floating and not self._with_imu
@@ -145,7 +145,7 @@ class InertialInputs(RobotInputs):
         v = row[n : 2 * n]
         if np.isfinite(v).all():
             self._direction_ns = stamp_ns
-            return self._direction.after(v, 1e-9 * step_ns)
+            return self._direction.after(v, seconds(step_ns))
         return np.full(n, np.nan)
 
     def _make_aligner(self, config: InertialPipelineConfig) -> SignalAligner:
@@ -209,5 +209,5 @@ def _weights_at(stamps: bytes) -> WindowWeights:
     Args:
         stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.
     """
-    times: Array = np.multiply(np.frombuffer(stamps, np.int64), 1e-9, dtype=np.float64)
+    times: Array = seconds(np.frombuffer(stamps, np.int64))
     return window_weights(times)

@@ -16,14 +16,13 @@ import numpy as np
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, Stamps
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
-from inertial_estimation.signals import Array, Health, HealthLevel, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
 
 __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
 THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
-NS = 1_000_000_000
 OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
-RECENT_NS = 10 * NS  # how long a dropped reading shows as a warning
+RECENT_NS = 10 * NANOSECONDS  # how long a dropped reading shows as a warning
 
 
 @dataclass(frozen=True)
@@ -131,11 +130,11 @@ class SignalAligner:
         self._required_backwards = self._required[::-1]  # the last to come completes a step
         self._awaited: _Stream | None = None  # without a row of it, or of the driver, no step is ready
         self._changed = True  # whether one has come
-        self._period_ns = int(NS / rate) if rate > 0.0 else 0
-        self._half_window_ns = round(half_window * NS)
-        self._max_gap_ns = round(config.max_gap * NS)
-        self._max_wait_ns = round(config.max_wait * NS)
-        self._jump_ns = round(config.jump * NS)
+        self._period_ns = int(NANOSECONDS / rate) if rate > 0.0 else 0
+        self._half_window_ns = round(half_window * NANOSECONDS)
+        self._max_gap_ns = round(config.max_gap * NANOSECONDS)
+        self._max_wait_ns = round(config.max_wait * NANOSECONDS)
+        self._jump_ns = round(config.jump * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
         self._newest_stamp_ns = 0  # of all streams
         self._last_step_ns: int | None = None
@@ -202,7 +201,7 @@ class SignalAligner:
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
         """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
-        return self._streams[stream].buffer.latest(time_ns, round(max_age * NS))
+        return self._streams[stream].buffer.latest(time_ns, round(max_age * NANOSECONDS))
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
@@ -245,7 +244,7 @@ class SignalAligner:
 
     def _make_stream(self, spec: StreamSpec) -> _Stream:
         regulator = StampRegulator(self._config.stamps, self._config.nominal_rate)
-        return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NS))
+        return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NANOSECONDS))
 
     def _handle_jump(self, target: _Stream, *, forward: bool) -> None:
         target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
@@ -295,7 +294,7 @@ class SignalAligner:
         values = {"received": str(stream.received)}
         values |= {f"dropped: {reason}": str(n) for reason, n in stream.dropped.items()}
         period = stream.regulator.period_ns
-        values["rate [Hz]"] = f"{NS / period:.1f}" if period else "unknown"
+        values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
         values["stamps"] = "regularised (they come in bursts)" if stream.regulator.active else "as they come"
         age = _age(stream, now_ns)
         if age is None:
