@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, overload
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "BaseEstimate",
     "BaseReference",
     "BaseState",
+    "Decision",
     "Health",
     "HealthLevel",
     "ImuSample",
@@ -261,9 +262,33 @@ class LinkEstimate:
     covariance: Array
 
 
+class Decision(Enum):
+    """What became of one measurement of the inertial filter; files and displays show the value.
+
+    The order is the number of a decision in the telemetry.
+
+    Attributes:
+        ACCEPTED: It corrected the state.
+        REJECTED: The gate took it for an outlier.
+        REOPENED: It corrected the state after the covariance was opened for a lasting change.
+        DISABLED: Learning is switched off; only the innovation is reported.
+        WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
+        CALIBRATING: A calibration averages the residual.
+        CALIBRATED: The average has become the bias of the measured rows.
+    """
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    REOPENED = "reopened"
+    DISABLED = "disabled"
+    WAITING_FOR_REST = "waiting for rest"
+    CALIBRATING = "calibrating"
+    CALIBRATED = "calibrated"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class InertialEstimate:
-    """What the inertial filter says after one update, with what one needs to doubt it.
+    """The estimates after one update of the inertial filter, with the figures that qualify them.
 
     Attributes:
         stamp_ns: Stamp of the measurement [ns]; all links share it.
@@ -273,7 +298,7 @@ class InertialEstimate:
         nis: Normalised innovation squared, y' S^-1 y.
         nis_bound: The gate's bound on it.
         accepted: Whether the measurement corrected the state.
-        decision: Why: "accepted", "rejected", "reopened", "disabled", "calibrating", "at rest" ...
+        decision: What became of the measurement.
         information_eigenvalues: Of the accumulated information relative to the prior, ascending; a
             direction below one is not informed by the data.
         informed_directions: Number of directions informed by the data.
@@ -287,7 +312,7 @@ class InertialEstimate:
     nis: float
     nis_bound: float
     accepted: bool
-    decision: str
+    decision: Decision
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
@@ -356,9 +381,11 @@ class Health:
         level: Severity.
         message: One sentence for the engineer.
         values: Counters and figures by name, rendered as text.
+        requested: Whether the state was requested by the operator, so that it is shown but is no fault.
     """
 
     name: str
     level: HealthLevel
     message: str
     values: Mapping[str, str] = field(default_factory=dict)
+    requested: bool = False

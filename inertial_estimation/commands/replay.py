@@ -130,9 +130,9 @@ def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
 
 
 def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
-    """Say on stderr what the pipelines have to say about their inputs."""
+    """Print what is wrong with the inputs on stderr."""
     for health in result.health:
-        if health.level > 0 and "learning is switched off" not in health.message:
+        if health.level > 0 and not health.requested:
             print(_said(health), file=sys.stderr)
     if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
         said = "; ".join(dict.fromkeys(_said(health) for health in result.health))

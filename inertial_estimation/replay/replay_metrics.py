@@ -25,7 +25,14 @@ from inertial_estimation.replay.payload_series import (
 )
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
-from inertial_estimation.signals import NANOSECONDS, Array, InertialEstimate, JointReading, OrientationSample
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    Decision,
+    InertialEstimate,
+    JointReading,
+    OrientationSample,
+)
 
 __all__ = ["Evaluation", "evaluate", "innovation_error"]
 
@@ -91,7 +98,7 @@ def evaluate(
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
-        learning = np.array([decision != "disabled" for decision in inertial.decisions])
+        learning = np.array([decision is not Decision.DISABLED for decision in inertial.decisions])
         if learning.any():
             metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
     payload = payload_history(run.payload) if run.payload else None

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, NumericalError
-from inertial_estimation.estimators.inertial.gate import REJECTED, REOPENED, InnovationGate
+from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     DataInformation,
     Linearisation,
@@ -35,7 +35,7 @@ from inertial_estimation.estimators.inertial.linearisation import (
 )
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
 
@@ -73,14 +73,14 @@ class FilterUpdate:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
-        decision: "accepted", "rejected", "reopened" or "disabled".
+        decision: ACCEPTED, REJECTED, REOPENED or DISABLED.
         iterations: Linearisations made to take the posterior to its new mean.
     """
 
     innovation: Array
     nis: float
     accepted: bool
-    decision: str
+    decision: Decision
     iterations: int
 
 
@@ -199,11 +199,11 @@ class InertialFilter(ABC):
         S_factor = cholesky(HP @ H.T + equation.noise)
         nis = float(innovation @ solve(S_factor, innovation))
         if not learn:
-            return FilterUpdate(innovation, nis, False, "disabled", 0)
+            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0)
         decision = self.gate.decide(nis, dt)
-        if decision == REJECTED:
+        if decision is Decision.REJECTED:
             return FilterUpdate(innovation, nis, False, decision, 0)
-        if decision == REOPENED:
+        if decision is Decision.REOPENED:
             self._admit_change()
             HP = H @ self.P
         R = self._overlap * equation.noise

@@ -23,6 +23,7 @@ from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
+    Decision,
     Health,
     HealthLevel,
     InertialEstimate,
@@ -159,7 +160,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         self._information: Array = np.zeros(len(self.filter.x))
         self._informed = 0
         self._informed_at_ns: int | None = None
-        self._counts: dict[str, int] = {}
+        self._counts: dict[Decision, int] = {}
         self._skipped = 0
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
@@ -217,7 +218,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         self._informed = informed_directions(self._information)
 
     def _filter_health(self, now_ns: int) -> Health:
-        values = {f"steps {decision}": str(n) for decision, n in self._counts.items()}
+        values = {f"steps {decision.value}": str(n) for decision, n in self._counts.items()}
         values |= {
             "steps without an input": str(self._skipped),
             "windows too short": str(self._inputs.short_windows),
@@ -231,7 +232,7 @@ class InertialPipeline(InputPushes[InertialInputs]):
         if missing:
             return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
         if not self._learning:
-            return Health("estimator", HealthLevel.WARN, "learning is switched off", values)
+            return Health("estimator", HealthLevel.WARN, "learning is switched off", values, requested=True)
         if self._bias.active:
             return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
         return Health("estimator", HealthLevel.OK, "estimating", values)
