@@ -249,7 +249,7 @@ def pelvis_rmse(heard: Heard, soles: Sequence[str]) -> float:
     def at(stamp: int) -> float:
         base = base_state_from_bytes(heard.messages[TRUTH][stamp])
         q = joint_map.sample(joints_from_bytes(heard.messages[JOINTS][stamp])).q
-        forces = [float(wrench_from_bytes(kept[stamp]).wrench_C[2]) for kept in loads]
+        forces = [float(wrench_from_bytes(kept[stamp]).wrench_F[2]) for kept in loads]
         return height(base.quaternion_xyzw, q, forces)
 
     return _rms_since_release(heard, at)

@@ -146,14 +146,15 @@ class WrenchSample:
 
     Attributes:
         stamp_ns: Time of measurement [ns].
-        wrench_C: Force then torque about the contact frame's origin, in its axes [N, Nm], shape (6,).
+        wrench_F: Force then torque about the origin of the contact's wrench frame (parameter
+            `wrench_frames`; by default the contact frame itself), in its axes [N, Nm], shape (6,).
     """
 
     stamp_ns: int
-    wrench_C: Array
+    wrench_F: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wrench_C", frozen_array("wrench_C", self.wrench_C, (6,)))
+        object.__setattr__(self, "wrench_F", frozen_array("wrench_F", self.wrench_F, (6,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -62,9 +62,9 @@ class ControllerPipeline:
         """
         _check(config)
         self.config = config
-        self.robot, frames = robot_from_config(config.robot, urdf)
-        if not config.robot.floating_base:
-            frames = ()
+        setup = robot_from_config(config.robot, urdf)
+        self.robot = setup.robot
+        frames = setup.contacts if config.robot.floating_base else ()
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
         self._position_limits = self.controller.dynamics.position_limits
@@ -106,7 +106,7 @@ class ControllerPipeline:
         """
         if contact not in self.contacts:
             raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
-        if np.isfinite(sample.wrench_C).all():
+        if np.isfinite(sample.wrench_F).all():
             self._wrenches[contact].append(sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
@@ -290,8 +290,8 @@ class ControllerPipeline:
     def _normal_force(self, sample: WrenchSample) -> float:
         """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
         if self.config.stance.soles:
-            return float(sample.wrench_C[2])
-        return float(np.linalg.norm(sample.wrench_C[:3]))
+            return float(sample.wrench_F[2])
+        return float(np.linalg.norm(sample.wrench_F[:3]))
 
     def _controller_health(self, now_ns: int) -> Health:
         values = {

@@ -127,13 +127,13 @@ def estimate_tilt(
 def _observer(
     config: TiltPipelineConfig, record: PushRecord, begin: Array, imu: Array, intermediate: Array | None
 ) -> Array:
-    robot, contacts = robot_from_config(config.robot, biped_urdf())
-    estimator = BaseStateEstimator(config, robot, contacts)
+    setup = robot_from_config(config.robot, biped_urdf())
+    estimator = BaseStateEstimator(config, setup)
     tilts = np.empty_like(record.tilt_I)
     h = 1.0 / RATE
     for k in range(len(tilts)):
         joints = (record.q[k], record.v[k])
-        wrenches: Sequence[Array] = record.wrench_C[k]
+        wrenches: Sequence[Array] = record.wrench_F[k]
         estimator.step(round(NANOSECONDS * h * k), h, imu[k], joints, wrenches, None)
         if k == 0:  # its own beginning, from the accelerometer, is replaced
             estimator.observer.initialise(estimator.observer.x1, vector(begin))

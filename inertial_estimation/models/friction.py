@@ -40,10 +40,14 @@ class FrictionTerms:
         ("coulomb", "viscous"), "Terms of each joint's friction.", choices=FRICTION_TERMS
     )
     smoothing_speed: float = parameter(
-        0.02, "Speed over which the Coulomb term changes sign.", unit="rad/s", lower=1e-6, upper=10.0
+        CoulombLaw.smoothing_speed,
+        "Speed over which the Coulomb term changes sign.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
     )
     presliding: float = parameter(
-        0.0,
+        CoulombLaw.presliding,
         "Travel over which the Coulomb term changes sign after a reversal (Dahl); 0: by the speed alone.",
         unit="rad",
         lower=0.0,
@@ -64,14 +68,18 @@ class NominalFriction:
     offset: tuple[float, ...] = parameter((), "Likewise.", unit="Nm")
     armature: tuple[float, ...] = parameter((), "Inertia of rotors, likewise.", unit="kg m^2")
     smoothing_speed: float = parameter(
-        0.02,
+        CoulombLaw.smoothing_speed,
         "Speed over which the Coulomb term changes sign; where friction is known, of the estimated one too.",
         unit="rad/s",
         lower=1e-6,
         upper=10.0,
     )
     presliding: float = parameter(
-        0.0, "Likewise the travel; not felt by the simulator.", unit="rad", lower=0.0, upper=1.0
+        CoulombLaw.presliding,
+        "Likewise the travel; not felt by the simulator.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
     )
 
     def by_joint(self, robot: RobotModel) -> dict[str, Array]:
@@ -106,7 +114,7 @@ class FrictionModel:
     joint_names: tuple[str, ...]
     terms: tuple[str, ...]
     n_joints: int
-    smoothing_speed: float = 0.02
+    smoothing_speed: float
     nominal: Array | None = None
 
     def __post_init__(self) -> None:

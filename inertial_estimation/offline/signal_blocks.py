@@ -143,7 +143,7 @@ class BlockStream:
             if isinstance(sample, JointReading):
                 self._push_joints(sample)
             elif isinstance(sample, WrenchSample):
-                self._grid.push(self._wrench_of[entry.topic], sample.stamp_ns, sample.wrench_C)
+                self._grid.push(self._wrench_of[entry.topic], sample.stamp_ns, sample.wrench_F)
             elif isinstance(sample, ImuSample):
                 row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
                 self._grid.push(IMU, sample.stamp_ns, row)

@@ -140,7 +140,7 @@ def _joint_state(types: Any, header: Any, sample: Any) -> Any:
 
 
 def _wrench(types: Any, header: Any, sample: Any) -> Any:
-    force, torque = _vector(types, sample.wrench_C[:3]), _vector(types, sample.wrench_C[3:])
+    force, torque = _vector(types, sample.wrench_F[:3]), _vector(types, sample.wrench_F[3:])
     return types[WRENCH_TYPE](header, types["geometry_msgs/msg/Wrench"](force, torque))
 
 

@@ -136,8 +136,8 @@ def joints_to_msg(reading: JointReading) -> JointState:
 def wrench_from_msg(msg: WrenchStamped) -> WrenchSample:
     """Convert geometry_msgs/WrenchStamped: what the environment applies to the robot [N, Nm]."""
     f, t = msg.wrench.force, msg.wrench.torque
-    wrench_C = (f.x, f.y, f.z, t.x, t.y, t.z)
-    return WrenchSample(stamp_from_msg(msg.header.stamp), wrench_C)  # type: ignore[arg-type]
+    wrench_F = (f.x, f.y, f.z, t.x, t.y, t.z)
+    return WrenchSample(stamp_from_msg(msg.header.stamp), wrench_F)  # type: ignore[arg-type]
 
 
 def wrench_to_msg(sample: WrenchSample, frame_id: str) -> WrenchStamped:
@@ -146,7 +146,7 @@ def wrench_to_msg(sample: WrenchSample, frame_id: str) -> WrenchStamped:
     set_stamp(msg.header.stamp, sample.stamp_ns)
     msg.header.frame_id = frame_id
     f, t = msg.wrench.force, msg.wrench.torque
-    f.x, f.y, f.z, t.x, t.y, t.z = sample.wrench_C.tolist()
+    f.x, f.y, f.z, t.x, t.y, t.z = sample.wrench_F.tolist()
     return msg
 
 

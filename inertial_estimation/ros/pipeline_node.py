@@ -185,8 +185,8 @@ class EstimatorNode(PipelineNode[PipelineConfigT, EstimatorT], Generic[PipelineC
     """
 
     def _create_inputs(self, robot: RobotConfig) -> None:
-        if robot.imu_frame:
-            self.add_input(Imu, "imu/data", imu_from_bytes, self.pipeline.push_imu)
+        for topic in robot.imus:
+            self.add_input(Imu, topic, imu_from_bytes, self.pipeline.push_imu)
         super()._create_inputs(robot)
 
     def _on_message(self) -> None:

@@ -12,7 +12,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
 from inertial_estimation.ros.messages import (
@@ -82,12 +82,15 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     def _create_outputs(self, robot: RobotConfig) -> None:
         model = self.simulation.robot
         self._base_frame = self._options.base_frame or model.base_link
-        self._frames = (robot.imu_frame, dict(zip(robot.contacts, _wrench_frames(robot), strict=True)))
+        self._frames = (
+            robot.imus.get(IMU_TOPIC, ""),
+            dict(zip(robot.contacts, _wrench_frames(robot), strict=True)),
+        )
         self._clock_publisher = self.add_output(Clock, "/clock")
         self._clock_period_ns = round(NANOSECONDS / self._options.clock_rate)
         self._next_clock_ns = self.simulation.stamp_ns
         self._joints = self.add_output(JointState, "joint_states")
-        self._imu = self.add_output(Imu, "imu/data") if robot.imu_frame else None
+        self._imu = self.add_output(Imu, IMU_TOPIC) if robot.imus else None
         self._wrenches: dict[str, Publisher] = {
             contact: self.add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
             for contact in robot.contacts

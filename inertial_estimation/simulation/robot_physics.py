@@ -50,7 +50,8 @@ class RobotPhysics:
             ModelError: If a name does not exist, a moving link has no inertia, or it cannot stand.
             ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
         """
-        self.robot, self.contacts = robot_from_config(config.robot, urdf)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, self.contacts, self.imu = setup.robot, setup.contacts, setup.imu
         self.built = build_robot(self.robot, config.step)
         self.model = self.built.model
         self.data: Any = mujoco.MjData(self.model)

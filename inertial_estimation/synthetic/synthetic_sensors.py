@@ -50,7 +50,7 @@ def measure(
     topics = {"/joint_states": JOINT_STATE_TYPE}
     given = config or RobotConfig()
     entries = _kept("/joint_states", _joints(truth, noise, rng, given), noise.dropped, rng)
-    if truth.imu_frame:
+    if truth.imu is not None:
         topics["/imu/data"] = IMU_TYPE
         entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
     for index, contact in enumerate(truth.contacts):

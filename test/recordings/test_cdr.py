@@ -45,7 +45,7 @@ def test_fixed_messages(stamp: int, frame: str, x: list[float]) -> None:
             ImuSample(stamp, x[:3], x[3:]),
             ("specific_force_I", "angular_rate_I"),
         ),
-        (reading.WRENCH_TYPE, decode_wrench, WrenchSample(stamp, x), ("wrench_C",)),
+        (reading.WRENCH_TYPE, decode_wrench, WrenchSample(stamp, x), ("wrench_F",)),
         (reading.QUATERNION_TYPE, decode_quaternion, OrientationSample(stamp, x[:4]), ("quaternion_xyzw",)),
     )
     for kind, decode, sample, names in cases:

@@ -62,7 +62,7 @@ def test_wrench_there_and_back(stamp_ns, wrench):
         over_the_wire(messages.wrench_to_msg(WrenchSample(stamp_ns, wrench), "f"))
     )
     assert back.stamp_ns == stamp_ns
-    same(back.wrench_C, wrench)
+    same(back.wrench_F, wrench)
 
 
 @given(stamps, vectors(4), st.booleans(), st.booleans())

@@ -4,56 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.dynamics_measurement import NoiseModel
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["FrictionConfig", "InertialPipelineConfig", "NoiseConfig", "PriorConfig"]
-
-
-@dataclass(frozen=True)
-class NoiseConfig:
-    """Standard deviations of means over one window, unmodelled effects included."""
-
-    torque: float = parameter(0.5, "Of joint torques.", unit="Nm", lower=1e-9, upper=1e4)
-    base_force: float = parameter(
-        2.0, "Of unmodelled forces on the base rows.", unit="N", lower=1e-9, upper=1e4
-    )
-    base_moment: float = parameter(
-        1.0, "Of unmodelled moments on the base rows.", unit="Nm", lower=1e-9, upper=1e4
-    )
-    contact_force: float = parameter(
-        2.0, "Of the forces of a measured wrench.", unit="N", lower=0.0, upper=1e4
-    )
-    contact_moment: float = parameter(
-        0.2, "Of the moments of a measured wrench.", unit="Nm", lower=0.0, upper=1e4
-    )
-    proper_acceleration: float = parameter(
-        0.05,
-        "Of the IMU's specific force; without an IMU, of the base's.",
-        unit="m/s^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    angular_acceleration: float = parameter(
-        0.1,
-        "Of the IMU's angular acceleration; without, the base's.",
-        unit="rad/s^2",
-        lower=0.0,
-        upper=1000.0,
-    )
-    joint_acceleration: float = parameter(
-        0.2, "Of the joints' accelerations.", unit="rad/s^2", lower=0.0, upper=1000.0
-    )
-
-    def model(self) -> NoiseModel:
-        """Return the noise model of the measurement equation."""
-        return NoiseModel(**vars(self))
+__all__ = ["FrictionConfig", "InertialPipelineConfig", "PriorConfig"]
 
 
 @dataclass(frozen=True)
@@ -98,10 +60,10 @@ class InertialPipelineConfig:
     filter: str = parameter(
         "log_cholesky",
         "Physically consistent filter, or linear Kalman filter in the parameters for comparison.",
-        choices=("log_cholesky", "linear"),
+        choices=tuple(FILTERS),
     )
     convention: str = parameter(
-        "rucker", "Convention of the log-Cholesky coordinates.", choices=("rucker", "foster")
+        "rucker", "Convention of the log-Cholesky coordinates.", choices=tuple(CONVENTIONS)
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
     window: float = parameter(
@@ -111,7 +73,7 @@ class InertialPipelineConfig:
         lower=0.001,
         upper=2.0,
     )
-    noise: NoiseConfig = section(NoiseConfig)
+    noise: MeasurementNoise = section(MeasurementNoise)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     friction: FrictionConfig = section(FrictionConfig)
@@ -132,11 +94,6 @@ class InertialPipelineConfig:
         0.1, "Time between two looks at what is informed.", unit="s", lower=0.0, upper=10.0, runtime=True
     )
     enabled: bool = parameter(True, "Whether the filter learns; if not, it only reports residuals.")
-
-    @property
-    def sensing_imu(self) -> str:
-        """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
-        return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""
 
     @property
     def coulomb_law(self) -> CoulombLaw:

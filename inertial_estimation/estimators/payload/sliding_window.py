@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 
+from inertial_estimation.estimators.inputs.thinned_mean import THINNING_TOLERANCE
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["SlidingWindow"]
-
-THINNING = 0.9  # of a period: the shortest step an aligner makes
 
 
 class SlidingWindow:
@@ -27,7 +26,7 @@ class SlidingWindow:
         """
         self._duration_ns = round(duration * NANOSECONDS)
         self._half_ns = self._duration_ns // 2
-        self._capacity = math.ceil(duration * rate / THINNING) + 4
+        self._capacity = math.ceil(duration * rate / THINNING_TOLERANCE) + 4
         self._rows = np.zeros((self._capacity, width))
         self._times = [0] * self._capacity
         self._early, self._late = np.zeros(width), np.zeros(width)
