@@ -14,16 +14,17 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.configuration.node_options import SimulatorOptions
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
-from inertial_estimation.ros.messages import (
+from inertial_estimation.recordings.message_conversion import (
     base_state_to_msg,
     imu_to_msg,
     joints_to_msg,
     link_inertia_to_msg,
     wrench_to_msg,
 )
-from inertial_estimation.ros.node_input import InputKind
-from inertial_estimation.ros.robot_node import RobotNode, topic_token
+from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
+from inertial_estimation.ros.node_inputs import InputKind
+from inertial_estimation.ros.robot_node import NodeConfig, RobotNode, topic_token
 from inertial_estimation.signals import Health
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
@@ -42,11 +43,11 @@ WATCHING = 0.02  # the same in lockstep, where commands drive it and the timer s
 
 
 @dataclass(frozen=True)
-class SimulatorConfig:
+class SimulatorConfig(NodeConfig):
     """All parameters of the node."""
 
-    simulation: SimulationConfig = section(SimulationConfig, prefix="")
     options: SimulatorOptions = section(SimulatorOptions, prefix="")
+    simulation: SimulationConfig = section(SimulationConfig, prefix="")
 
 
 class SimulatorNode(RobotNode[SimulatorConfig]):
@@ -71,7 +72,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
         self._create_outputs(config.robot)
         push, kind = self.driver.push_command, InputKind.COMMAND
-        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, kind=kind)
+        self.subscribe(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None
@@ -124,20 +125,23 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         imu_frame, wrench_frames = self._frames
         for readings in arrived:
             for contact, wrench in readings.wrenches.items():
-                self._wrenches[contact].publish(wrench_to_msg(wrench, wrench_frames[contact]))
+                msg = wrench_to_msg(wrench, WrenchStamped(), wrench_frames[contact])
+                self._wrenches[contact].publish(msg)
             if readings.joints is not None:
-                self._joints.publish(joints_to_msg(readings.joints))
+                self._joints.publish(joints_to_msg(readings.joints, JointState()))
             if readings.imu is not None and self._imu is not None:
-                self._imu.publish(imu_to_msg(readings.imu, imu_frame))
+                self._imu.publish(imu_to_msg(readings.imu, Imu(), imu_frame))
 
     def _publish_truth(self) -> None:
         publishers = (self._odometry, *self._inertias.values())
         if not any(publisher.get_subscription_count() for publisher in publishers):
             return
         truth = self.simulation.truth(self._links)
-        self._odometry.publish(base_state_to_msg(truth.base, self._options.world_frame, self._base_frame))
+        world, base = self._options.world_frame, self._base_frame
+        self._odometry.publish(base_state_to_msg(truth.base, Odometry(), world, base))
         for link, publisher in self._inertias.items():
-            publisher.publish(link_inertia_to_msg(truth.inertias[link], truth.stamp_ns))
+            inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
+            publisher.publish(link_inertia_to_msg(inertia, InertiaStamped()))
 
     def _show(self) -> None:
         if self._viewer.is_open:
