@@ -1,4 +1,4 @@
-"""Time and a re-opened gate against textbook oracles: the Ornstein-Uhlenbeck process and the information form."""
+"""Time and a re-opened gate against oracles: the Ornstein-Uhlenbeck process, the information form."""
 
 from functools import cache
 
@@ -38,12 +38,11 @@ def body():
 class Rows:
     """A linear filter of one body with friction, and random equations that inform all of it together."""
 
-    def __init__(self, memory=MEMORY, overlap=1.0, **gate):
+    def __init__(self, memory=MEMORY, overlap=1.0):
         self.rng = np.random.default_rng(7)
         self.body = body()
-        gate = InnovationGate(GateConfig(**gate), ROWS)
+        gate = InnovationGate(GateConfig(), ROWS)
         self.filter = LinearKalman((self.body,), PRIOR, gate, memory, overlap)
-        self.overlap = overlap
 
     def equation(self, x, sigma=0.05):
         """Rows that see body and friction at once, so that their errors become correlated."""
@@ -57,15 +56,13 @@ class Rows:
         return np.hstack((A[:, :BODY] @ self.body.to_joint, A[:, BODY:]))
 
 
-def informed(**options):
+def informed(reopen_after=0.1, **options):
     rows = Rows(**options)
     truth = rows.filter.x + np.linalg.cholesky(rows.filter.P) @ rows.rng.normal(size=BODY + FRICTION)
     rows.filter.gate.config = GateConfig(enabled=False)
     for _ in range(3):
         rows.filter.update(rows.equation(truth), 0.0)
-    rows.filter.gate.config = GateConfig(
-        **{k: v for k, v in options.items() if k not in ("memory", "overlap")}
-    )
+    rows.filter.gate.config = GateConfig(reopen_after=reopen_after)
     return rows, truth
 
 
