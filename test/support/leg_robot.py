@@ -123,7 +123,7 @@ class Stance:
         return JointReading(stamp_ns, NAMES, self.q(t), self.v(t))
 
     def wrench(self, stamp_ns, t, newtons, *, point=(0.0, 0.0, 0.0), frame="left_sole"):
-        """Vertical force at a point of the left sole, given in its frame [m], as a frame's sensor measures it."""
+        """Vertical force at a point of the left sole, in its frame [m], as a sensor in a frame sees it."""
         f = self.sole(t).rotation.T @ np.array([0.0, 0.0, newtons])
         about_sole = pin.Force(f, np.cross(point, f))
         T_FS = self.pose("left_sole", t).actInv(self.pose(frame, t))

@@ -41,7 +41,7 @@ def largest_tilt_error(estimates, stance):
 
 @pytest.mark.parametrize("point", ["origin", "centre_of_pressure"])
 def test_where_the_sensor_sits_in_the_foot_does_not_matter(point):
-    """The same push measured at the sole, and by a sensor 11 cm above it in other axes."""
+    """The same push measured at the sole, and by a sensor 11 cm above it, in other axes."""
     stance = Stance(1, **ROLLING)
     at_sole, above = make(**{"contact.point": point}), make(**{"contact.point": point}, **SENSORS)
     a = drive(at_sole, stance, 1.2, point=EDGE)
