@@ -24,7 +24,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
 __all__ = ["run"]
