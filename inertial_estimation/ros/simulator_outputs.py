@@ -78,7 +78,8 @@ class SensorOutputs:
     def publish(self, readings: SensorReadings) -> None:
         """Publish what was not lost: wrenches, joints, then the IMU."""
         for contact, wrench in readings.wrenches.items():
-            self._wrenches[contact].publish(wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact]))
+            msg = wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact])
+            self._wrenches[contact].publish(msg)
         if readings.joints is not None:
             self._joints.publish(joints_to_msg(readings.joints, JointState()))
         if readings.imu is not None and self._imu is not None:
