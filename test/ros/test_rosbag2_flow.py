@@ -24,7 +24,7 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.ros.messages import imu_to_msg, joints_to_msg, stamp_from_msg, wrench_to_msg
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
-PLAYER = Path(__file__).with_name("rosbag2_player.py")
+PLAYER = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 START, RATE, DURATION = 1_700_000_000_000_000_000, 200, 3.0
 WEIGHT = 98.0665
 NEVER = QosTime(2147483647, 4294967295)
