@@ -31,29 +31,87 @@ class SensorNoise:
         dropped: Share of messages lost, of each topic but the ground truth.
     """
 
-    specific_force: float = parameter(0.0, "Sigma of the specific force.", unit="m/s^2", lower=0.0, upper=1e3)
-    angular_rate: float = parameter(0.0, "Sigma of the angular rate.", unit="rad/s", lower=0.0, upper=1e3)
+    specific_force: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the IMU's specific force, per sample and axis.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=1e3,
+    )
+    angular_rate: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the IMU's angular rate, per sample and axis.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
+    )
     specific_force_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the specific force, IMU frame.", unit="m/s^2"
+        (0.0, 0.0, 0.0),
+        "Constant error (x, y, z) of the IMU's specific force, in the IMU frame.",
+        unit="m/s^2",
     )
     angular_rate_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the angular rate, IMU frame.", unit="rad/s"
+        (0.0, 0.0, 0.0), "Constant error (x, y, z) of the IMU's angular rate, in the IMU frame.", unit="rad/s"
     )
-    position: float = parameter(0.0, "Sigma of joint positions.", unit="rad", lower=0.0, upper=10.0)
-    velocity: float = parameter(0.0, "Sigma of joint velocities.", unit="rad/s", lower=0.0, upper=1e3)
-    effort: float = parameter(0.0, "Sigma of joint torques.", unit="Nm", lower=0.0, upper=1e5)
-    force: float = parameter(0.0, "Sigma of contact forces.", unit="N", lower=0.0, upper=1e5)
-    torque: float = parameter(0.0, "Sigma of contact torques.", unit="Nm", lower=0.0, upper=1e5)
+    position: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint positions, per sample.",
+        unit="rad",
+        lower=0.0,
+        upper=10.0,
+    )
+    velocity: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint velocities, per sample.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
+    )
+    effort: float = parameter(
+        0.0,
+        "Standard deviation of white noise on joint torques, per sample.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
+    )
+    force: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the forces of contact wrenches, per sample and axis.",
+        unit="N",
+        lower=0.0,
+        upper=1e5,
+    )
+    torque: float = parameter(
+        0.0,
+        "Standard deviation of white noise on the moments of contact wrenches, per sample and axis.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
+    )
     imu_delay_s: float = parameter(
         0.0,
-        "A reading of the IMU is stamped this much later than it was true.",
+        "Delay of the IMU: a reading is stamped, and arrives, this much later than it was true.",
         unit="s",
         lower=0.0,
         upper=MAX_DELAY,
     )
-    joint_delay_s: float = parameter(0.0, "Likewise of the joints.", unit="s", lower=0.0, upper=MAX_DELAY)
-    wrench_delay_s: float = parameter(0.0, "Likewise of the wrenches.", unit="s", lower=0.0, upper=MAX_DELAY)
-    dropped: float = parameter(0.0, "Share of messages lost, of each topic.", lower=0.0, upper=1.0)
+    joint_delay_s: float = parameter(
+        0.0,
+        "Delay of the joint states: a reading is stamped, and arrives, this much later than it was true.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    wrench_delay_s: float = parameter(
+        0.0,
+        "Delay of the contact wrenches: a reading is stamped, and arrives, this much later than it was true.",
+        unit="s",
+        lower=0.0,
+        upper=MAX_DELAY,
+    )
+    dropped: float = parameter(
+        0.0, "Fraction of the messages of each sensor topic that is lost at random.", lower=0.0, upper=1.0
+    )
 
 
 NOISE_FREE = SensorNoise()
