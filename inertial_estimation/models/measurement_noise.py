@@ -23,35 +23,63 @@ __all__ = ["MeasurementNoise", "RowCovariance"]
 class MeasurementNoise:
     """Standard deviations of means over one window, unmodelled effects included."""
 
-    torque: float = parameter(0.5, "Of joint torques.", unit="Nm", lower=1e-9, upper=1e4)
+    torque: float = parameter(
+        0.5,
+        "Standard deviation of a joint torque averaged over one window, unmodelled effects included.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e4,
+    )
     base_force: float = parameter(
-        2.0, "Of unmodelled forces on the base rows.", unit="N", lower=1e-9, upper=1e4
+        2.0,
+        "Standard deviation of unmodelled forces in the base rows, averaged over one window.",
+        unit="N",
+        lower=1e-9,
+        upper=1e4,
     )
     base_moment: float = parameter(
-        1.0, "Of unmodelled moments on the base rows.", unit="Nm", lower=1e-9, upper=1e4
+        1.0,
+        "Standard deviation of unmodelled moments in the base rows, averaged over one window.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e4,
     )
     contact_force: float = parameter(
-        2.0, "Of the forces of a measured wrench.", unit="N", lower=0.0, upper=1e4
+        2.0,
+        "Standard deviation of the force components of a measured contact wrench, averaged over one window.",
+        unit="N",
+        lower=0.0,
+        upper=1e4,
     )
     contact_moment: float = parameter(
-        0.2, "Of the moments of a measured wrench.", unit="Nm", lower=0.0, upper=1e4
+        0.2,
+        "Standard deviation of the moment components of a measured contact wrench, averaged over one window.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e4,
     )
     proper_acceleration: float = parameter(
         0.05,
-        "Of the IMU's specific force; without an IMU, of the base's.",
+        "Standard deviation of the IMU's specific force averaged over one window; without an IMU, of the "
+        "base's specific force.",
         unit="m/s^2",
         lower=0.0,
         upper=100.0,
     )
     angular_acceleration: float = parameter(
         0.1,
-        "Of the IMU's angular acceleration; without, the base's.",
+        "Standard deviation of the IMU's angular acceleration over one window; without an IMU, of the "
+        "base's angular acceleration.",
         unit="rad/s^2",
         lower=0.0,
         upper=1000.0,
     )
     joint_acceleration: float = parameter(
-        0.2, "Of the joints' accelerations.", unit="rad/s^2", lower=0.0, upper=1000.0
+        0.2,
+        "Standard deviation of the joint accelerations over one window.",
+        unit="rad/s^2",
+        lower=0.0,
+        upper=1000.0,
     )
 
 

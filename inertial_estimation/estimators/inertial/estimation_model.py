@@ -80,8 +80,10 @@ class EstimationModel:
     def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
         """Build the configured filter at the nominal parameters, with its gate."""
         prior, friction = config.prior, self.friction
-        sigma = config.friction.sigma(len(friction.joints)) if friction else np.zeros(0)
-        nominal = friction.nominal_values if friction else np.zeros(0)
+        sigma, nominal = np.zeros(0), np.zeros(0)
+        if friction:
+            sigma = config.friction.prior.sigmas(friction.terms, len(friction.joints))
+            nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
         overlap = config.rate * config.window / PARABOLIC_WINDOW
         priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
