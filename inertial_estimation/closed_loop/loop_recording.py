@@ -18,8 +18,8 @@ __all__ = ["LoopRecording"]
 class LoopRecording:
     """Listens to a loop from its first reading on, its time on the hoist included.
 
-    Topics as those of `replay.sensor_noise.measure`: /imu/data, /joint_states, /<contact>/wrench, and
-    /ground_truth/pose with the true pose of a floating base.
+    The topics are those of `synthetic.synthetic_sensors.measure`: /imu/data, /joint_states,
+    /<contact>/wrench, and /ground_truth/pose with the true pose of a floating base.
 
     Attributes:
         loop: The loop.
