@@ -2,9 +2,9 @@
 
     python benchmarks/message_decoding.py [--count 3000]
 
-For every type of `message_conversion.CONVERSIONS`: the decoder of plain CDR where there is one, rclpy with the
-conversion, and rosbags with the conversion; the best of five rounds. A decoder is worth its lines where a node
-reads the type at the rate of a controller.
+For every type of `message_conversion.CONVERSIONS`: the decoder of plain CDR where there is one, rclpy with
+the conversion, and rosbags with the conversion; the best of five rounds. A decoder is worth its lines where a
+node reads the type at the rate of a controller.
 """
 
 import argparse

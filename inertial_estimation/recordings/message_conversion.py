@@ -26,6 +26,7 @@ from inertial_estimation.recordings.cdr import (
 )
 from inertial_estimation.recordings.samples import PoseSample, StampedInertia
 from inertial_estimation.signals import (
+    NANOSECONDS,
     Array,
     BaseState,
     ImuSample,
@@ -76,7 +77,6 @@ ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
 INERTIA_TYPE = "geometry_msgs/msg/InertiaStamped"
 ORIENTATION_TYPES = (POSE_TYPE, QUATERNION_TYPE)
 
-NANOSECONDS = 1_000_000_000
 NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
 
 ValueT = TypeVar("ValueT")

@@ -15,10 +15,10 @@ from inertial_estimation.errors import ConfigurationError, RecordingError, listi
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["BagPlayer", "PlayOptions", "message_class"]
 
-NANOSECONDS = 1_000_000_000
 SETTLING = 1.0  # no further subscription for so long: all are there [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
