@@ -16,7 +16,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise import SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = [
     "COM_SIGMA_M",

@@ -29,7 +29,7 @@ from inertial_estimation.identification.identification_result import (
     Identifiability,
 )
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES, InertialParameters
 
 __all__ = ["TournoisLeg"]

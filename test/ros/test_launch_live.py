@@ -19,10 +19,10 @@ from geometry_msgs.msg import InertiaStamped, QuaternionStamped
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.ros.messages import stamp_from_msg
+from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
 ROOT = Path(__file__).resolve().parents[2]
-ROS2_STANDIN = Path(__file__).with_name("rosbag2_player.py")
+ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 DURATION, RATE = 2.0, 200.0
 RUN_LAUNCH_FILE = """
 import sys
