@@ -36,7 +36,7 @@ __all__ = [
     "PayloadLike",
     "ReplayRun",
     "TiltLike",
-    "replay",
+    "replay_recording",
     "required_topics",
 ]
 
@@ -141,7 +141,7 @@ def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_st
     return [*required, *present]
 
 
-def replay(
+def replay_recording(
     recording: Recording,
     topics: RecordedTopics,
     *,
