@@ -62,6 +62,7 @@ ROS_PACKAGES = {
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
+    "jinja2": {"plots"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "mujoco": {"simulation"},
@@ -169,6 +170,22 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     order.prepare()  # raises CycleError, which names the circle
 
 
+def names_from_the_package(path: Path) -> set[str]:
+    """Names imported from the bare package, which re-exports what library users need."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name == PACKAGE.name}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_modules_import_one_another_by_their_full_names(path: Path) -> None:
+    assert not names_from_the_package(path) - {"__version__"}, "the bare package is for library users"
+
+
 def factorisations_of(path: Path) -> list[str]:
     """Uses of what can end in a LinAlgError: attributes of `linalg`, names imported from one."""
     found = [
@@ -218,3 +235,6 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "n.py"
     module.write_text("import numpy as np\nfrom scipy.linalg import qr\nnp.linalg.svd(np.linalg.norm(A))\n")
     assert factorisations_of(module) == ["qr", "svd"]
+    module = tmp_path / "o.py"
+    module.write_text("import inertial_estimation\nfrom inertial_estimation import __version__, signals\n")
+    assert names_from_the_package(module) == {"inertial_estimation", "__version__", "signals"}

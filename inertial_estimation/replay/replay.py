@@ -33,7 +33,7 @@ from inertial_estimation.signals import (
 
 __all__ = [
     "ReplayRun",
-    "replay",
+    "replay_recording",
     "required_topics",
 ]
 
@@ -107,7 +107,7 @@ def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_st
     return [*required, *present]
 
 
-def replay(
+def replay_recording(
     recording: Recording,
     topics: RecordedTopics,
     *,
