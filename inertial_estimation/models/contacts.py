@@ -49,20 +49,20 @@ class ContactConfig:
     )
     force_off: float = parameter(
         30.0,
-        "Vertical force below which a contact is no longer used; its weight is zero there.",
+        "Vertical force below which a contact is no longer used; its weight decreases to zero there.",
         unit="N",
         lower=0.0,
         runtime=True,
     )
     point: str = parameter(
         "origin",
-        "Point of a contact taken to be at rest: the frame's origin, or the centre of pressure.",
+        "Point of a contact that is assumed at rest: the origin of its frame, or the centre of pressure.",
         choices=("origin", "centre_of_pressure"),
         runtime=True,
     )
     extent: float = parameter(
         0.1,
-        "Farthest the centre of pressure may lie from the origin, along each axis.",
+        "Largest distance of the centre of pressure from the origin of the contact frame, along each axis.",
         unit="m",
         lower=0.0,
         upper=1.0,
@@ -70,7 +70,7 @@ class ContactConfig:
     )
     velocity: str = parameter(
         "joint_velocity",
-        "Where the contacts' velocity comes from: joint velocities, or differences of positions.",
+        "Source of the contact velocities: joint velocities, or differences of joint positions.",
         choices=("joint_velocity", "position_difference"),
         runtime=True,
     )

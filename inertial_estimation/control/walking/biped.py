@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
 from inertial_estimation.control.walking.biped_phases import BipedContext, BipedPhase, BipedTick, Standing
 from inertial_estimation.control.walking.footsteps import Footsteps
 from inertial_estimation.control.walking.gait import Gait, check_step_length
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

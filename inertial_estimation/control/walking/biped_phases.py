@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
@@ -21,6 +20,7 @@ from inertial_estimation.control.walking.feet import heading, mean_angle
 from inertial_estimation.control.walking.footsteps import Footsteps, between, first_swing
 from inertial_estimation.control.walking.step_adjustment import StepAdjustment, uncorrected_error
 from inertial_estimation.control.walking.swing import SwingPath
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import yaw_of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.controller_config import CrawlConfig
 from inertial_estimation.control.walking.body_path import BodyPath, path_duration
+from inertial_estimation.control.walking.walking_config import CrawlConfig
 from inertial_estimation.signals import Array
 
 __all__ = ["BodyMotion"]

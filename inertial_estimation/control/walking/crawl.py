@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
 from inertial_estimation.control.walking.body_motion import BodyMotion
@@ -20,6 +19,7 @@ from inertial_estimation.control.walking.crawl_plan import CrawlPlan
 from inertial_estimation.control.walking.foot_loads import FootLoads
 from inertial_estimation.control.walking.gait import Gait, check_step_length
 from inertial_estimation.control.walking.ground_map import GroundFrame
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.walking.walking_ground import WalkingGround
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

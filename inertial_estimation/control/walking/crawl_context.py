@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.walking.body_motion import BodyMotion
 from inertial_estimation.control.walking.crawl_plan import CrawlPlan
 from inertial_estimation.control.walking.foot_loads import FootLoads
 from inertial_estimation.control.walking.ground_map import GroundFrame
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.walking.walking_ground import WalkingGround
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array

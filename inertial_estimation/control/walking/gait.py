@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

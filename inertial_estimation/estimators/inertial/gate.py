@@ -15,16 +15,22 @@ ACCEPTED, REJECTED, REOPENED = "accepted", "rejected", "reopened"
 class GateConfig:
     """When a measurement is an outlier, and when outliers are a change."""
 
-    enabled: bool = parameter(True, "Whether measurements are gated.", runtime=True)
+    enabled: bool = parameter(
+        True,
+        "Whether measurements are tested against the innovation gate; if false, every measurement is used.",
+        runtime=True,
+    )
     quantile: float = parameter(
         0.999,
-        "Chi-square quantile of the row count that the normalised innovation squared must not exceed.",
+        "Chi-square quantile (degrees of freedom: number of rows) above which the normalised innovation "
+        "squared rejects a measurement.",
         lower=0.5,
         upper=0.999999,
     )
     reopen_after: float = parameter(
         0.1,
-        "Measurements rejected for this long are a change (a payload), not an impact.",
+        "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
+        "impact, and the covariance is enlarged.",
         unit="s",
         lower=0.001,
         upper=10.0,

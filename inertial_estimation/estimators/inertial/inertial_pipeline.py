@@ -244,7 +244,7 @@ def _make_filter(
     gate: InnovationGate,
 ) -> InertialFilter:
     prior = config.prior
-    sigma = config.friction.sigma(len(friction.joints)) if friction else np.zeros(0)
+    sigma = config.friction.prior.sigmas(friction.terms, len(friction.joints)) if friction else np.zeros(0)
     nominal = friction.nominal_values if friction else np.zeros(0)
     priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
     overlap = config.rate * config.window / PARABOLIC_WINDOW

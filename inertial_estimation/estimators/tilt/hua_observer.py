@@ -30,7 +30,7 @@ class HuaConfig:
 
     k1v: float = parameter(
         100.0,
-        "Gain of the velocity innovation on the velocity, all directions.",
+        "Gain of the velocity innovation on the velocity, in all directions, of the observer hua.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -38,7 +38,8 @@ class HuaConfig:
     )
     k2v: float = parameter(
         100.0,
-        "Further gain of the velocity innovation across the vertical.",
+        "Additional gain of the velocity innovation on the velocity, across the vertical, of the observer "
+        "hua.",
         unit="1/s",
         lower=0.0,
         upper=1e4,
@@ -46,7 +47,8 @@ class HuaConfig:
     )
     k1r: float = parameter(
         20.0,
-        "Gain of the velocity innovation on the vertical.",
+        "Gain of the velocity innovation on the vertical of the observer hua; larger corrects tilt errors "
+        "faster.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e5,

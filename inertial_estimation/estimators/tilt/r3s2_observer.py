@@ -28,7 +28,7 @@ class R3S2Config:
 
     k1v: float = parameter(
         100.0,
-        "Gain of the velocity innovation on the velocity.",
+        "Gain of the velocity innovation on the velocity of the observer r3s2.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -36,7 +36,8 @@ class R3S2Config:
     )
     k1r: float = parameter(
         20.0,
-        "Gain of the velocity innovation on the vertical.",
+        "Gain of the velocity innovation on the vertical of the observer r3s2; larger corrects tilt errors "
+        "faster.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e5,

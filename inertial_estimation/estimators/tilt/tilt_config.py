@@ -23,17 +23,17 @@ class TiltPipelineConfig:
     robot: RobotConfig = section(RobotConfig, prefix="")
     rate: float = parameter(
         500.0,
-        "Highest rate of estimates; IMU readings in between are averaged.",
+        "Highest rate of estimates; IMU readings that arrive faster are averaged.",
         unit="Hz",
         lower=1.0,
         upper=10000.0,
     )
     observer: str = parameter(
-        "two_stage", "Which observer estimates the tilt.", choices=("two_stage", "r3s2", "hua")
+        "two_stage", "Observer that estimates the tilt.", choices=("two_stage", "r3s2", "hua")
     )
     startup: float = parameter(
         0.3,
-        "The first tilt is the mean of the accelerometer over this time, during which nothing is published.",
+        "Time over which the accelerometer is averaged for the initial tilt; nothing is published during it.",
         unit="s",
         lower=0.0,
         upper=10.0,

@@ -22,7 +22,8 @@ class GravityFallbackConfig:
 
     gain: float = parameter(
         0.5,
-        "Rate at which the tilt turns towards the accelerometer while no foot is in contact; 0: never.",
+        "Rate at which the tilt converges to the accelerometer's direction while no foot is in contact; 0 "
+        "disables this correction.",
         unit="1/s",
         lower=0.0,
         upper=100.0,
@@ -30,7 +31,8 @@ class GravityFallbackConfig:
     )
     tolerance: float = parameter(
         0.5,
-        "Largest difference between specific force and gravity at which the accelerometer is believed.",
+        "Largest difference between the magnitude of the specific force and gravity at which the "
+        "accelerometer corrects the tilt.",
         unit="m/s^2",
         lower=0.0,
         upper=9.0,
