@@ -21,7 +21,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 

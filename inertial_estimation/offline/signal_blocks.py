@@ -12,14 +12,13 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.uniform_resampler import GridPart, UniformGrid
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
-    Recording,
-    check_topic,
 )
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording, check_topic
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
 
 __all__ = ["BlockStream", "SignalNeeds", "split_block"]

@@ -10,18 +10,16 @@ from typing import Protocol, TypeVar
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
-    Recording,
-    RecordingEntry,
-    Sample,
-    check_topic,
 )
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording, RecordingEntry, check_topic
+from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
 from inertial_estimation.estimators.telemetry import Telemetry
-from inertial_estimation.ros.messages import set_stamp, stamp_from_msg
+from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
 from inertial_estimation.signals import InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle

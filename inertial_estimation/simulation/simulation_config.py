@@ -6,7 +6,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
-from inertial_estimation.simulation.sensor_noise import SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig", "period_in_steps", "step_ns"]
 

@@ -8,18 +8,16 @@ from inertial_estimation.models.coulomb import CoulombDirection
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law, friction_model
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    PoseSample,
-    RecordingEntry,
-    Sample,
 )
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
 __all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]

@@ -16,7 +16,7 @@ from inertial_estimation.errors import (
     ModelError,
 )
 from inertial_estimation.parameters import build_config
-from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity
 from inertial_estimation.estimators.inputs.robot_inputs import JOINTS, InputPushes
-from inertial_estimation.estimators.payload.identification import Identification, Look
+from inertial_estimation.estimators.payload.durations import has_lasted
+from inertial_estimation.estimators.payload.identification import Identification
+from inertial_estimation.estimators.payload.identification_context import TrunkObservation
 from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
@@ -24,7 +26,6 @@ __all__ = ["TrunkPayloadPipeline"]
 
 LOOK_SHARE = 0.25  # of the window, from one look at the trunk to the next
 LONGEST_LOOK = 0.02  # [s]
-TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
 class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
@@ -162,8 +163,8 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
         config = replace_runtime_value(self.config, name, value)
-        self.config = self.gauge.config = self.identification.config = config
-        self.identification.watch.config = config.load_change
+        self.config = self.gauge.config = config
+        self.identification.set_config(config)
         self._rest.config = config.rest
         self._publisher.set_rate(config.hand_over_rate)
         self._inputs.aligner.set_timeout(config.robot.inputs.timeout)
@@ -200,7 +201,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._last_ns = sample.time_ns
         self._at_rest = self._rest.update(state, dt)
         self._since_look += dt
-        due = self._since_look >= min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK) - TIME_TOLERANCE
+        due = has_lasted(self._since_look, min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK))
         change = self._look(sample.stamp_ns, state) if due else None
         return self._estimate(sample.stamp_ns, dt, change)
 
@@ -211,8 +212,10 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._why_not = "" if reading else self._rest.why_not or self.gauge.trouble
         moving_mass = None if self._at_rest else self.gauge.weigh(state)
         arrived = self._publisher.arrived
-        look = Look(stamp_ns, dt, self._at_rest, reading, self._why_not, arrived, moving_mass)
-        change = self.identification.look(look)
+        observation = TrunkObservation(
+            stamp_ns, dt, self._at_rest, reading, self._why_not, arrived, moving_mass
+        )
+        change = self.identification.update(observation)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
         return change
@@ -232,8 +235,8 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
         identification = self.identification
-        value = identification.value
-        trunk = self._publisher.publish(identification.target, dt)
+        value = identification.trunk.value
+        trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
         return PayloadEstimate(
             stamp_ns=stamp_ns,
