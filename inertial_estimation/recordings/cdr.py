@@ -18,6 +18,7 @@ import numpy as np
 
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseState,
     ImuSample,
     JointReading,
@@ -97,7 +98,7 @@ def joint_state_decoder() -> Callable[[bytes], JointReading]:
 
 def _stamp_ns(data: bytes) -> int:
     sec, nanosec = _STAMP.unpack_from(data, _HEADER)
-    return int(sec) * 1_000_000_000 + int(nanosec)
+    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def _after_header(data: bytes) -> int:
