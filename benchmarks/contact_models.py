@@ -2,13 +2,14 @@
 
     python benchmarks/contact_models.py [--robots talos hyq] [--seconds 6]
 
-The same robot (bodies, inertias, posture, joint PD controller, contact points) stands on four grounds:
+The same robot (bodies, inertias, posture, joint PD controller, contact points) stands on these grounds:
 
     own              spring-dampers of K N/m and D Ns/m a point, bristle friction, end-of-step forces
     native           MuJoCo's spheres on a plane, elliptic cone, default solref and solimp
     native, no slip  the same with impratio 10 and 20 iterations of MuJoCo's no-slip solver
     native, K and D  native with solref set from the constraint's regulariser R at the start, so that
-                     the normal force at rest is K times the depth: solref = (-K R, -D R) at impedance 0.5
+                     the normal force at rest is K times the depth: solref = (-K R, -D R) at impedance 0.5;
+                     "native, K and D, no slip" also has the no-slip solver
 
 It prints the sinkage against weight / (n K), without and with a load of 5 kg bolted to the base after R was
 found; creep of the feet on a slope of 0.05 rad; ripple of the vertical force at rest; the farthest shift of
@@ -40,8 +41,9 @@ LOAD_KG = 5.0
 PUSH_N, PUSH_BEGIN_S, PUSH_END_S = 60.0, 2.0, 2.1
 RADIUS = 0.005  # of the spheres of the native contacts [m]
 IMPEDANCE = 0.5
-OWN, NATIVE, NO_SLIP, CALIBRATED = "own", "native", "native, no slip", "native, K and D"
-KINDS = (OWN, NATIVE, NO_SLIP, CALIBRATED)
+OWN, NATIVE, NO_SLIP = "own", "native", "native, no slip"
+CALIBRATED, CALIBRATED_NO_SLIP = "native, K and D", "native, K and D, no slip"
+KINDS = (OWN, NATIVE, NO_SLIP, CALIBRATED, CALIBRATED_NO_SLIP)
 BASE = 1  # MuJoCo's body of the floating base
 
 
@@ -95,9 +97,9 @@ class NativeGround:
         self._origin = np.array([0.0, 0.0, height])
         self.data.qpos[:] = physics.data.qpos
         mujoco.mj_forward(self.model, self.data)
-        if kind == NO_SLIP:
+        if kind in (NO_SLIP, CALIBRATED_NO_SLIP):
             self.model.opt.impratio, self.model.opt.noslip_iterations = 10.0, 20
-        if kind == CALIBRATED:
+        if kind in (CALIBRATED, CALIBRATED_NO_SLIP):
             self.model.geom_solimp[:, :2] = IMPEDANCE
             mujoco.mj_forward(self.model, self.data)
             R = float(np.median(self.data.efc_R[: 3 * self.data.ncon : 3]))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConfigurationError",
+    "DamagedMessageError",
     "InconsistentInertiaError",
     "InertialEstimationError",
     "MeasurementError",
@@ -31,12 +32,16 @@ class MeasurementError(InertialEstimationError):
     """A measurement does not fit the model (names, shape, missing field)."""
 
 
+class DamagedMessageError(MeasurementError):
+    """The bytes of a message end early, or are no message of its type."""
+
+
 class RecordingError(InertialEstimationError):
     """A recording is missing, empty, truncated, or lacks a topic of the expected type."""
 
 
 class InconsistentInertiaError(InertialEstimationError):
-    """Inertial parameters that no distribution of positive mass can have."""
+    """Inertial parameters are physically inconsistent: no distribution of positive mass has them."""
 
 
 class NumericalError(InertialEstimationError):
@@ -44,7 +49,7 @@ class NumericalError(InertialEstimationError):
 
 
 class MissingDependencyError(InertialEstimationError):
-    """An optional dependency is needed for what was asked and is not installed."""
+    """An optional dependency of the requested function is not installed."""
 
 
 def listing(names: Iterable[str], *, limit: int = 60) -> str:

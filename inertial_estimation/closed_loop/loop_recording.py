@@ -1,16 +1,14 @@
 """What the sensors of a closed loop deliver, as a recording on the nodes' topics."""
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    PoseSample,
-    RecordingEntry,
-    Sample,
 )
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 

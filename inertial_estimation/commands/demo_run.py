@@ -13,6 +13,7 @@ from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 
 __all__ = ["DemoRun", "Listener", "Phase"]
@@ -176,7 +177,7 @@ class DemoRun:
     def simulated_s(self) -> float:
         """Simulated time: since the release, or before it since the start [s]."""
         series = self._record.joints.get(self._scene.joint)
-        return (series[-1][0] - (self._released_ns or 0)) * 1e-9 if series else 0.0
+        return seconds(series[-1][0] - (self._released_ns or 0)) if series else 0.0
 
     def facts(self) -> dict[str, Any]:
         """Return what the diagnostics report of the run, for the file of results."""
@@ -195,7 +196,7 @@ class DemoRun:
     def _advance(self) -> None:
         now = time.monotonic()
         if self._released_ns is None and (SIMULATION, RELEASED_AT) in self._record.facts:
-            self._released_ns = round(float(self._record.facts[SIMULATION, RELEASED_AT]) * 1e9)
+            self._released_ns = round(float(self._record.facts[SIMULATION, RELEASED_AT]) * NANOSECONDS)
             self._deadlines.released(now, self._scene.duration_s)
         if self._released_ns is not None:
             loaded = self.simulated_s >= self._scene.time_s

@@ -11,10 +11,10 @@ from inertial_estimation.configuration.node_options import SimulatorOptions
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.ros.command_messages import torque_command_from_msg
-from inertial_estimation.ros.node_input import InputKind
-from inertial_estimation.ros.robot_node import RobotNode
+from inertial_estimation.ros.node_inputs import InputKind
+from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
-from inertial_estimation.signals import NANOSECONDS, Health
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -31,11 +31,11 @@ VIEWER_PERIOD = 1.0 / 30.0  # [s]
 
 
 @dataclass(frozen=True)
-class SimulatorConfig:
+class SimulatorConfig(NodeConfig):
     """All parameters of the node."""
 
-    simulation: SimulationConfig = section(SimulationConfig, prefix="")
     options: SimulatorOptions = section(SimulatorOptions, prefix="")
+    simulation: SimulationConfig = section(SimulationConfig, prefix="")
 
 
 class SimulatorNode(RobotNode[SimulatorConfig]):
@@ -63,7 +63,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
         self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
-        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, kind=kind)
+        self.subscribe(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None
@@ -85,7 +85,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             if not (self._options.pacing.lockstep and self.simulation.released):
                 break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
-            self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
+            self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:

@@ -10,15 +10,16 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.ros.command_messages import clock_to_msg
-from inertial_estimation.ros.messages import (
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
+from inertial_estimation.recordings.message_conversion import (
     base_state_to_msg,
     imu_to_msg,
     joints_to_msg,
     link_inertia_to_msg,
     wrench_to_msg,
 )
+from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -66,10 +67,10 @@ class SensorOutputs:
             robot: IMU and contacts of the robot.
         """
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
-        self._imu_frame = robot.imu_frame
+        self._imu_frame = robot.imus.get(IMU_TOPIC, "")
         self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
         self._joints = add_output(JointState, "joint_states")
-        self._imu = add_output(Imu, "imu/data") if robot.imu_frame else None
+        self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
         self._wrenches = {
             contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
         }
@@ -77,11 +78,12 @@ class SensorOutputs:
     def publish(self, readings: SensorReadings) -> None:
         """Publish what was not lost: wrenches, joints, then the IMU."""
         for contact, wrench in readings.wrenches.items():
-            self._wrenches[contact].publish(wrench_to_msg(wrench, self._wrench_frames[contact]))
+            msg = wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact])
+            self._wrenches[contact].publish(msg)
         if readings.joints is not None:
-            self._joints.publish(joints_to_msg(readings.joints))
+            self._joints.publish(joints_to_msg(readings.joints, JointState()))
         if readings.imu is not None and self._imu is not None:
-            self._imu.publish(imu_to_msg(readings.imu, self._imu_frame))
+            self._imu.publish(imu_to_msg(readings.imu, Imu(), self._imu_frame))
 
 
 class GroundTruthOutputs:
@@ -113,6 +115,8 @@ class GroundTruthOutputs:
         if not any(publisher.get_subscription_count() for publisher in publishers):
             return
         truth = self._simulation.truth(tuple(self._inertias))
-        self._odometry.publish(base_state_to_msg(truth.base, self._world_frame, self._base_frame))
+        odometry = base_state_to_msg(truth.base, Odometry(), self._world_frame, self._base_frame)
+        self._odometry.publish(odometry)
         for link, publisher in self._inertias.items():
-            publisher.publish(link_inertia_to_msg(truth.inertias[link], truth.stamp_ns))
+            inertia = StampedInertia(truth.stamp_ns, truth.inertias[link])
+            publisher.publish(link_inertia_to_msg(inertia, InertiaStamped()))

@@ -25,62 +25,92 @@ class SensorNoise:
         effort: Sigma of joint torques [Nm].
         force: Sigma of contact forces [N].
         torque: Sigma of contact torques [Nm].
-        imu_delay_s: Time from the measurement of an IMU reading to its stamp [s].
-        joint_delay_s: Time from the measurement of a joint reading to its stamp [s].
-        wrench_delay_s: Time from the measurement of a wrench reading to its stamp [s].
+        imu_delay_s: A reading of the IMU is stamped this much later than it was true [s].
+        joint_delay_s: Likewise of the joints [s].
+        wrench_delay_s: Likewise of the wrenches [s].
         dropped: Share of messages lost, of each topic but the ground truth.
     """
 
     specific_force: float = parameter(
-        0.0, "Standard deviation of the noise of the specific force.", unit="m/s^2", lower=0.0, upper=1e3
+        0.0,
+        "Standard deviation of white noise on the IMU's specific force, per sample and axis.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=1e3,
     )
     angular_rate: float = parameter(
-        0.0, "Standard deviation of the noise of the angular rate.", unit="rad/s", lower=0.0, upper=1e3
+        0.0,
+        "Standard deviation of white noise on the IMU's angular rate, per sample and axis.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
     )
     specific_force_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the specific force in the IMU frame.", unit="m/s^2"
+        (0.0, 0.0, 0.0),
+        "Constant error (x, y, z) of the IMU's specific force, in the IMU frame.",
+        unit="m/s^2",
     )
     angular_rate_bias: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "Constant error of the angular rate in the IMU frame.", unit="rad/s"
+        (0.0, 0.0, 0.0), "Constant error (x, y, z) of the IMU's angular rate, in the IMU frame.", unit="rad/s"
     )
     position: float = parameter(
-        0.0, "Standard deviation of the noise of joint positions.", unit="rad", lower=0.0, upper=10.0
+        0.0,
+        "Standard deviation of white noise on joint positions, per sample.",
+        unit="rad",
+        lower=0.0,
+        upper=10.0,
     )
     velocity: float = parameter(
-        0.0, "Standard deviation of the noise of joint velocities.", unit="rad/s", lower=0.0, upper=1e3
+        0.0,
+        "Standard deviation of white noise on joint velocities, per sample.",
+        unit="rad/s",
+        lower=0.0,
+        upper=1e3,
     )
     effort: float = parameter(
-        0.0, "Standard deviation of the noise of joint torques.", unit="Nm", lower=0.0, upper=1e5
+        0.0,
+        "Standard deviation of white noise on joint torques, per sample.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
     )
     force: float = parameter(
-        0.0, "Standard deviation of the noise of contact forces.", unit="N", lower=0.0, upper=1e5
+        0.0,
+        "Standard deviation of white noise on the forces of contact wrenches, per sample and axis.",
+        unit="N",
+        lower=0.0,
+        upper=1e5,
     )
     torque: float = parameter(
-        0.0, "Standard deviation of the noise of contact torques.", unit="Nm", lower=0.0, upper=1e5
+        0.0,
+        "Standard deviation of white noise on the moments of contact wrenches, per sample and axis.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e5,
     )
     imu_delay_s: float = parameter(
         0.0,
-        "Time from the measurement of an IMU reading to its stamp.",
+        "Delay of the IMU: a reading is stamped, and arrives, this much later than it was true.",
         unit="s",
         lower=0.0,
         upper=MAX_DELAY,
     )
     joint_delay_s: float = parameter(
         0.0,
-        "Time from the measurement of a joint reading to its stamp.",
+        "Delay of the joint states: a reading is stamped, and arrives, this much later than it was true.",
         unit="s",
         lower=0.0,
         upper=MAX_DELAY,
     )
     wrench_delay_s: float = parameter(
         0.0,
-        "Time from the measurement of a wrench reading to its stamp.",
+        "Delay of the contact wrenches: a reading is stamped, and arrives, this much later than it was true.",
         unit="s",
         lower=0.0,
         upper=MAX_DELAY,
     )
     dropped: float = parameter(
-        0.0, "Share of the messages of each sensor topic that are lost.", lower=0.0, upper=1.0
+        0.0, "Fraction of the messages of each sensor topic that is lost at random.", lower=0.0, upper=1.0
     )
 
 

@@ -3,80 +3,25 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.control_robots import config_of
+from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.contact_forces import contact_motion, make_contacts, world_wrench
-from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.inverse_dynamics_problem import ContactLoad, ProblemBuilder
+from inertial_estimation.control.contact_forces import world_wrench
+from inertial_estimation.control.inverse_dynamics_problem import ContactLoad
 from inertial_estimation.control.quadratic_program import QuadraticProgram
-from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask
-from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.models.stance_config import stance_positions
-from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 
 pytest.importorskip("example_robot_data")
-FRICTION = 0.6
-
-
-class Scene:
-    """A robot in its stance with tasks of random demands."""
-
-    def __init__(self, name: str) -> None:
-        config = config_of(ControllerConfig, name, "whole_body_controller", {})
-        self.robot, frames = robot_from_config(config.robot, read_urdf(config.robot.urdf))
-        self.contacts = make_contacts(config.stance, [frame.name for frame in frames], FRICTION)
-        self.dynamics = WholeBodyDynamics(self.robot, [frame.frame for frame in frames])
-        self.home = stance_positions(config.stance, self.robot)
-
-    def state(self, rng: np.random.Generator, spread: float = 0.05):
-        n = self.robot.n_joints
-        base = BaseMotion(
-            pin.Quaternion(pin.exp3(spread * rng.standard_normal(3))).coeffs(),
-            spread * rng.standard_normal(3),
-            spread * rng.standard_normal(3),
-        )
-        q = self.home + spread * rng.standard_normal(n)
-        return base, self.dynamics.compute(base, q, spread * rng.standard_normal(n))
-
-    def motions(self, state):
-        return [contact_motion(c, m) for c, m in zip(self.contacts, state.frames, strict=True)]
-
-    def tasks(self, state, rng: np.random.Generator, demand: float):
-        n = self.robot.n_joints
-        posture = PostureTask(
-            state.q + demand * rng.standard_normal(n),
-            np.zeros(n),
-            np.zeros(n),
-            np.full(n, 100.0),
-            np.full(n, 20.0),
-            np.ones(n),
-        )
-        rests = [
-            ContactRestTask(c.name, m, 20.0, 1000.0)
-            for c, m in zip(self.contacts, self.motions(state), strict=True)
-        ]
-        return [ComTask(30.0 * demand * rng.standard_normal(2), 10.0), posture, *rests]
-
-    def solve(self, state, tasks, loads, tau_max, tolerance=1e-8):
-        builder = ProblemBuilder(
-            self.contacts, self.dynamics.nv, self.robot.n_joints, np.full(self.robot.n_joints, tau_max), 1e-3
-        )
-        problem = builder.build(state, self.motions(state), tasks, loads)
-        program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, tolerance, 1000)
-        return builder, problem, program.solve(problem)
 
 
 @pytest.fixture(scope="module", params=["talos", "hyq"])
-def scene(request: pytest.FixtureRequest) -> Scene:
-    return Scene(request.param)
+def scene(request: pytest.FixtureRequest) -> ProgramScene:
+    return ProgramScene(request.param)
 
 
-def loads(scene: Scene, share: float, limit: float) -> list[ContactLoad]:
+def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactLoad]:
     return [ContactLoad(share, limit) for _ in scene.contacts]
 
 
-def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: Scene) -> None:
+def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: ProgramScene) -> None:
     rng = np.random.default_rng(0)
     _, state = scene.state(rng)
     wide = loads(scene, 200.0, 1e6)
@@ -90,7 +35,7 @@ def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: Scene) -
     np.testing.assert_allclose(solution.x, oracle, atol=1e-4)
 
 
-def test_hessian_is_the_sum_of_the_tasks_squares(scene: Scene) -> None:
+def test_hessian_is_the_sum_of_the_tasks_squares(scene: ProgramScene) -> None:
     rng = np.random.default_rng(1)
     _, state = scene.state(rng)
     tasks = scene.tasks(state, rng, 0.1)
@@ -110,7 +55,7 @@ def test_hessian_is_the_sum_of_the_tasks_squares(scene: Scene) -> None:
     assert quadratic[0] - quadratic[1] == pytest.approx(cost(x) - cost(y), rel=1e-6)
 
 
-def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: Scene) -> None:
+def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: ProgramScene) -> None:
     rng = np.random.default_rng(2)
     for _ in range(5):
         base, state = scene.state(rng)
@@ -131,7 +76,7 @@ def test_torques_forces_and_acceleration_obey_newton_and_euler(scene: Scene) -> 
         assert np.abs(force).max() < 1e-3
 
 
-def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: Scene) -> None:
+def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: ProgramScene) -> None:
     rng = np.random.default_rng(3)
     limit, tau_max = 900.0, 90.0
     for demand in (0.3, 1.0, 3.0, 10.0):
@@ -152,7 +97,7 @@ def test_friction_pressure_and_torque_limits_hold_under_any_demand(scene: Scene)
                 assert (pressure < high + 1e-3).all()
 
 
-def test_limits_were_reached_by_those_demands(scene: Scene) -> None:
+def test_limits_were_reached_by_those_demands(scene: ProgramScene) -> None:
     rng = np.random.default_rng(3)
     _, state = scene.state(rng)
     _, problem, solution = scene.solve(state, scene.tasks(state, rng, 10.0), loads(scene, 200.0, 900.0), 90.0)
@@ -161,7 +106,7 @@ def test_limits_were_reached_by_those_demands(scene: Scene) -> None:
 
 
 def test_a_foot_in_the_air_carries_nothing() -> None:
-    talos, rng = Scene("talos"), np.random.default_rng(4)
+    talos, rng = ProgramScene("talos"), np.random.default_rng(4)
     _, state = talos.state(rng)
     tasks = talos.tasks(state, rng, 0.05)[:3]  # the second foot is free
     builder, _, solution = talos.solve(
@@ -173,7 +118,7 @@ def test_a_foot_in_the_air_carries_nothing() -> None:
     assert left[2] > 300.0
 
 
-def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: Scene) -> None:
+def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: ProgramScene) -> None:
     rng = np.random.default_rng(5)
     _, state = scene.state(rng)
     tasks = scene.tasks(state, rng, 0.01)
@@ -185,7 +130,7 @@ def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: 
     assert program.solve(good).solved
 
 
-def test_iterations_exhausted_is_said(scene: Scene) -> None:
+def test_iterations_exhausted_is_said(scene: ProgramScene) -> None:
     rng = np.random.default_rng(6)
     _, state = scene.state(rng)
     builder, problem, _ = scene.solve(state, scene.tasks(state, rng, 10.0), loads(scene, 200.0, 900.0), 30.0)

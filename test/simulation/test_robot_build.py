@@ -47,7 +47,7 @@ def velocity_map(robot, q):
     return T
 
 
-@pytest.mark.parametrize("robot", robots())
+@pytest.mark.parametrize("robot", list(robots()))
 def test_mass_matrix_and_bias_force_are_pinocchios(robot):
     built = build_robot(robot, 0.001)
     data = mujoco.MjData(built.model)

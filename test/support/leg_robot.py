@@ -18,6 +18,15 @@ def _leg(side, y):
         (f"{side}_knee", "revolute", f"{side}_thigh", f"{side}_shank", "0 0 -0.4", "0 0 0", "0 1 0"),
         (f"{side}_ankle", "revolute", f"{side}_shank", f"{side}_foot", "0 0 -0.4", "0 0 0", "1 0 0"),
         (f"{side}_sole_fixed", "fixed", f"{side}_foot", f"{side}_sole", "0.02 0 -0.05", "0 0 0", "1 0 0"),
+        (
+            f"{side}_sensor_fixed",
+            "fixed",
+            f"{side}_foot",
+            f"{side}_sensor",
+            "0 0.03 0.06",
+            "0.5 -0.3 2",
+            "1 0 0",
+        ),
     ]
 
 
@@ -46,20 +55,40 @@ NAMES = tuple(MODEL.names[2:])
 
 
 class Stance:
-    """Joints follow sinusoids; the left sole stays where it is in the world.
+    """Joints follow sinusoids; one point of the left sole stays where it is in the world.
 
     Args:
         size: Amplitude of the joints [rad].
         foot: Orientation of the sole in the world.
         still_until: When the motion begins [s].
+        pivot: The point of the sole that stays, in its frame [m].
+        roll: Amplitude of the rotation of the sole about that point [rad].
     """
 
-    def __init__(self, seed=0, size=0.2, foot=(0.0, 0.0, 0.0), still_until=0.0):
+    def __init__(
+        self,
+        seed=0,
+        size=0.2,
+        foot=(0.0, 0.0, 0.0),
+        still_until=0.0,
+        pivot=(0.0, 0.0, 0.0),
+        roll=(0.0, 0.0, 0.0),
+    ):
         rng = np.random.default_rng(seed)
         self._phase, self._speed = rng.uniform(0, 6.28, len(NAMES)), rng.uniform(2, 5, len(NAMES))
         self._size, self._still = size, still_until
         self._T_WF = pin.SE3(Rotation.from_rotvec(foot).as_matrix(), np.array([0.3, -0.2, 0.0]))
+        self._T_FP = pin.SE3(np.eye(3), np.array(pivot))
+        self._roll = np.array(roll)
         self._data = MODEL.createData()
+
+    def sole(self, t):
+        """Pose of the left sole in the world."""
+        if not self._roll.any():
+            return self._T_WF
+        s = max(t - self._still, 0.0)
+        turn = Rotation.from_rotvec(self._roll * (1.0 - np.exp(-(s**3))) * np.sin(3.0 * s)).as_matrix()
+        return self._T_WF * self._T_FP * pin.SE3(turn, np.zeros(3)) * self._T_FP.inverse()
 
     def q(self, t):
         s = max(t - self._still, 0.0)
@@ -73,7 +102,7 @@ class Stance:
         configuration = np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], self.q(t)))
         pin.framesForwardKinematics(MODEL, self._data, configuration)
         T_BF = self._data.oMf[MODEL.getFrameId("left_sole")]
-        return self._T_WF * T_BF.inverse() * self._data.oMf[MODEL.getFrameId(frame)]
+        return self.sole(t) * T_BF.inverse() * self._data.oMf[MODEL.getFrameId(frame)]
 
     def velocity(self, frame, t, d=1e-5):
         """Velocity of a frame's origin and angular velocity, in the frame."""
@@ -93,7 +122,9 @@ class Stance:
     def joints(self, stamp_ns, t):
         return JointReading(stamp_ns, NAMES, self.q(t), self.v(t))
 
-    def wrench(self, stamp_ns, t, newtons):
-        """Vertical force at the left sole, in its axes."""
-        f = self._T_WF.rotation.T @ np.array([0.0, 0.0, newtons])
-        return WrenchSample(stamp_ns, np.concatenate((f, np.zeros(3))))
+    def wrench(self, stamp_ns, t, newtons, *, point=(0.0, 0.0, 0.0), frame="left_sole"):
+        """Vertical force at a point of the left sole, in its frame [m], as a sensor in a frame sees it."""
+        f = self.sole(t).rotation.T @ np.array([0.0, 0.0, newtons])
+        about_sole = pin.Force(f, np.cross(point, f))
+        T_FS = self.pose("left_sole", t).actInv(self.pose(frame, t))
+        return WrenchSample(stamp_ns, T_FS.actInv(about_sole).vector)

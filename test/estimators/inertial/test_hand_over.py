@@ -45,3 +45,50 @@ def test_reset_returns_to_nominal():
     hand_over.advance(body(2), 0.5)
     hand_over.reset()
     assert np.array_equal(hand_over.published, body(1))
+
+
+def moment_steps(nominal, target, dt=0.001, rate=3.0):
+    """Time to arrive [s], and the share of the way made in the first step."""
+    hand_over = HandOver(nominal, rate)
+    first = np.linalg.norm(hand_over.advance(target, dt) - nominal) / np.linalg.norm(target - nominal)
+    steps = 1
+    while not np.allclose(hand_over.published, target, rtol=0.0, atol=1e-12):
+        hand_over.advance(target, dt)
+        steps += 1
+    return steps * dt, first
+
+
+MASS = 2.0
+BALL = np.array([MASS, 0, 0, 0, *(MASS * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 1.0]))])  # about its centre
+
+
+def test_a_centre_of_mass_that_moves_alone_is_handed_over_as_the_mass_at_the_gyration_radius():
+    """A first moment of 1.2 kg times the gyration radius takes as long as 1.2 kg."""
+    target = BALL.copy()
+    target[2] += 1.2
+    arrival, _first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(1.2 / 3.0, abs=0.002)
+
+
+def test_a_rotational_inertia_that_changes_alone_is_handed_over_at_a_limited_rate():
+    target = BALL.copy()
+    target[5] += 0.9  # I_xy, a product: the second moment changes by as much
+    arrival, _first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(0.9 / 3.0, abs=0.002)
+
+
+@pytest.mark.parametrize("moment", [2.5, 40.0])
+def test_moments_count_at_most_as_the_mass_of_the_body(moment):
+    target = BALL.copy()
+    target[1] += moment
+    _arrival, first = moment_steps(BALL, target)
+    assert first == pytest.approx(3.0 * 0.001 / MASS)
+
+
+def test_a_change_of_mass_is_limited_even_where_the_body_is_lighter():
+    """The cap at the body's own mass holds for moments alone: 10 kg onto 2 kg take 10 kg of time."""
+    target = BALL.copy()
+    target[0] += 10.0
+    arrival, first = moment_steps(BALL, target)
+    assert arrival == pytest.approx(10.0 / 3.0, abs=0.002)
+    assert first == pytest.approx(3.0 * 0.001 / 10.0)

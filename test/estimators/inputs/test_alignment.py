@@ -176,3 +176,40 @@ def test_window_needs_the_future_half():
     times, rows = aligner.window("joints", 10 * MS)
     np.testing.assert_array_equal(times, np.arange(-5, 6) * MS)
     np.testing.assert_array_equal(rows[:, 0], np.arange(5, 16))
+
+
+@pytest.mark.parametrize("late", ["imu", "joints", "foot"])
+def test_a_step_waits_until_every_stream_covers_the_future_half_of_its_window(late):
+    """Whichever stream is behind: the newest step lies half a window before its newest row."""
+    aligner = make(half_window=0.005)
+    for stream in ("imu", "joints", "foot"):
+        feed(aligner, [stream], range(12 if stream == late else 20))
+    ready = aligner.pop_ready()
+    assert ready[-1].stamp_ns == 6 * MS
+    for sample in ready[5:]:
+        assert len(aligner.window(late, sample.time_ns)[0]) == 11
+
+
+def test_the_wait_for_a_missing_stream_begins_when_the_window_is_over():
+    aligner = make(half_window=0.005)
+    feed(aligner, ["imu", "foot"], range(60))  # waits 50 ms
+    assert aligner.pop_ready()[-1].stamp_ns == (59 - 50 - 5) * MS
+
+
+def test_a_forward_jump_before_the_first_step_is_a_beginning_and_no_gap():
+    """One stream was on before the others: nothing was estimated that could outlive a gap."""
+    aligner = make()
+    feed(aligner, ["imu"], range(5))
+    feed(aligner, ["imu", "joints", "foot"], range(60000, 60010))
+    ready = aligner.pop_ready()
+    assert [s.continuity for s in ready] == [Continuity.RESTARTED] + [Continuity.CONTINUOUS] * 9
+    feed(aligner, ["imu", "joints", "foot"], range(120000, 120010))
+    assert aligner.pop_ready()[0].continuity is Continuity.AFTER_GAP
+
+
+def test_the_newest_row_of_an_optional_stream_is_that_at_or_before_a_time():
+    aligner = make()
+    feed(aligner, ["joints"], range(10))
+    assert aligner.latest("joints", 4 * MS, 0.0)[0] == 4.0
+    assert aligner.latest("joints", 11 * MS, 0.002)[0] == 9.0
+    assert aligner.latest("joints", 11 * MS + 1, 0.002) is None

@@ -52,3 +52,10 @@ def test_latest_is_at_or_before_and_not_too_old():
     np.testing.assert_array_equal(buffer.latest(4 * MS + 5, MS), [4, 40])
     assert buffer.latest(12 * MS, 2 * MS) is None
     assert buffer.latest(-1, MS) is None
+
+
+def test_latest_takes_a_row_of_the_very_stamp_and_of_the_very_age_allowed():
+    buffer = filled()
+    np.testing.assert_array_equal(buffer.latest(4 * MS, 0), [4, 40])
+    np.testing.assert_array_equal(buffer.latest(11 * MS, 2 * MS), [9, 90])
+    assert buffer.latest(11 * MS + 1, 2 * MS) is None

@@ -1,0 +1,164 @@
+"""R of the measurement equation against perturbed inputs, for every way contacts enter; known friction."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from example_robot_data import load
+
+from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.friction import FrictionTerms, NominalFriction, friction_model
+from inertial_estimation.models.measurement_noise import MeasurementNoise
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
+from inertial_estimation.models.robot_config import ContactFrames
+from inertial_estimation.models.robot_model import RobotModel
+
+SENSORS = (pin.SE3(pin.exp3(np.array([0.4, -0.2, 1.0])), np.array([0.02, 0.03, 0.1])),) * 2
+NOISE = MeasurementNoise(
+    torque=0.3,
+    base_force=0.7,
+    base_moment=0.4,
+    contact_force=2.0,
+    contact_moment=0.2,
+    proper_acceleration=0.05,
+    angular_acceleration=0.1,
+    joint_acceleration=0.2,
+)
+MODES = [
+    (RowSelection(True, ("*",), ContactMode.MEASURED), "all rows"),
+    (RowSelection(True, (), ContactMode.MEASURED), "base rows"),
+    (RowSelection(False, ("leg_left_*", "torso_*"), ContactMode.MEASURED), "some joint rows"),
+    (RowSelection(True, ("leg_*",), ContactMode.PROJECTED), "projected"),
+    (RowSelection(True, ("leg_*",), ContactMode.ESTIMATED), "estimated"),
+]
+
+
+@cache
+def talos():
+    """With force sensors that are turned and moved against the soles."""
+    model = load("talos").model
+    for side, placement in zip(("left", "right"), SENSORS, strict=True):
+        sole = model.frames[model.getFrameId(f"{side}_sole_link")]
+        at = sole.placement * placement
+        model.addFrame(pin.Frame(f"{side}_sensor", sole.parentJoint, at, pin.FrameType.OP_FRAME))
+    return RobotModel(model, floating_base=True, base_link="base_link")
+
+
+CONTACTS = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sensor") for side in ("left", "right"))
+
+
+def random_state(rng, n):
+    return MeasuredState(
+        rng.uniform(-0.5, 0.5, n),
+        rng.normal(size=n),
+        rng.normal(size=n),
+        rng.normal(size=n),
+        np.array([0.0, 0.0, 9.81]) + rng.normal(size=3),
+        rng.normal(size=3),
+        rng.normal(size=3),
+        10.0 * rng.normal(size=(len(CONTACTS), 6)),
+    )
+
+
+def unit_errors(state):
+    """Every input of the state moved by its sigma, one after the other."""
+    sigmas = {
+        "tau": np.full(len(state.q), NOISE.torque),
+        "a": np.full(len(state.q), NOISE.joint_acceleration),
+        "f_B": np.full(3, NOISE.proper_acceleration),
+        "wd_B": np.full(3, NOISE.angular_acceleration),
+        "wrenches": np.tile(3 * [NOISE.contact_force] + 3 * [NOISE.contact_moment], (len(CONTACTS), 1)),
+    }
+    for name, sigma in sigmas.items():
+        for i in range(sigma.size):
+            error = np.zeros(sigma.size)
+            error[i] = sigma.ravel()[i]
+            yield replace(state, **{name: getattr(state, name) + error.reshape(sigma.shape)})
+
+
+def moved_by_base_forces(measurement, state):
+    """Unmodelled forces on the base are no input: the change one makes is that of its row."""
+    equation = measurement.equation(state)
+    sigma = np.array(3 * [NOISE.base_force] + 3 * [NOISE.base_moment])
+    with_base = measurement.row_names[0] == "base_force_x"
+    return np.eye(len(equation.value), 6) * sigma * with_base
+
+
+@pytest.mark.parametrize("rows", [rows for rows, _ in MODES], ids=[name for _, name in MODES])
+def test_covariance_is_the_sum_over_errors_of_every_input(rows):
+    rng, robot = np.random.default_rng(0), talos()
+    bodies = estimated_bodies(robot, ("torso_2_link", "arm_left_5_link"))
+    nominal = np.concatenate([body.nominal_J.vector for body in bodies])
+    measured = rows.contacts is ContactMode.MEASURED
+    noise = NOISE if measured else replace(NOISE, base_force=1e-9, base_moment=1e-9)
+    measurement = DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS)
+    state = random_state(rng, robot.n_joints)
+
+    def residual(at):
+        equation = measurement.equation(at)
+        return equation.value - equation.regressor @ nominal
+
+    centre = residual(state)
+    changes = [residual(moved) - centre for moved in unit_errors(state)]
+    if measured:
+        changes += list(moved_by_base_forces(measurement, state).T)
+    expected = np.array(changes).T @ np.array(changes)
+    R = measurement.equation(state).noise
+    np.testing.assert_allclose(R, expected, atol=1e-8 * np.abs(expected).max())
+    assert np.linalg.eigvalsh(R).min() > 0.0
+
+
+def test_a_base_row_s_own_noise_goes_through_the_projection():
+    """Rows freed of unknown wrenches mix base rows and joint rows: so do their unmodelled forces."""
+    robot, rng = talos(), np.random.default_rng(1)
+    bodies = estimated_bodies(robot, ("torso_2_link",))
+    silent = dict.fromkeys(vars(NOISE), 1e-9)
+    state = random_state(rng, robot.n_joints)
+    for mode in (ContactMode.PROJECTED, ContactMode.ESTIMATED):
+        rows = RowSelection(True, ("leg_*",), mode)
+
+        def covariance(loud, rows=rows):
+            noise = MeasurementNoise(**{**silent, **loud})
+            return DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS).equation(state).noise
+
+        every = {"base_force": 2.0, "base_moment": 3.0, "torque": 0.5}
+        parts = [covariance({name: sigma}) for name, sigma in every.items()]
+        np.testing.assert_allclose(covariance(every), sum(parts), atol=1e-9)
+        assert all(np.abs(part).max() > 0.01 for part in parts)
+        assert np.linalg.matrix_rank(parts[0], tol=1e-6) == 3
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_motor_that_overcomes_known_friction_leaves_the_same_equation(many):
+    """The torque sensor of a robot that rubs shows more; what is left for the bodies is the same."""
+    robot, rng = talos(), np.random.default_rng(2)
+    joints = robot.joint_names[:4]
+    terms = ("coulomb", "viscous", "offset", "armature")
+    values = dict(zip(terms, rng.uniform(0.5, 2.0, (4, 4)), strict=True))
+    nominal = NominalFriction(joints, **{term: tuple(v) for term, v in values.items()}, smoothing_speed=1e-6)
+    _estimated, known = friction_model(FrictionTerms(), robot, nominal)
+    bodies = estimated_bodies(robot, ("torso_2_link",))
+    rows = RowSelection(True, ("*",), ContactMode.MEASURED)
+    state = random_state(rng, robot.n_joints)
+    rubbing = np.zeros(robot.n_joints)
+    v, a = state.v[:4], state.a[:4]
+    rubbing[:4] = (
+        values["coulomb"] * np.sign(v) + values["viscous"] * v + values["offset"] + values["armature"] * a
+    )
+    smooth = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS)
+    rough = DynamicsMeasurement(robot, bodies, rows, NOISE, CONTACTS, known_friction=known)
+    sent = replace(state, tau=state.tau + rubbing)
+    if many:
+        value, expected = rough.rows(stacked(sent)).value, smooth.rows(stacked(state)).value
+    else:
+        value, expected = rough.equation(sent).value, smooth.equation(state).value
+    np.testing.assert_allclose(value, expected, atol=1e-10)
+
+
+def stacked(state):
+    """The same state as the only one of many."""
+    names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
+    return replace(state, **{name: getattr(state, name)[None] for name in names})
