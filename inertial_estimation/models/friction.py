@@ -212,7 +212,7 @@ class KnownFriction:
 
         Args:
             v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], likewise.
+            a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals; None takes
                 that of `v`.
 

@@ -19,7 +19,7 @@ class JointMap:
     """Maps joint states, as a robot names and orders them, to the model's joint order, and corrects them.
 
     The mapping is looked up again whenever the names change. Velocities that are not sent are derived from
-    the positions, as `inputs.joint_velocity` says (`JointVelocity`).
+    the positions, as the parameter `inputs.joint_velocity` selects (`JointVelocity`).
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class JointMap:
         row: Array = np.concatenate(fields)[self._index]
         if self._corrections is not None:
             self._correct(row)
-        # The product tells both NaN and all zeros; a thousand times a second nothing else is looked at.
+        # One product detects both NaN and all zeros; at 1 kHz nothing else is checked.
         if velocity is not None and (
             sent is None or velocity.watching or not 0.0 < sent.dot(sent) < math.inf
         ):

@@ -1,4 +1,4 @@
-"""Parameters of the measurement equation: which rows are measured, whence the base acceleration."""
+"""Parameters of the measurement equation: measured rows, source of the base acceleration."""
 
 from dataclasses import dataclass
 
