@@ -22,7 +22,8 @@ from inertial_estimation.configuration.config_lookup import find_config, load_co
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.recordings.recording import JOINT_STATE_TYPE, RecordingEntry
+from inertial_estimation.recordings.message_conversion import JOINT_STATE_TYPE
+from inertial_estimation.recordings.recording import RecordingEntry
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.signals import JointReading
 

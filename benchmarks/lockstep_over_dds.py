@@ -10,7 +10,6 @@ python benchmarks/lockstep_over_dds.py [elbow] [pelvis] [--adaptation both] [--q
 import argparse
 import json
 import os
-import struct
 import sys
 import tempfile
 import time
@@ -43,7 +42,6 @@ from inertial_estimation.ros.command_messages import walk_command_to_msg
 from inertial_estimation.ros.demo_monitor import DemoMonitor
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.ros.serialized import base_state_from_bytes, joints_from_bytes, wrench_from_bytes
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.disturbances import MassWaveform
 
@@ -92,7 +90,7 @@ class Heard:
     Attributes:
         record: Inertias and diagnostics.
         robot: Model the joints are mapped to.
-        messages: Serialised messages by stamp, for each topic.
+        values: What the messages hold by stamp, for each topic.
         released_ns: Stamp of the release.
         end_ns: Stamp of the end.
         walls: Wall time and newest stamp, at every look.
@@ -102,7 +100,7 @@ class Heard:
 
     record: LiveRecord
     robot: RobotModel
-    messages: dict[str, dict[int, bytes]] = field(default_factory=dict)
+    values: dict[str, dict[int, Any]] = field(default_factory=dict)
     released_ns: int | None = None
     end_ns: int = 0
     walls: list[tuple[float, int]] = field(default_factory=list)
@@ -112,7 +110,7 @@ class Heard:
     @property
     def newest_ns(self) -> int:
         """Stamp of the newest joint state."""
-        return next(reversed(self.messages[JOINTS]), 0)
+        return next(reversed(self.values[JOINTS]), 0)
 
     @property
     def fallen(self) -> bool:
@@ -121,7 +119,7 @@ class Heard:
 
     def stamps(self, *, on_hoist: bool = False) -> list[int]:
         """Stamps of the run, or of the hoist, at which everything was heard."""
-        complete = set.intersection(*(set(kept) for kept in self.messages.values()))
+        complete = set.intersection(*(set(kept) for kept in self.values.values()))
         released = self.released_ns or 0
         low, high = (0, released) if on_hoist else (released, self.end_ns)
         return sorted(stamp for stamp in complete if low < stamp <= high)
@@ -143,7 +141,7 @@ class Listener(DemoMonitor):
         topics = {JOINTS: JointState, TRUTH: Odometry}
         topics |= dict.fromkeys(load_topics(setup), WrenchStamped)
         for topic, message_type in topics.items():
-            self._listen(message_type, topic, partial(_keep, heard.messages.setdefault(topic, {})))
+            self._listen(message_type, topic, partial(_keep, heard.values.setdefault(topic, {})))
         self._walk = self.create_publisher(Float64MultiArray, "walk_command", RELIABLE_OUTPUT)
 
     @property
@@ -181,9 +179,8 @@ class Listener(DemoMonitor):
                 self.heard.ages += [float(item.value) for item in status.values if item.key == "age [s]"]
 
 
-def _keep(messages: dict[int, bytes], data: bytes) -> None:
-    sec, nanosec = struct.unpack_from("<iI", data, 4)  # every header begins with its stamp
-    messages[sec * 1_000_000_000 + nanosec] = data
+def _keep(values: dict[int, Any], value: Any) -> None:
+    values[value.stamp_ns] = value
 
 
 def load_topics(setup: Setup) -> list[str]:
@@ -235,7 +232,7 @@ def elbow_rmse(heard: Heard) -> float:
     """Error of the elbow as measured, against its mean on the hoist [rad]."""
 
     def at(stamp: int) -> float:
-        reading = joints_from_bytes(heard.messages[JOINTS][stamp])
+        reading = heard.values[JOINTS][stamp]
         return float(reading.position[reading.names.index(foster_elbow.ELBOW)])
 
     return _rms_since_release(heard, at)
@@ -244,12 +241,12 @@ def elbow_rmse(heard: Heard) -> float:
 def pelvis_rmse(heard: Heard, soles: Sequence[str]) -> float:
     """Error of the height above the soles that carry, against its mean on the hoist [m]."""
     height, joint_map = foster_pelvis.PelvisHeight(heard.robot, soles), JointMap(heard.robot)
-    loads = [kept for topic, kept in heard.messages.items() if topic.endswith("/wrench")]
+    loads = [kept for topic, kept in heard.values.items() if topic.endswith("/wrench")]
 
     def at(stamp: int) -> float:
-        base = base_state_from_bytes(heard.messages[TRUTH][stamp])
-        q = joint_map.sample(joints_from_bytes(heard.messages[JOINTS][stamp])).q
-        forces = [float(wrench_from_bytes(kept[stamp]).wrench_C[2]) for kept in loads]
+        base = heard.values[TRUTH][stamp]
+        q = joint_map.sample(heard.values[JOINTS][stamp]).q
+        forces = [float(kept[stamp].wrench_F[2]) for kept in loads]
         return height(base.quaternion_xyzw, q, forces)
 
     return _rms_since_release(heard, at)

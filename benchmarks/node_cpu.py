@@ -237,13 +237,16 @@ def sensors() -> dict[str, object]:
     """
     import numpy as np
     import pinocchio as pin
-    from geometry_msgs.msg import QuaternionStamped
+    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import Imu, JointState
 
     from inertial_estimation.configuration.config_file import load_config_file
     from inertial_estimation.configuration.urdf_source import read_urdf
     from inertial_estimation.models.imu import STANDARD_GRAVITY
     from inertial_estimation.models.robot_model import RobotModel
-    from inertial_estimation.ros import messages
+    from inertial_estimation.recordings import message_conversion as conversion
+    from inertial_estimation.recordings.samples import StampedInertia
     from inertial_estimation.signals import BaseState, ImuSample, JointReading, LinkInertia, WrenchSample
 
     shared = load_config_file(CONFIG).shared
@@ -269,18 +272,20 @@ def sensors() -> dict[str, object]:
     upright.quaternion.w = 1.0
     state = BaseState(0, [0, 0, 0, 1], [0, 0, 1], still, still)
     found = {
-        "imu/data": messages.imu_to_msg(ImuSample(0, upwards_I, still), "imu_link"),
-        "joint_states": messages.joints_to_msg(JointReading(0, robot.joint_names, q, noise, tau)),
-        "left_foot/wrench": messages.wrench_to_msg(feet[0], soles[0]),
-        "right_foot/wrench": messages.wrench_to_msg(feet[1], soles[1]),
+        "imu/data": conversion.imu_to_msg(ImuSample(0, upwards_I, still), Imu(), "imu_link"),
+        "joint_states": conversion.joints_to_msg(
+            JointReading(0, robot.joint_names, q, noise, tau), JointState()
+        ),
+        "left_foot/wrench": conversion.wrench_to_msg(feet[0], WrenchStamped(), soles[0]),
+        "right_foot/wrench": conversion.wrench_to_msg(feet[1], WrenchStamped(), soles[1]),
         "base_orientation": upright,
-        "base_state": messages.base_state_to_msg(state, "odom", "base_link"),
+        "base_state": conversion.base_state_to_msg(state, Odometry(), "odom", "base_link"),
     }
     for link in links():
         body = robot.link_body(link)
         nominal = body.T_JL.actInv(body.nominal_J)
-        inertia = LinkInertia(link, nominal.mass, nominal.lever, nominal.inertia)
-        found[f"link_inertias/{link}"] = messages.link_inertia_to_msg(inertia, 0)
+        inertia = StampedInertia(0, LinkInertia(link, nominal.mass, nominal.lever, nominal.inertia))
+        found[f"link_inertias/{link}"] = conversion.link_inertia_to_msg(inertia, InertiaStamped())
     return found
 
 

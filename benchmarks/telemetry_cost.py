@@ -100,6 +100,7 @@ def measure_node(name: str, estimates: Sequence[Any], step_s: float) -> None:
 
     node = rclpy.create_node(name)
     smallest, bare = FigureMessage(("one",)), node.create_publisher(JointState, f"{name}/bare_telemetry", 50)
+    node._undo = []  # what a managed node has
     node.add_output = lambda *given: RobotNode.add_output(node, *given)
     print(f"{name}: step {1e6 * step_s:.0f} us, {len(estimates)} estimates")
     if name == "tilt_observer":
@@ -111,7 +112,7 @@ def measure_node(name: str, estimates: Sequence[Any], step_s: float) -> None:
             "telemetry": lambda estimate: output.send(estimate, estimate.stamp_ns),
             f"covariances of {len(LINKS)} links": covariances.send,
         }
-    sends["one figure"] = lambda _estimate: RobotNode.send(bare, lambda: smallest.filled(0, (0.0,)))
+    sends["one figure"] = lambda _estimate: RobotNode.send(node, bare, lambda: smallest.filled(0, (0.0,)))
     alone = {what: median_time(send, estimates) for what, send in sends.items()}
     topics = [publisher.topic_name for publisher in node.publishers if isinstance(node, Node)]
     topics = [topic for topic in topics if "telemetry" in topic or "covariances" in topic]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ConfigurationError",
+    "DamagedMessageError",
     "InconsistentInertiaError",
     "InertialEstimationError",
     "MeasurementError",
@@ -29,6 +30,10 @@ class ModelError(InertialEstimationError):
 
 class MeasurementError(InertialEstimationError):
     """A measurement does not fit the model (names, shape, missing field)."""
+
+
+class DamagedMessageError(MeasurementError):
+    """The bytes of a message end early, or are no message of its type."""
 
 
 class RecordingError(InertialEstimationError):

@@ -8,13 +8,14 @@ dataclass made by `section` contributes its fields under a dotted prefix (``gate
 import dataclasses
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from inertial_estimation.errors import ConfigurationError, listing
 
 __all__ = [
+    "RENAMED",
     "ParameterSpec",
     "build_config",
     "check_value",
@@ -24,7 +25,13 @@ __all__ = [
     "replace_runtime_value",
     "replace_value",
     "section",
+    "unknown_name",
 ]
+
+RENAMED = {
+    f"friction.{term}": f"friction.prior.{term}" for term in ("coulomb", "viscous", "offset", "armature")
+}
+"""Former names of parameters and the names that replaced them, for the error about an unknown name."""
 
 _SPEC = "inertial_estimation.parameter"
 _SECTION = "inertial_estimation.section"
@@ -131,7 +138,7 @@ def build_config(config_class: type[ConfigT], values: Mapping[str, Any], *, wher
     checked: dict[str, Any] = {}
     for name, value in values.items():
         if name not in specs:
-            problems.append(_unknown_name(name, list(specs)))
+            problems.append(unknown_name(name, specs))
             continue
         try:
             checked[name] = check_value(specs[name], value)
@@ -175,6 +182,25 @@ def check_value(spec: ParameterSpec, value: Any) -> Any:
                     f"parameter '{spec.name}' is '{text}', expected one of: {listing(spec.choices)}"
                 )
     return value
+
+
+def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
+    """Return the text of the error about a parameter that does not exist.
+
+    Args:
+        name: The name that was given.
+        known: The names that exist.
+        where: Where the name was given, appended to it (`` in section ...``).
+
+    Returns:
+        One line with the new name if the parameter was renamed, else with the closest name that exists,
+        and the list of names.
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f", did you mean '{close[0]}'?" if close else ""
+    if name in RENAMED:
+        hint = f", it was renamed to '{RENAMED[name]}'"
+    return f"no parameter '{name}'{hint}{where} (parameters: {listing(sorted(known), limit=200)})"
 
 
 def parameter_values(config: Any) -> dict[str, Any]:
@@ -282,9 +308,3 @@ def _bounds(spec: ParameterSpec) -> str:
     if spec.lower is not None and spec.upper is not None:
         return f"a value in [{spec.lower:g}, {spec.upper:g}]"
     return f"at least {spec.lower:g}" if spec.lower is not None else f"at most {spec.upper:g}"
-
-
-def _unknown_name(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f", did you mean '{close[0]}'?" if close else ""
-    return f"no parameter '{name}'{hint} (parameters: {listing(sorted(known), limit=200)})"

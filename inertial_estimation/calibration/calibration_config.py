@@ -13,33 +13,37 @@ class CalibrationConfig:
 
     offset_sigma: float = parameter(
         0.2,
-        "Weak knowledge that offsets are near zero: their standard deviation.",
+        "Prior standard deviation of every joint offset, about zero; larger lets the data move the offsets "
+        "further.",
         unit="rad",
         lower=1e-4,
         upper=10.0,
     )
     offset_bound: float = parameter(
-        0.35, "Largest offset that is possible.", unit="rad", lower=1e-3, upper=3.1
+        0.35, "Bound on the magnitude of every estimated joint offset.", unit="rad", lower=1e-3, upper=3.1
     )
     placement_position_sigma: float = parameter(
         0.0,
-        "Standard deviation of errors of the description's joint positions; 0: it is exact.",
+        "Standard deviation of errors in the joint positions that the URDF gives; 0 takes the URDF as exact.",
         unit="m",
         lower=0.0,
         upper=0.1,
     )
     placement_rotation_sigma: float = parameter(
         0.0,
-        "Standard deviation of errors of the description's joint axes; 0: it is exact.",
+        "Standard deviation of errors in the joint axis directions that the URDF gives; 0 takes the URDF "
+        "as exact.",
         unit="rad",
         lower=0.0,
         upper=0.2,
     )
     identifiable_sigma: float = parameter(
         0.01,
-        "An offset known better than this (standard deviation) is identifiable.",
+        "Posterior standard deviation below which a joint offset counts as identifiable.",
         unit="rad",
         lower=1e-6,
         upper=0.2,
     )
-    robust: bool = parameter(True, "Weigh down samples whose residual is beyond the 99 % quantile.")
+    robust: bool = parameter(
+        True, "Whether samples with residuals beyond the 99 % quantile get a reduced (Huber) weight."
+    )

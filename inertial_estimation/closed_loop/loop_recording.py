@@ -1,16 +1,14 @@
 """What the sensors of a closed loop deliver, as a recording on the nodes' topics."""
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    PoseSample,
-    RecordingEntry,
-    Sample,
 )
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
@@ -20,8 +18,8 @@ __all__ = ["LoopRecording"]
 class LoopRecording:
     """Listens to a loop from its first reading on, its time on the hoist included.
 
-    Topics as those of `replay.sensor_noise.measure`: /imu/data, /joint_states, /<contact>/wrench, and
-    /ground_truth/pose with the true pose of a floating base.
+    The topics are those of `synthetic.synthetic_sensors.measure`: /imu/data, /joint_states,
+    /<contact>/wrench, and /ground_truth/pose with the true pose of a floating base.
 
     Attributes:
         loop: The loop.

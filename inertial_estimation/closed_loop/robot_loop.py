@@ -20,7 +20,7 @@ from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.simulation.disturbances import Disturbance
-from inertial_estimation.simulation.sensor_noise import REALISTIC, SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 

@@ -13,8 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.experiments.experiment import Experiment, ExperimentResult, Progress, silent
-from inertial_estimation.experiments.registry import EXPERIMENTS, find_experiment
+from inertial_estimation.experiments.experiment import Progress, silent
+from inertial_estimation.experiments.experiment_result import ExperimentResult
+from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict
 
@@ -79,7 +80,7 @@ def _run_all(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _run_one(experiment: Experiment, args: argparse.Namespace) -> ExperimentResult:
+def _run_one(experiment: RegisteredExperiment, args: argparse.Namespace) -> ExperimentResult:
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
     _make_folder(args.output)
     with _progress_bar(experiment.name) as progress:
@@ -100,7 +101,7 @@ def _make_folder(folder: Path) -> None:
         raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
 
 
-def _draw(path: Path, experiment: Experiment, result: ExperimentResult) -> list[Path]:
+def _draw(path: Path, experiment: RegisteredExperiment, result: ExperimentResult) -> list[Path]:
     try:
         from inertial_estimation.plots.experiment_figures import write_experiment_figure
     except ImportError as error:

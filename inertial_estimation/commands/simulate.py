@@ -21,7 +21,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
     recorder = LoopRecording(loop)
     _go(loop, args)
     recording = recorder.recording()
-    imu_frame = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imu_frame
-    frames = {"/imu/data": imu_frame, GROUND_TRUTH_TOPIC: "world"}
+    imus = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imus
+    frames = {**{f"/{topic}": link for topic, link in imus.items()}, GROUND_TRUTH_TOPIC: "world"}
     write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
     content = json.dumps(_truth(loop, args), indent=2)
     (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from inertial_estimation.configuration.node_options import (
 )
 from inertial_estimation.configuration.parameter_sections import EVERY_NODE, iterate_sections, node_of
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.parameters import iterate_parameters, unknown_name
 
 __all__ = [
     "ALL_NODES",
@@ -103,12 +103,8 @@ class ConfigFile:
         """
         for name in self.shared:
             if name not in known and name not in ROS_PARAMETERS:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f", did you mean '{close[0]}'?" if close else ""
-                raise ConfigurationError(
-                    f"no parameter '{name}'{hint} in section '{ALL_NODES}' of {self.name} "
-                    f"(parameters: {listing(sorted(known), limit=200)})"
-                )
+                where = f" in section '{ALL_NODES}' of {self.name}"
+                raise ConfigurationError(unknown_name(name, known, where=where))
 
     def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
         """Check that at least one of some nodes has a section, and that none is misspelt.

@@ -25,12 +25,15 @@ class RealTimeOptions:
 
     priority: int = parameter(
         0,
-        "Real-time priority of the process (SCHED_FIFO); 0: none. The system must permit it (rtprio).",
+        "Real-time priority (SCHED_FIFO) of the process; 0 leaves the default scheduling. The system must "
+        "permit it (rtprio).",
         lower=0,
         upper=98,
     )
     lock_memory: bool = parameter(
-        False, "Keep the memory of the process from being paged out (mlockall). The system must permit it."
+        False,
+        "Whether the memory of the process is locked against being paged out (mlockall). The system must "
+        "permit it.",
     )
 
 
@@ -39,7 +42,9 @@ class NodeOptions:
     """What every node has."""
 
     managed: bool = parameter(
-        False, "Start as an unconfigured lifecycle node, whose states a manager sets; else work at once."
+        False,
+        "Whether the node starts as an unconfigured lifecycle node, whose transitions a manager requests; "
+        "if false, it works at once.",
     )
     realtime: RealTimeOptions = section(RealTimeOptions)
 
@@ -50,12 +55,14 @@ class PipelineNodeOptions(NodeOptions):
 
     trigger: str = parameter(
         TIMER,
-        "What makes the node work: a timer at `rate`, or the arrival of an input. Estimates are the same.",
+        "What makes the node process its inputs: a timer at `rate`, or the arrival of each input. The "
+        "estimates are the same.",
         choices=(TIMER, ARRIVAL),
     )
     input_rate: float = parameter(
         1000.0,
-        "Highest rate of an input: with the timer's period it gives the length of the queue of each input.",
+        "Highest rate at which any input arrives; together with the timer's period it determines the queue "
+        "length of each input.",
         unit="Hz",
         lower=1.0,
         upper=1e5,
@@ -66,9 +73,15 @@ class PipelineNodeOptions(NodeOptions):
 class TiltNodeOptions(PipelineNodeOptions):
     """What the node `tilt_observer` does with the estimates."""
 
-    world_frame: str = parameter("odom", "Frame the base state is published in; z is up.")
-    base_frame: str = parameter("", "Name of the base in messages; empty takes the root link of the URDF.")
-    publish_tf: bool = parameter(False, "Broadcast world_frame -> base_frame; needs tf2_ros.")
+    world_frame: str = parameter(
+        "odom", "Name of the world frame (z up) in which the base state is published."
+    )
+    base_frame: str = parameter(
+        "", "Name of the base frame in published messages; empty takes the root link of the URDF."
+    )
+    publish_tf: bool = parameter(
+        False, "Whether the transform world_frame -> base_frame is broadcast on tf; needs tf2_ros."
+    )
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,8 @@ class InertialNodeOptions(PipelineNodeOptions):
 
     export_path: str = parameter(
         "",
-        "File that ~/export_urdf writes; empty answers with the text of the URDF itself.",
+        "Path of the file that ~/export_urdf writes; empty returns the text of the URDF in the service "
+        "response.",
         runtime=True,
     )
 
@@ -93,14 +107,20 @@ class SimulatorOptions(NodeOptions):
 
     pacing: SimulationPacing = section(SimulationPacing, prefix="")
     disturbances: tuple[str, ...] = parameter(
-        (), "What happens to the robot, a text each; times from release."
+        (),
+        "Disturbances of the simulated robot, one text each (for example 'push link=base force=50,0,0 "
+        "start=4'); times count from the release.",
     )
     clock_rate: float = parameter(
-        100.0, "How often /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4
+        100.0, "Rate at which /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4
     )
-    world_frame: str = parameter("world", "Frame of the ground truth; z is up.")
-    base_frame: str = parameter("", "Name of the base in messages; empty takes the root link of the URDF.")
-    viewer: bool = parameter(False, "Show the robot in MuJoCo's viewer; needs a display.")
+    world_frame: str = parameter("world", "Name of the world frame (z up) of the published ground truth.")
+    base_frame: str = parameter(
+        "", "Name of the base frame in published messages; empty takes the root link of the URDF."
+    )
+    viewer: bool = parameter(
+        False, "Whether the simulated robot is shown in MuJoCo's viewer; needs a display."
+    )
 
 
 @dataclass(frozen=True)
@@ -109,14 +129,17 @@ class ControllerNodeOptions(PipelineNodeOptions):
 
     await_inertias: bool = parameter(
         False,
-        "Send no command before inertias of all inertias.links have arrived; a simulation hangs meanwhile.",
+        "Whether no command is sent until the inertias of all links in inertias.links have arrived; a "
+        "simulated robot hangs on its hoist meanwhile.",
     )
     command: str = parameter(
         "joint_state",
-        "Torques as JointState by name on joint_torque_commands, or as an array of numbers on "
-        "joint_effort_commands (forward_command_controller).",
+        "Form of the torque command: JointState by joint name on joint_torque_commands, or an array of "
+        "numbers on joint_effort_commands (forward_command_controller).",
         choices=("joint_state", "effort_array"),
     )
     command_joints: tuple[str, ...] = parameter(
-        (), "Joints of the effort array, in the order of its numbers; needed with it, not used without."
+        (),
+        "Joints of the effort array, in the order of its numbers; required when `command` is effort_array, "
+        "and refused otherwise.",
     )

@@ -23,11 +23,12 @@ from inertial_estimation.experiments.balance_run import (
     balance_run,
     steps_landed,
 )
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
 
-__all__ = ["run"]
+__all__ = ["BenallegueLoop"]
 
 WAIST = "torso_2_joint"
 LEAN_DEG, LEAN_S = 25.0, 2.0
@@ -93,43 +94,107 @@ OTHERS = (
 QUICK_CASE = replace(OTHERS[0], leans=False)
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Runs by motion: of each seed, and of the other cases by name."""
+
+    judged: list[dict[str, BalanceRun]]
+    compared: dict[str, dict[str, BalanceRun]]
+
+
+class BenallegueLoop(Experiment[_Runs]):
     """Lean and walk for every seed, then the other cases with the first one.
 
-    Args:
-        seeds: Of the sensor noise.
-        progress: Told how far it is.
-        quick: One seed, a faster lean and two steps, and only the true base state beside it.
-
-    Returns:
-        Falls, tracking and tilt errors; bounds: no fall, the lean done in time, all steps made.
+    Bounds: no fall, the lean done in time, all steps made. A quick run has one seed, a faster lean and two
+    steps, and of the other cases the true base state only.
     """
-    robot = RobotLoop("talos", SETTINGS)
-    used, others, plan = (tuple(seeds[:1]), (QUICK_CASE,), QUICK) if quick else (tuple(seeds), OTHERS, FULL)
-    total = len(used) + len(others)
-    judged = []
-    for i, seed in enumerate(used):
-        progress(f"seed {seed}", i / total)
-        judged.append(_both(robot, JUDGED, seed, plan))
-    compared = {}
-    for i, case in enumerate(others):
-        progress(case.name, (len(used) + i) / total)
-        compared[case.name] = _both(robot, case, used[0], plan)
-    progress("done", 1.0)
-    figures = {motion: [_metrics(motion, runs[motion], plan) for runs in judged] for motion in judged[0]}
-    return ExperimentResult(
-        seeds=used,
-        rows=tuple(_judged_rows(figures, plan.steps) + _compared_rows(compared, plan)),
-        per_seed={
+
+    figure_columns = 2
+    quick_seeds = 1
+
+    @property
+    def plan(self) -> _Plan:
+        """What is asked for."""
+        return QUICK if self.quick else FULL
+
+    def simulate(self, progress: Progress) -> _Runs:
+        """Lean and walk for every seed, then the other cases with the first one."""
+        robot, seeds = RobotLoop("talos", SETTINGS), self.seeds
+        others = (QUICK_CASE,) if self.quick else OTHERS
+        total = len(seeds) + len(others)
+        runs = _Runs([], {})
+        for i, seed in enumerate(seeds):
+            progress(f"seed {seed}", i / total)
+            runs.judged.append(_both(robot, JUDGED, seed, self.plan))
+        for i, case in enumerate(others):
+            progress(case.name, (len(seeds) + i) / total)
+            runs.compared[case.name] = _both(robot, case, seeds[0], self.plan)
+        return runs
+
+    def table(self, data: _Runs) -> list[TableRow]:
+        """Return falls, tracking and tilt errors."""
+        judged = _judged_rows(self._figures(data), self.plan.steps)
+        return judged + _compared_rows(data.compared, self.plan)
+
+    def panels(self, data: _Runs) -> tuple[Panel, ...]:
+        """Return both motions of the first seed, a column each (B Fig. 5 to 7)."""
+        runs, seed, plan = data.judged[0], self.seeds[0], self.plan
+        columns = [_column(motion, one, seed, plan) for motion, one in runs.items()]
+        return tuple(panel for row in zip(*columns, strict=True) for panel in row)
+
+    def per_seed(self, data: _Runs) -> dict[str, tuple[float, ...]]:
+        """Return all metrics of both motions."""
+        return {
             f"{motion}: {name}": tuple(one[name] for one in metrics)
-            for motion, metrics in figures.items()
+            for motion, metrics in self._figures(data).items()
             for name in metrics[0]
-        },
-        settings=_settings(plan),
-        facts=_facts(figures, compared, used[0]),
-        panels=_panels(judged[0], used[0], plan),
-        columns=2,
-    )
+        }
+
+    def settings(self, data: _Runs) -> Mapping[str, float | str]:
+        """Return the controller's parameters and the motions."""
+        plan = self.plan
+        settings: dict[str, float | str] = {
+            f"{node} {name}": value for node, values in SETTINGS.items() for name, value in values.items()
+        }
+        return settings | {
+            "lean asked for [deg]": LEAN_DEG,
+            "time there and back [s]": plan.lean_s,
+            "motions begin [s]": plan.begin_s,
+            "steps": plan.steps,
+            "length of a step [m]": STEP_M,
+            "run of the lean [s]": plan.lean_run_s,
+            "run of the walk [s]": plan.walk_run_s,
+        }
+
+    def facts(self, data: _Runs) -> tuple[str, ...]:
+        """Return who fell, and how the rows are to be read."""
+        figures, compared, seed = self._figures(data), data.compared, self.seeds[0]
+        fallen = [
+            f"{motion} of seed {i + 1} of {len(metrics)}"
+            for motion, metrics in figures.items()
+            for i, one in enumerate(metrics)
+            if one["falls"]
+        ]
+        fallen += [
+            f"{motion}, {case}"
+            for case, runs in compared.items()
+            for motion, one in runs.items()
+            if one.fallen
+        ]
+        return (
+            f"fell: {'; '.join(fallen) or 'none'}",
+            "paper: both motions succeeded on two robots, no numbers; lean and steps of TALOS are asked "
+            "for here",
+            "errors are judged by the true base: a wrong tilt of the estimate counts in pelvis, CoM and DCM",
+            f"rows of other cases: seed {seed} alone, without bounds",
+        )
+
+    def _figures(self, data: _Runs) -> dict[str, list[Metrics]]:
+        """Return the metrics of each seed by motion."""
+        return {
+            motion: [_metrics(motion, runs[motion], self.plan) for runs in data.judged]
+            for motion in data.judged[0]
+        }
 
 
 def _both(robot: RobotLoop, case: _Case, seed: int, plan: _Plan) -> dict[str, BalanceRun]:
@@ -234,46 +299,6 @@ def _unit(name: str) -> tuple[str, str]:
     """Split "quantity [unit]"."""
     quantity, _, unit = name.partition(" [")
     return quantity, unit.rstrip("]")
-
-
-def _settings(plan: _Plan) -> dict[str, float | str]:
-    settings: dict[str, float | str] = {
-        f"{node} {name}": value for node, values in SETTINGS.items() for name, value in values.items()
-    }
-    return settings | {
-        "lean asked for [deg]": LEAN_DEG,
-        "time there and back [s]": plan.lean_s,
-        "motions begin [s]": plan.begin_s,
-        "steps": plan.steps,
-        "length of a step [m]": STEP_M,
-        "run of the lean [s]": plan.lean_run_s,
-        "run of the walk [s]": plan.walk_run_s,
-    }
-
-
-def _facts(
-    figures: Mapping[str, Sequence[Metrics]], compared: Mapping[str, Mapping[str, BalanceRun]], seed: int
-) -> tuple[str, ...]:
-    fallen = [
-        f"{motion} of seed {i + 1} of {len(metrics)}"
-        for motion, metrics in figures.items()
-        for i, one in enumerate(metrics)
-        if one["falls"]
-    ]
-    fallen += [
-        f"{motion}, {case}" for case, runs in compared.items() for motion, one in runs.items() if one.fallen
-    ]
-    return (
-        f"fell: {'; '.join(fallen) or 'none'}",
-        "paper: both motions succeeded on two robots, no numbers; lean and steps of TALOS are asked for here",
-        "errors are judged by the true base: a wrong tilt of the estimate counts in pelvis, CoM and DCM",
-        f"rows of other cases: seed {seed} alone, without bounds",
-    )
-
-
-def _panels(runs: Mapping[str, BalanceRun], seed: int, plan: _Plan) -> tuple[Panel, ...]:
-    columns = [_column(motion, one, seed, plan) for motion, one in runs.items()]
-    return tuple(panel for row in zip(*columns, strict=True) for panel in row)
 
 
 def _column(motion: str, one: BalanceRun, seed: int, plan: _Plan) -> tuple[Panel, ...]:

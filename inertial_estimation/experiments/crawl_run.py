@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
-__all__ = ["CrawlPlan", "CrawlRun", "Event", "columns_of", "crawl_run", "load_on_trunk", "unlike_its_file"]
+__all__ = [
+    "CrawlPlan",
+    "CrawlRun",
+    "Event",
+    "EventKind",
+    "columns_of",
+    "crawl_run",
+    "load_on_trunk",
+    "perturbed_robot",
+]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
 ENDLESS = 100_000  # swings asked for: it walks until the end
@@ -49,16 +59,29 @@ class CrawlPlan:
     duration_s: float
 
 
+class EventKind(Enum):
+    """What can happen in a run."""
+
+    LOADED = "loaded"  # the first three are the kinds of a `LoadChange`
+    UNLOADED = "unloaded"
+    SHIFTED = "shifted"
+    HELD = "held"  # the identification asks the robot to stand
+    RESUMED = "resumed"  # the robot may walk on
+    REFUSED = "refused"  # the identification is given up
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened.
 
     Attributes:
         time_s: When, from the release [s].
-        what: In words.
+        kind: What it was.
+        what: In words, with numbers.
     """
 
     time_s: float
+    kind: EventKind
     what: str
 
 
@@ -110,7 +133,7 @@ def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, s
     return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(point_B))), start=start_s)
 
 
-def unlike_its_file(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
+def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
     """Return a robot that differs from what estimators and controller believe, as real ones do.
 
     Masses of all links off by 3 % and centres of mass by 3 mm (the trunk's too), torques of all joints by
@@ -190,11 +213,11 @@ class _Recorder:
         if not self._asked and t >= plan.begin_s:
             loop.controller.push_walk_command(WalkCommand(ENDLESS, plan.stride))
             self._asked = True
-        self._note(loop)
+        self._watch(loop)
         if t - self.trace.last_time_s > 0.01:
             self._record(loop)
 
-    def _note(self, loop: ClosedLoop) -> None:
+    def _watch(self, loop: ClosedLoop) -> None:
         steps = loop.controller.controller.gait.steps_made
         if steps > self._steps and loop.time_s >= self._plan.load_s:
             self.swings += steps - self._steps
@@ -204,16 +227,20 @@ class _Recorder:
             return
         if estimate.change is not None:
             change = estimate.change
-            self._say(loop, f"{change.kind}: {change.mass_before:.1f} -> {change.mass_measured:.1f} kg")
+            masses = f"{change.mass_before:.1f} -> {change.mass_measured:.1f} kg"
+            self._note(loop, EventKind(change.kind), f"{change.kind}: {masses}")
         if estimate.hold != self._held:
             self._held = estimate.hold
-            self._say(loop, "asked to stand" if estimate.hold else "goes on")
+            if estimate.hold:
+                self._note(loop, EventKind.HELD, "asked to stand")
+            else:
+                self._note(loop, EventKind.RESUMED, "goes on")
         if estimate.refusal and estimate.refusal != self._refusal:
-            self._say(loop, f"given up: {estimate.refusal}")
+            self._note(loop, EventKind.REFUSED, f"given up: {estimate.refusal}")
         self._refusal = estimate.refusal
 
-    def _say(self, loop: ClosedLoop, what: str) -> None:
-        self.events.append(Event(loop.time_s, what))
+    def _note(self, loop: ClosedLoop, kind: EventKind, what: str) -> None:
+        self.events.append(Event(loop.time_s, kind, what))
 
     def _record(self, loop: ClosedLoop) -> None:
         truth, trunk = loop.simulation.truth([self._plan.trunk]), self._plan.trunk

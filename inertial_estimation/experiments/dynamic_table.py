@@ -14,7 +14,7 @@ from inertial_estimation.experiments.condition_sweep import (
     Fit,
     MotionRows,
 )
-from inertial_estimation.experiments.experiment import Bound, TableRow
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array

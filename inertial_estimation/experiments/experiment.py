@@ -1,202 +1,106 @@
-"""What an experiment is and what it gives: a table beside the paper's, values per seed, curves, facts."""
+"""What an experiment is: it simulates, and makes table and figure of what the simulation gave."""
 
-import importlib
-import math
-import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from typing import ClassVar, Generic, TypeVar
 
-from inertial_estimation.errors import ConfigurationError, MissingDependencyError, listing
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.experiments.experiment_result import ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel
-from inertial_estimation.signals import Array
 
-__all__ = ["Bound", "Experiment", "ExperimentResult", "Progress", "TableRow", "silent"]
-
-RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    "<": operator.lt,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "==": operator.eq,
-}
+__all__ = ["Experiment", "Progress", "silent"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of the experiment that is done, 0 to 1."""
 
-Run = Callable[[Sequence[int], Progress, bool], "ExperimentResult"]
+Data = TypeVar("Data")
 
 
 def silent(_what: str, _share: float) -> None:
     """Show no progress."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What a value must be.
+class Experiment(ABC, Generic[Data]):
+    """One table or figure of a paper, repeated here.
+
+    A subclass says in `simulate` what is run, and in the other methods what is made of the data. Its name,
+    source and default number of seeds are in `registry`, so that listing the experiments loads none of them.
 
     Attributes:
-        relation: One of <=, <, >=, >, ==.
-        value: The other side, in the unit of the row.
+        figure_columns: Columns of panels in the figure.
+        quick_seeds: Most seeds that a quick run uses; None for all it is given.
+        seeds: Seeds that are used.
+        quick: Whether this is a shortened run, which exercises everything and proves nothing.
     """
 
-    relation: str
-    value: float
+    figure_columns: ClassVar[int] = 1
+    quick_seeds: ClassVar[int | None] = None
 
-    def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise ConfigurationError(
-                f"the relation of a bound is '{self.relation}', expected one of: {listing(RELATIONS)}"
-            )
-
-    def met(self, value: float) -> bool:
-        """Say whether a value keeps it; NaN keeps none."""
-        return not math.isnan(value) and RELATIONS[self.relation](value, self.value)
-
-    def __str__(self) -> str:
-        return f"{self.relation} {self.value:g}"
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One quantity of an experiment.
-
-    Attributes:
-        quantity: What it is, in words.
-        unit: Its unit, empty for a pure number.
-        ours: What was measured here, the mean over the seeds where there are several.
-        spread: Standard deviation over the seeds; None for one that does not depend on them.
-        paper: What the paper reports; None where it gives no number.
-        bound: What it must be; None where nothing is demanded.
-        aim: What it should be, stricter than the bound.
-    """
-
-    quantity: str
-    unit: str
-    ours: float
-    spread: float | None = None
-    paper: float | None = None
-    bound: Bound | None = None
-    aim: Bound | None = None
-
-    @classmethod
-    def over_seeds(
-        cls,
-        quantity: str,
-        unit: str,
-        values: Array,
-        *,
-        paper: float | None = None,
-        bound: Bound | None = None,
-        aim: Bound | None = None,
-    ) -> "TableRow":
-        """Build a row from one value for each seed: their mean and standard deviation.
-
-        Args:
-            quantity: What it is, in words.
-            unit: Its unit.
-            values: One for each seed, shape (n,).
-            paper: What the paper reports.
-            bound: What the mean must be.
-            aim: What it should be.
-        """
-        return cls(quantity, unit, float(values.mean()), float(values.std()), paper, bound, aim)
-
-    @property
-    def bound_met(self) -> bool | None:
-        """Whether the bound is met; None where there is none."""
-        return None if self.bound is None else self.bound.met(self.ours)
-
-    @property
-    def aim_met(self) -> bool | None:
-        """Whether the aim is met; None where there is none."""
-        return None if self.aim is None else self.aim.met(self.ours)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExperimentResult:
-    """What one run of an experiment gives.
-
-    Attributes:
-        seeds: Seeds it was run with.
-        rows: The table.
-        per_seed: Values by quantity, one for each seed (NaN where one has none).
-        settings: What was set, by name: numbers and words.
-        facts: What a reader must know to judge the table, a sentence each; the unfavourable too.
-        caveat: What the verdict on the bounds must not hide, one line; empty for nothing.
-        panels: What the figure shows, filled row by row.
-        columns: Columns of panels in the figure.
-    """
-
-    seeds: tuple[int, ...]
-    rows: tuple[TableRow, ...]
-    per_seed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    settings: Mapping[str, float | str] = field(default_factory=dict)
-    facts: tuple[str, ...] = ()
-    caveat: str = ""
-    panels: tuple[Panel, ...] = ()
-    columns: int = 1
-
-    def __post_init__(self) -> None:
-        for quantity, values in self.per_seed.items():
-            if len(values) != len(self.seeds):
-                raise ConfigurationError(
-                    f"'{quantity}' has {len(values)} values, expected one for each of {len(self.seeds)} seeds"
-                )
-
-    @property
-    def missed(self) -> tuple[TableRow, ...]:
-        """Rows whose bound is not met."""
-        return tuple(row for row in self.rows if row.bound_met is False)
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """An experiment that can be run; what it needs is imported only then.
-
-    Its module has ``run(seeds, progress, quick) -> ExperimentResult``.
-
-    Attributes:
-        name: Name on the command line.
-        source: Where it comes from ("Foster et al., Fig. 3").
-        summary: What it does, in one line.
-        module: Full name of its module.
-        seeds: How many seeds it takes unless told otherwise.
-    """
-
-    name: str
-    source: str
-    summary: str
-    module: str
-    seeds: int = 1
-
-    def run(
-        self, seeds: Sequence[int], progress: Progress = silent, *, quick: bool = False
-    ) -> ExperimentResult:
-        """Run it.
+    def __init__(self, seeds: Sequence[int], *, quick: bool = False) -> None:
+        """Choose the seeds.
 
         Args:
             seeds: Seeds of the random numbers, at least one.
-            progress: Told how far it is.
-            quick: Run a shortened version that exercises everything and proves nothing.
-
-        Returns:
-            The result.
+            quick: Whether to run a shortened version.
 
         Raises:
             ConfigurationError: If there is no seed.
-            MissingDependencyError: If a package is not installed; says how to get it.
         """
         if not seeds:
-            raise ConfigurationError(f"the experiment '{self.name}' got no seeds, expected at least one")
-        try:
-            module = importlib.import_module(self.module)
-            return cast(Run, module.run)(tuple(seeds), progress, quick)
-        except ModuleNotFoundError as error:
-            missing = error.name or ""
-            if missing.startswith("inertial_estimation"):
-                raise MissingDependencyError(f"this installation lacks {missing}") from error
-            raise MissingDependencyError(
-                f"the experiment '{self.name}' needs the Python package '{missing}'; "
-                "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
-            ) from error
+            raise ConfigurationError("an experiment got no seeds, expected at least one")
+        self.seeds = tuple(seeds[: self.quick_seeds] if quick else seeds)
+        self.quick = quick
+
+    @abstractmethod
+    def simulate(self, progress: Progress) -> Data:
+        """Run what the experiment runs, for every seed.
+
+        Args:
+            progress: Called with the share that is done.
+
+        Returns:
+            The data that table and figure are made of.
+        """
+
+    @abstractmethod
+    def table(self, data: Data) -> Sequence[TableRow]:
+        """Return the table, with the paper's numbers and the bounds."""
+
+    @abstractmethod
+    def panels(self, data: Data) -> Sequence[Panel]:
+        """Return what the figure shows, row by row; empty for no figure."""
+
+    def per_seed(self, data: Data) -> Mapping[str, tuple[float, ...]]:
+        """Return quantities by name, one value for each seed."""
+        return {}
+
+    def settings(self, data: Data) -> Mapping[str, float | str]:
+        """Return the settings of the experiment by name."""
+        return {}
+
+    def facts(self, data: Data) -> Sequence[str]:
+        """Return what a reader must know to judge the table, a sentence each; the unfavourable as well."""
+        return ()
+
+    def caveat(self, data: Data) -> str:
+        """Return what the verdict on the bounds must not hide, in one line; empty for nothing."""
+        return ""
+
+    def run(self, progress: Progress) -> ExperimentResult:
+        """Simulate, and collect everything that is made of the data.
+
+        Args:
+            progress: Called with what is being done and the share that is done.
+        """
+        data = self.simulate(progress)
+        progress("done", 1.0)
+        return ExperimentResult(
+            seeds=self.seeds,
+            rows=tuple(self.table(data)),
+            per_seed=self.per_seed(data),
+            settings=self.settings(data),
+            facts=tuple(self.facts(data)),
+            caveat=self.caveat(data),
+            panels=tuple(self.panels(data)),
+            columns=self.figure_columns,
+        )

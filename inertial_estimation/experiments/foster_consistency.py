@@ -5,7 +5,8 @@ moves the robot. A sample is inconsistent when no distribution of mass has those
 of the pseudo-inertia is not positive.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,13 +15,14 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, thinned
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
-__all__ = ["TORSO", "run", "smallest_eigenvalue"]
+__all__ = ["TORSO", "FosterConsistency", "smallest_eigenvalue"]
 
 TORSO = "torso_2_link"
 STEPS, STEP_M, DURATION_S = 12, 0.15, 16.0
@@ -54,50 +56,98 @@ class _Walk:
                 trace.add(loop.time_s, mass=link.mass, smallest=smallest_eigenvalue(link), **moments)
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Walk once per seed; both filters watch."""
-    robot = RobotLoop("talos")
-    counts: dict[str, list[float]] = {"ekf": [], "kf": []}
-    shown: dict[str, dict[str, Array]] = {}
-    distance: list[float] = []
-    for i, seed in enumerate(seeds):
-        progress(f"seed {seed}", i / len(seeds))
-        spectators = [
-            robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}})
-            for kind in ("log_cholesky", "linear")
-        ]
-        loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
-        walk = _Walk()
-        loop.release(hoist_time(quick=quick))
-        loop.run(1.0 if quick else DURATION_S, walk)
-        columns = {name: dict(trace.columns()) for name, trace in walk.traces.items()}
-        distance.append(float(loop.simulation.truth().base.p_WB[0]))
-        for name, values in columns.items():
-            counts[name].append(float(np.count_nonzero(~(values["smallest"] > 0.0))))
-        shown = shown or columns
-    nominal = _nominal(robot)
-    samples = len(shown["ekf"]["time"])
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=(
-            _count("inconsistent samples, EKF", counts["ekf"], Bound("==", 0.0)),
-            _count("inconsistent samples, linear KF", counts["kf"], Bound(">", 0.0)),
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """What both filters estimate while every seed walks.
+
+    Attributes:
+        columns: Of each seed, by filter: time, mass, moments and smallest eigenvalue, shape (n,) each.
+        distances: Distance walked by each seed [m].
+        nominal: What the estimates should be, by column.
+    """
+
+    columns: tuple[dict[str, dict[str, Array]], ...]
+    distances: tuple[float, ...]
+    nominal: dict[str, float]
+
+    def inconsistent(self, name: str) -> tuple[float, ...]:
+        """Return the number of inconsistent samples of a filter for each seed."""
+        return tuple(float(np.count_nonzero(~(one[name]["smallest"] > 0.0))) for one in self.columns)
+
+
+class FosterConsistency(Experiment[_Walks]):
+    """Both filters watch one walk per seed."""
+
+    figure_columns = 2
+
+    def simulate(self, progress: Progress) -> _Walks:
+        """Walk once per seed; both filters watch."""
+        robot = RobotLoop("talos")
+        columns, distances = [], []
+        for i, seed in enumerate(self.seeds):
+            progress(f"seed {seed}", i / len(self.seeds))
+            spectators = [
+                robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}})
+                for kind in ("log_cholesky", "linear")
+            ]
+            loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
+            walk = _Walk()
+            loop.release(hoist_time(quick=self.quick))
+            loop.run(1.0 if self.quick else DURATION_S, walk)
+            columns.append({name: dict(trace.columns()) for name, trace in walk.traces.items()})
+            distances.append(float(loop.simulation.truth().base.p_WB[0]))
+        return _Walks(tuple(columns), tuple(distances), _nominal(robot))
+
+    def table(self, data: _Walks) -> tuple[TableRow, ...]:
+        """Return counts of inconsistent samples, and masses at the end."""
+        shown = data.columns[0]
+        samples = len(shown["ekf"]["time"])
+        return (
+            _count("inconsistent samples, EKF", data.inconsistent("ekf"), Bound("==", 0.0)),
+            _count("inconsistent samples, linear KF", data.inconsistent("kf"), Bound(">", 0.0)),
             TableRow("samples of each filter and seed", "", float(samples)),
             TableRow("torso mass at the end, EKF", "kg", float(shown["ekf"]["mass"][-1])),
             TableRow("torso mass at the end, linear KF", "kg", float(shown["kf"]["mass"][-1])),
-            TableRow("torso mass, true", "kg", nominal["mass"]),
-            TableRow("distance walked, least", "m", min(distance)),
-        ),
-        per_seed={"ekf": tuple(counts["ekf"]), "kf": tuple(counts["kf"])},
-        settings={**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M},
-        facts=(
+            TableRow("torso mass, true", "kg", data.nominal["mass"]),
+            TableRow("distance walked, least", "m", min(data.distances)),
+        )
+
+    def panels(self, data: _Walks) -> list[Panel]:
+        """Return mass, moments and smallest eigenvalue over time, first seed (F Fig. 3)."""
+        shown, nominal, label = data.columns[0], data.nominal, "time [s]"
+        panels = []
+        for column, title, unit in (
+            ("mass", "Mass", "kg"),
+            *((moment, f"I{moment[1:]}", "kg m^2") for moment in MOMENTS),
+            ("smallest", "Smallest eigenvalue of the pseudo-inertia", "kg m^2"),
+        ):
+            times = shown["ekf"]["time"]
+            truth = thinned("true", times, np.full(len(times), nominal[column]), "reference")
+            curves = [
+                thinned(text, shown[name]["time"], shown[name][column], colour=colour)
+                for name, text, colour in (("kf", "linear KF", 1), ("ekf", "EKF", 0))
+            ]
+            levels = () if column == "mass" else (Level(0.0),)
+            panels.append(
+                Panel(title, label, f"{title.split()[0]} [{unit}]", (truth, *curves), levels=levels)
+            )
+        return panels
+
+    def per_seed(self, data: _Walks) -> dict[str, tuple[float, ...]]:
+        """Return the number of inconsistent samples by filter."""
+        return {name: data.inconsistent(name) for name in ("ekf", "kf")}
+
+    def settings(self, data: _Walks) -> Mapping[str, float | str]:
+        """Return parameters of the filters and the walk."""
+        return {**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M}
+
+    def facts(self, data: _Walks) -> tuple[str, ...]:
+        """Return what the paper does not say, and why the moments are too small."""
+        return (
             "Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",
             "Moments come out too small with both: noisy slopes stand in the regressor, walking excites them "
             "little, and least squares attenuates. The EKF's stay possible.",
-        ),
-        panels=_panels(shown, nominal),
-        columns=2,
-    )
+        )
 
 
 def _count(name: str, values: Sequence[float], bound: Bound) -> TableRow:
@@ -115,22 +165,3 @@ def _nominal(robot: RobotLoop) -> dict[str, float]:
     link = LinkInertia(TORSO, value.mass, value.com_F, value.inertia_Fcm)
     moments = dict(zip(MOMENTS, np.diag(value.inertia_Fcm).tolist(), strict=True))
     return {"mass": value.mass, "smallest": smallest_eigenvalue(link), **moments}
-
-
-def _panels(shown: dict[str, dict[str, Array]], nominal: dict[str, float]) -> tuple[Panel, ...]:
-    label = "time [s]"
-    panels = []
-    for column, title, unit in (
-        ("mass", "Mass", "kg"),
-        *((moment, f"I{moment[1:]}", "kg m^2") for moment in MOMENTS),
-        ("smallest", "Smallest eigenvalue of the pseudo-inertia", "kg m^2"),
-    ):
-        times = shown["ekf"]["time"]
-        truth = thinned("true", times, np.full(len(times), nominal[column]), "reference")
-        curves = [
-            thinned(text, shown[name]["time"], shown[name][column], colour=colour)
-            for name, text, colour in (("kf", "linear KF", 1), ("ekf", "EKF", 0))
-        ]
-        levels = () if column == "mass" else (Level(0.0),)
-        panels.append(Panel(title, label, f"{title.split()[0]} [{unit}]", (truth, *curves), levels=levels))
-    return tuple(panels)

@@ -7,6 +7,7 @@ elbow is commanded a sine. The same robots go without calibration, for compariso
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
 from inertial_estimation.closed_loop.time_series import Trace, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
-__all__ = ["run"]
+__all__ = ["FosterCurl"]
 
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003
@@ -125,51 +127,115 @@ def curl_run(
     return dict(script.trace.columns())
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Run every seed with and without calibration, the first also without adaptation."""
-    window = {"calibration_window": QUICK_WINDOW_S} if quick else {}
-    robot = RobotLoop("talos", {**OVERRIDES, INERTIAL_NODE: {**OVERRIDES[INERTIAL_NODE], **window}})
-    steady_from = QUICK[3] if quick else CURL_S + STEADY_AFTER_S
-    runs: dict[str, list[dict[str, Array]]] = {"calibrated": [], "plain": []}
-    for i, seed in enumerate(seeds):
-        for j, (name, kept) in enumerate(runs.items()):
-            progress(f"seed {seed}, {name}", (i + 0.5 * j) / len(seeds))
-            calibrated = name == "calibrated"
-            kept.append(curl_run(robot, seed, calibrated=calibrated, adaptation=True, quick=quick))
-    progress("without adaptation", 0.95)
-    limp = curl_run(robot, seeds[0], calibrated=True, adaptation=False, quick=quick)
-    errors = {name: np.array([_mass_errors(c, steady_from) for c in kept]) for name, kept in runs.items()}
-    tracking = np.array([_tracking(c, steady_from) for c in runs["calibrated"]])
-    mean, ripple = errors["calibrated"].T
-    rows = (
-        TableRow.over_seeds(
-            "forearm + weight, error of the mean mass",
-            "%",
-            mean,
-            bound=Bound("<=", 5.0),
-            aim=Bound("<=", 2.0),
-        ),
-        TableRow(
-            "the same, worst seed", "%", float(mean.max()), bound=Bound("<=", 5.0), aim=Bound("<=", 2.0)
-        ),
-        TableRow("largest momentary error while curling", "%", float(ripple.max())),
-        TableRow("error of the mean mass without calibration", "%", float(errors["plain"][:, 0].mean())),
-        TableRow("the same, worst seed without calibration", "%", float(errors["plain"][:, 0].max())),
-        TableRow.over_seeds("elbow RMSE while curling", "rad", tracking),
-        TableRow("elbow RMSE without adaptation, first seed", "rad", _tracking(limp, steady_from)),
-    )
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=rows,
-        per_seed={"mass_error_percent": tuple(mean), "plain_percent": tuple(errors["plain"][:, 0])},
-        settings={"mass_sigma": MASS_SIGMA, "com_sigma_m": COM_SIGMA_M, "weight_kg": TWELVE_POUNDS},
-        facts=(
+@dataclass(frozen=True, eq=False)
+class _Curls:
+    """Runs of all seeds, as columns of `curl_run`.
+
+    Attributes:
+        runs: Of each seed, with calibration ("calibrated") and without ("plain").
+        unadapted: First seed, calibrated, the estimates kept from the controller.
+    """
+
+    runs: dict[str, list[dict[str, Array]]]
+    unadapted: dict[str, Array]
+
+
+class FosterCurl(Experiment[_Curls]):
+    """Curls with and without calibration, and with and without adaptation."""
+
+    @property
+    def steady_from(self) -> float:
+        """Time from which the errors count [s]."""
+        return QUICK[3] if self.quick else CURL_S + STEADY_AFTER_S
+
+    def simulate(self, progress: Progress) -> _Curls:
+        """Run every seed with and without calibration, the first also without adaptation."""
+        seeds, quick = self.seeds, self.quick
+        window = {"calibration_window": QUICK_WINDOW_S} if quick else {}
+        robot = RobotLoop("talos", {**OVERRIDES, INERTIAL_NODE: {**OVERRIDES[INERTIAL_NODE], **window}})
+        runs: dict[str, list[dict[str, Array]]] = {"calibrated": [], "plain": []}
+        for i, seed in enumerate(seeds):
+            for j, (name, kept) in enumerate(runs.items()):
+                progress(f"seed {seed}, {name}", (i + 0.5 * j) / len(seeds))
+                calibrated = name == "calibrated"
+                kept.append(curl_run(robot, seed, calibrated=calibrated, adaptation=True, quick=quick))
+        progress("without adaptation", 0.95)
+        return _Curls(runs, curl_run(robot, seeds[0], calibrated=True, adaptation=False, quick=quick))
+
+    def table(self, data: _Curls) -> tuple[TableRow, ...]:
+        """Return errors of the mass and of the elbow while curling."""
+        calibrated, plain = (self._mass_errors(data, name) for name in ("calibrated", "plain"))
+        tracking = np.array([_tracking(c, self.steady_from) for c in data.runs["calibrated"]])
+        mean, ripple = calibrated.T
+        return (
+            TableRow.over_seeds(
+                "forearm + weight, error of the mean mass",
+                "%",
+                mean,
+                bound=Bound("<=", 5.0),
+                aim=Bound("<=", 2.0),
+            ),
+            TableRow(
+                "the same, worst seed", "%", float(mean.max()), bound=Bound("<=", 5.0), aim=Bound("<=", 2.0)
+            ),
+            TableRow("largest momentary error while curling", "%", float(ripple.max())),
+            TableRow("error of the mean mass without calibration", "%", float(plain[:, 0].mean())),
+            TableRow("the same, worst seed without calibration", "%", float(plain[:, 0].max())),
+            TableRow.over_seeds("elbow RMSE while curling", "rad", tracking),
+            TableRow(
+                "elbow RMSE without adaptation, first seed",
+                "rad",
+                _tracking(data.unadapted, self.steady_from),
+            ),
+        )
+
+    def panels(self, data: _Curls) -> tuple[Panel, ...]:
+        """Return elbow and mass handed over, first seed (F Fig. 6, 7)."""
+        calibrated, plain, unadapted = data.runs["calibrated"][0], data.runs["plain"][0], data.unadapted
+        label = "time [s]"
+        spans = (Span(ATTACH_S, ON_S, "weight on, filter off"),)
+        t = calibrated["time"]
+        elbow = (
+            thinned("commanded", t, calibrated["reference"], "reference"),
+            thinned("without adaptation", unadapted["time"], unadapted["angle"], colour=1),
+            thinned("with adaptation", t, calibrated["angle"], colour=0),
+        )
+        mass = (
+            thinned("true mass", t, calibrated["mass"], "reference"),
+            thinned("without calibration", plain["time"], plain["published"], colour=2),
+            thinned("with adaptation", t, calibrated["published"], colour=0),
+        )
+        levels = (
+            Level(float(calibrated["mass"][-1]) * 1.05, "5 %"),
+            Level(float(calibrated["mass"][-1]) * 0.95),
+        )
+        return (
+            Panel("Elbow", label, "angle [rad]", elbow, spans),
+            Panel("Forearm and weight", label, "mass handed over [kg]", mass, spans, levels),
+        )
+
+    def per_seed(self, data: _Curls) -> dict[str, tuple[float, ...]]:
+        """Return the error of the mean mass with calibration and without."""
+        return {
+            name: tuple(self._mass_errors(data, run)[:, 0])
+            for name, run in (("mass_error_percent", "calibrated"), ("plain_percent", "plain"))
+        }
+
+    def settings(self, data: _Curls) -> Mapping[str, float | str]:
+        """Return the robots' deviations and the weight."""
+        return {"mass_sigma": MASS_SIGMA, "com_sigma_m": COM_SIGMA_M, "weight_kg": TWELVE_POUNDS}
+
+    def facts(self, data: _Curls) -> tuple[str, ...]:
+        """Return what the robots are and what the calibration absorbs."""
+        return (
             "Robot: mass of every link off by 3 % (sigma), centre of mass by 3 mm; seed by seed another one.",
             "The calibration also absorbs what is wrong with the forearm, as far as it is felt at rest.",
             "Paper: slightly overestimated, ripples at the ends of the curl, phase lag; no numbers given.",
-        ),
-        panels=_panels(runs["calibrated"][0], runs["plain"][0], limp),
-    )
+        )
+
+    def _mass_errors(self, data: _Curls, name: str) -> Array:
+        """Return error of the mean and largest error of the mass [%] for each seed, shape (seeds, 2)."""
+        return np.array([_mass_errors(columns, self.steady_from) for columns in data.runs[name]])
 
 
 def _mass_errors(columns: dict[str, Array], steady_from: float) -> tuple[float, float]:
@@ -183,26 +249,3 @@ def _mass_errors(columns: dict[str, Array], steady_from: float) -> tuple[float, 
 def _tracking(columns: dict[str, Array], steady_from: float) -> float:
     steady = columns["time"] >= steady_from
     return rms(columns["angle"][steady] - columns["reference"][steady])
-
-
-def _panels(
-    calibrated: dict[str, Array], plain: dict[str, Array], limp: dict[str, Array]
-) -> tuple[Panel, ...]:
-    label = "time [s]"
-    spans = (Span(ATTACH_S, ON_S, "weight on, filter off"),)
-    t = calibrated["time"]
-    elbow = (
-        thinned("commanded", t, calibrated["reference"], "reference"),
-        thinned("without adaptation", limp["time"], limp["angle"], colour=1),
-        thinned("with adaptation", t, calibrated["angle"], colour=0),
-    )
-    mass = (
-        thinned("true mass", t, calibrated["mass"], "reference"),
-        thinned("without calibration", plain["time"], plain["published"], colour=2),
-        thinned("with adaptation", t, calibrated["published"], colour=0),
-    )
-    levels = (Level(float(calibrated["mass"][-1]) * 1.05, "5 %"), Level(float(calibrated["mass"][-1]) * 0.95))
-    return (
-        Panel("Elbow", label, "angle [rad]", elbow, spans),
-        Panel("Forearm and weight", label, "mass handed over [kg]", mass, spans, levels),
-    )

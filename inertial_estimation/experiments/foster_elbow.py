@@ -4,7 +4,8 @@ The forearm of TALOS weighs 4.5 kg +- 3 kg at 1 Hz, by a sine, from 8 s on by a 
 believes in the URDF, with and without the estimates, with the same compliant gains.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from inertial_estimation.closed_loop.robot_loop import (
 )
 from inertial_estimation.closed_loop.time_series import Trace, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 
-__all__ = ["ELBOW", "ELBOW_OVERRIDES", "FOREARM", "elbow_disturbances", "elbow_run", "run"]
+__all__ = ["ELBOW", "ELBOW_OVERRIDES", "FOREARM", "FosterElbow", "elbow_disturbances", "elbow_run"]
 
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 OFFSET_KG, AMPLITUDE_KG, FREQUENCY_HZ = 4.5, 3.0, 1.0  # Table I
@@ -94,61 +96,100 @@ def elbow_run(
     return dict(trace.columns())
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Run with and without adaptation for every seed."""
-    robot = RobotLoop("talos", ELBOW_OVERRIDES)
-    duration_s, hoist_s = 0.5 if quick else DURATION_S, hoist_time(quick=quick)
-    without: list[dict[str, Array]] = []
-    adapted: list[dict[str, Array]] = []
-    for i, seed in enumerate(seeds):
-        progress(f"seed {seed}, without adaptation", i / len(seeds))
-        without.append(elbow_run(robot, seed, adaptation=False, duration_s=duration_s, hoist_s=hoist_s))
-        progress(f"seed {seed}, with adaptation", (i + 0.5) / len(seeds))
-        adapted.append(elbow_run(robot, seed, adaptation=True, duration_s=duration_s, hoist_s=hoist_s))
-    rms_without = np.array([rms(columns["error"]) for columns in without])
-    rms_with = np.array([rms(columns["error"]) for columns in adapted])
-    ratio = rms_without / rms_with
-    ended = [columns["time"][-1] for columns in (*without, *adapted)]
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=(
+@dataclass(frozen=True, eq=False)
+class _Holds:
+    """Runs without and with adaptation, as columns of `elbow_run`, one for each seed."""
+
+    without: list[dict[str, Array]]
+    adapted: list[dict[str, Array]]
+
+    @property
+    def rms(self) -> tuple[Array, Array]:
+        """Rms of the elbow's error without and with adaptation [rad], shape (seeds,) each."""
+        without, adapted = (
+            np.array([rms(columns["error"]) for columns in runs]) for runs in (self.without, self.adapted)
+        )
+        return without, adapted
+
+
+class FosterElbow(Experiment[_Holds]):
+    """The elbow holds its pose without and with adaptation."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of a run [s]."""
+        return 0.5 if self.quick else DURATION_S
+
+    def simulate(self, progress: Progress) -> _Holds:
+        """Run with and without adaptation for every seed."""
+        robot, seeds = RobotLoop("talos", ELBOW_OVERRIDES), self.seeds
+        held: tuple[list[dict[str, Array]], ...] = ([], [])
+        for i, seed in enumerate(seeds):
+            for adaptation, runs in enumerate(held):
+                what = f"{'with' if adaptation else 'without'} adaptation"
+                progress(f"seed {seed}, {what}", (i + 0.5 * adaptation) / len(seeds))
+                columns = elbow_run(
+                    robot,
+                    seed,
+                    adaptation=bool(adaptation),
+                    duration_s=self.duration_s,
+                    hoist_s=hoist_time(quick=self.quick),
+                )
+                runs.append(columns)
+        return _Holds(*held)
+
+    def table(self, data: _Holds) -> tuple[TableRow, ...]:
+        """Return the elbow's errors and their ratio."""
+        rms_without, rms_with = data.rms
+        return (
             TableRow.over_seeds("elbow RMSE without adaptation", "rad", rms_without, paper=1.0956),
             TableRow.over_seeds("elbow RMSE with adaptation", "rad", rms_with, paper=0.1499),
             TableRow.over_seeds(
                 "without / with",
                 "",
-                ratio,
+                rms_without / rms_with,
                 paper=7.3,
                 bound=Bound(">=", 7.3),
                 aim=Bound(">=", 10.0),
             ),
             TableRow("without adaptation, at least", "rad", float(rms_without.min()), bound=Bound(">=", 0.5)),
             TableRow("without adaptation, at most", "rad", float(rms_without.max()), bound=Bound("<=", 1.5)),
-        ),
-        per_seed={"rmse_without": tuple(rms_without), "rmse_with": tuple(rms_with), "ratio": tuple(ratio)},
-        settings=settings_in_words(ELBOW_OVERRIDES),
-        facts=(
+        )
+
+    def panels(self, data: _Holds) -> tuple[Panel, ...]:
+        """Return elbow and mass over time, first seed (F Fig. 5)."""
+        without, adapted = data.without[0], data.adapted[0]
+        label = "time [s]"
+        end = float(adapted["time"][-1])
+        spans = (Span(SQUARE_FROM_S, end, "square wave"),) if end > SQUARE_FROM_S else ()
+        errors: tuple[Series, ...] = (
+            thinned("without adaptation", without["time"], without["error"], colour=1),
+            thinned("with adaptation", adapted["time"], adapted["error"], colour=0),
+        )
+        masses = (
+            thinned("true mass", adapted["time"], adapted["mass"], "reference"),
+            thinned("estimate, with adaptation", adapted["time"], adapted["published"], colour=0),
+        )
+        return (
+            Panel("Elbow", label, "error [rad]", errors, spans),
+            Panel("Forearm", label, "mass [kg]", masses, spans),
+        )
+
+    def per_seed(self, data: _Holds) -> dict[str, tuple[float, ...]]:
+        """Return the elbow's errors and their ratio."""
+        rms_without, rms_with = data.rms
+        ratio = rms_without / rms_with
+        return {"rmse_without": tuple(rms_without), "rmse_with": tuple(rms_with), "ratio": tuple(ratio)}
+
+    def settings(self, data: _Holds) -> Mapping[str, float | str]:
+        """Return the parameters that differ from the robot's."""
+        return settings_in_words(ELBOW_OVERRIDES)
+
+    def facts(self, data: _Holds) -> tuple[str, ...]:
+        """Return what is assumed, and how long the shortest run is."""
+        ended = [columns["time"][-1] for columns in (*data.without, *data.adapted)]
+        return (
             "The URDF's forearm (body with all fixed to it) is the nominal one; the waveform is absolute.",
             "Torque limits of robot and controller are doubled: TALOS' elbow (17.9 Nm) cannot hold 7.5 kg.",
-            f"Shortest run: {min(ended):.1f} s of {duration_s:g} s.",
-        ),
-        panels=_panels(without[0], adapted[0]),
-    )
-
-
-def _panels(without: dict[str, Array], adapted: dict[str, Array]) -> tuple[Panel, ...]:
-    label = "time [s]"
-    end = float(adapted["time"][-1])
-    spans = (Span(SQUARE_FROM_S, end, "square wave"),) if end > SQUARE_FROM_S else ()
-    errors: tuple[Series, ...] = (
-        thinned("without adaptation", without["time"], without["error"], colour=1),
-        thinned("with adaptation", adapted["time"], adapted["error"], colour=0),
-    )
-    masses = (
-        thinned("true mass", adapted["time"], adapted["mass"], "reference"),
-        thinned("estimate, with adaptation", adapted["time"], adapted["published"], colour=0),
-    )
-    return (
-        Panel("Elbow", label, "error [rad]", errors, spans),
-        Panel("Forearm", label, "mass [kg]", masses, spans),
-    )
+            f"Shortest run: {min(ended):.1f} s of {self.duration_s:g} s.",
+        )

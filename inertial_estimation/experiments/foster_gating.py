@@ -6,7 +6,8 @@ momentary measurements as in the paper. The package's own window of 0.1 s is wat
 changes the torso's mass by a square wave, gate on: the gate must not mistake a load for a shock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,12 +21,13 @@ from inertial_estimation.closed_loop.robot_loop import (
 from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import MassWaveform
 
-__all__ = ["followed_share", "run", "touchdown_deviation", "touchdowns"]
+__all__ = ["FosterGating", "followed_share", "touchdown_deviation", "touchdowns"]
 
 TORSO = "torso_2_link"
 STEPS, DURATION_S, SETTLED_S = 40, 20.0, 4.0
@@ -117,99 +119,144 @@ def _step_in_place(
     return dict(stepping.trace.columns())
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Step in place per seed, once with the true mass constant, once with the square wave."""
-    robot = RobotLoop("talos", HARDWARE)
-    duration_s, settled_s = (2.4, 1.0) if quick else (DURATION_S, SETTLED_S)
-    hoist_s = hoist_time(quick=quick)
-    deviations: list[list[float]] = []
-    shares: list[Array] = []
-    instants: list[Array] = []
-    counted: list[int] = []
-    shown: list[dict[str, Array]] = []
-    for i, seed in enumerate(seeds):
-        progress(f"seed {seed}, constant mass", i / len(seeds))
-        columns = _step_in_place(robot, seed, duration_s, hoist_s, load=False)
-        settled = {name: values[columns["time"] > settled_s] for name, values in columns.items()}
-        times, truth = settled["time"], settled["mass"]
-        moments = np.concatenate([touchdowns(times, settled[foot]) for foot in _feet(columns)])
-        counted.append(len(moments))
-        deviations.append([touchdown_deviation(times, settled[name], truth, moments) for name in FILTERS])
-        progress(f"seed {seed}, square wave", (i + 0.5) / len(seeds))
-        loaded = _step_in_place(robot, seed, 0.5 if quick else duration_s, hoist_s, load=True)
-        series = (loaded["time"], loaded["gated"], loaded["mass"])
-        shares.append(followed_share(*series))
-        instants.append(followed_share(*series, mean_over_s=0.0))
-        shown = shown or [columns, loaded]
-    peaks = dict(zip(FILTERS, np.array(deviations).T, strict=True))
-    ratio = peaks["gated"] / peaks["ungated"]
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=_rows(peaks, ratio, np.concatenate(shares), np.concatenate(instants), min(counted)),
-        per_seed={**{f"{name}_kg": tuple(v) for name, v in peaks.items()}, "ratio": tuple(ratio)},
-        settings={
+@dataclass(frozen=True, eq=False)
+class _SteppingRuns:
+    """Runs of all seeds: true mass, estimates by filter and forces over time.
+
+    Attributes:
+        constant: With the nominal mass.
+        loaded: With the square wave.
+        settled_s: Time from which the runs with constant mass count [s].
+    """
+
+    constant: list[dict[str, Array]]
+    loaded: list[dict[str, Array]]
+    settled_s: float
+
+    @property
+    def settled(self) -> list[dict[str, Array]]:
+        """The settled part of the runs with constant mass."""
+        return [
+            {name: values[columns["time"] > self.settled_s] for name, values in columns.items()}
+            for columns in self.constant
+        ]
+
+    @property
+    def peaks(self) -> dict[str, Array]:
+        """Largest deviation around a touchdown by filter [kg], shape (seeds,) each."""
+        deviations = [
+            [
+                touchdown_deviation(columns["time"], columns[name], columns["mass"], _touchdowns(columns))
+                for name in FILTERS
+            ]
+            for columns in self.settled
+        ]
+        return dict(zip(FILTERS, np.array(deviations).T, strict=True))
+
+    def followed(self, mean_over_s: float) -> Array:
+        """Return the share of each jump that the gated filter has followed in 0.5 s, over all seeds."""
+        shares = [
+            followed_share(columns["time"], columns["gated"], columns["mass"], mean_over_s=mean_over_s)
+            for columns in self.loaded
+        ]
+        return np.concatenate(shares)
+
+
+class FosterGating(Experiment[_SteppingRuns]):
+    """Gated and ungated filters watch a robot that steps in place."""
+
+    def simulate(self, progress: Progress) -> _SteppingRuns:
+        """Step in place per seed, once with the true mass constant, once with the square wave."""
+        robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
+        duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
+        loaded_s, hoist_s = 0.5 if self.quick else duration_s, hoist_time(quick=self.quick)
+        runs = _SteppingRuns([], [], settled_s)
+        for i, seed in enumerate(seeds):
+            progress(f"seed {seed}, constant mass", i / len(seeds))
+            runs.constant.append(_step_in_place(robot, seed, duration_s, hoist_s, load=False))
+            progress(f"seed {seed}, square wave", (i + 0.5) / len(seeds))
+            runs.loaded.append(_step_in_place(robot, seed, loaded_s, hoist_s, load=True))
+        return runs
+
+    def table(self, data: _SteppingRuns) -> tuple[TableRow, ...]:
+        """Return deviations around touchdowns, and how the square wave is followed."""
+        peaks, share, instant = data.peaks, data.followed(MEAN_S), data.followed(0.0)
+        counted = min(len(_touchdowns(columns)) for columns in data.settled)
+        ratio = peaks["gated"] / peaks["ungated"]
+        where = "peak deviation around touchdown"
+        return (
+            TableRow.over_seeds(f"{where}, gated", "kg", peaks["gated"]),
+            TableRow.over_seeds(f"{where}, ungated", "kg", peaks["ungated"]),
+            TableRow.over_seeds(
+                "gated / ungated",
+                "",
+                ratio,
+                bound=Bound("<=", 0.3),
+                aim=Bound("<=", 0.1),
+            ),
+            TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, gated", "kg", peaks["window_gated"]),
+            TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, ungated", "kg", peaks["window_ungated"]),
+            TableRow("touchdowns looked at, least of any seed", "", float(counted)),
+            TableRow(
+                f"5 kg square wave, share followed in 0.5 s (mean of its last {MEAN_S:g} s), least of any "
+                "jump",
+                "",
+                float(share.min()) if len(share) else float("nan"),
+                bound=Bound(">=", 0.9),
+            ),
+            TableRow("the same, mean over jumps", "", float(share.mean()) if len(share) else float("nan")),
+            TableRow(
+                "at the very instant 0.5 s after, noise included, least of any jump",
+                "",
+                float(instant.min()) if len(instant) else float("nan"),
+            ),
+        )
+
+    def panels(self, data: _SteppingRuns) -> tuple[Panel, ...]:
+        """Return masses and vertical forces over time, first seed (F Fig. 8)."""
+        columns, loaded, label = data.constant[0], data.loaded[0], "time [s]"
+        panels = []
+        for title, run in (("Torso, constant mass", columns), ("Torso, square wave of 5 kg", loaded)):
+            curves = (
+                thinned("true mass", run["time"], run["mass"], "reference"),
+                thinned("ungated", run["time"], run["ungated"], "thin", colour=1),
+                thinned("gated", run["time"], run["gated"], colour=0),
+            )
+            panels.append(Panel(title, label, "mass [kg]", curves))
+        feet = _feet(columns)
+        forces = tuple(
+            thinned(foot.replace("_", " "), columns["time"], columns[foot], "thin", colour=2 + i)
+            for i, foot in enumerate(feet)
+        )
+        return (*panels, Panel("Vertical force", label, "force [N]", forces))
+
+    def per_seed(self, data: _SteppingRuns) -> dict[str, tuple[float, ...]]:
+        """Return deviations around touchdowns by filter, and gated over ungated."""
+        peaks = data.peaks
+        ratio = peaks["gated"] / peaks["ungated"]
+        return {**{f"{name}_kg": tuple(v) for name, v in peaks.items()}, "ratio": tuple(ratio)}
+
+    def settings(self, data: _SteppingRuns) -> Mapping[str, float | str]:
+        """Return parameters of filters and robot, and the square wave."""
+        return {
             **{k: str(v) for k, v in SETTINGS.items()},
             **settings_in_words(HARDWARE),
             "load_kg": LOAD_KG,
             "load_hz": LOAD_HZ,
-        },
-        facts=(
+        }
+
+    def facts(self, data: _SteppingRuns) -> tuple[str, ...]:
+        """Return what the paper gives, and where there is nothing to gate."""
+        return (
             "Paper: spikes of the ungated estimate largely attenuated by the gate; no numbers given.",
             "On the default ground, with soft touchdowns and sensors in step, there are no spikes to gate.",
-        ),
-        panels=_panels(*shown),
-    )
+        )
 
 
-def _rows(
-    peaks: dict[str, Array], ratio: Array, share: Array, instant: Array, counted: int
-) -> tuple[TableRow, ...]:
-    where = "peak deviation around touchdown"
-    return (
-        TableRow.over_seeds(f"{where}, gated", "kg", peaks["gated"]),
-        TableRow.over_seeds(f"{where}, ungated", "kg", peaks["ungated"]),
-        TableRow.over_seeds(
-            "gated / ungated",
-            "",
-            ratio,
-            bound=Bound("<=", 0.3),
-            aim=Bound("<=", 0.1),
-        ),
-        TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, gated", "kg", peaks["window_gated"]),
-        TableRow.over_seeds(f"{where}, window {PACKAGE_S:g} s, ungated", "kg", peaks["window_ungated"]),
-        TableRow("touchdowns looked at, least of any seed", "", float(counted)),
-        TableRow(
-            f"5 kg square wave, share followed in 0.5 s (mean of its last {MEAN_S:g} s), least of any jump",
-            "",
-            float(share.min()) if len(share) else float("nan"),
-            bound=Bound(">=", 0.9),
-        ),
-        TableRow("the same, mean over jumps", "", float(share.mean()) if len(share) else float("nan")),
-        TableRow(
-            "at the very instant 0.5 s after, noise included, least of any jump",
-            "",
-            float(instant.min()) if len(instant) else float("nan"),
-        ),
-    )
+def _touchdowns(columns: dict[str, Array]) -> Array:
+    """Return the touchdowns of all feet [s]."""
+    return np.concatenate([touchdowns(columns["time"], columns[foot]) for foot in _feet(columns)])
 
 
 def _feet(columns: dict[str, Array]) -> list[str]:
     return [name for name in columns if name not in ("time", "mass", *FILTERS)]
-
-
-def _panels(columns: dict[str, Array], loaded: dict[str, Array]) -> tuple[Panel, ...]:
-    label = "time [s]"
-    panels = []
-    for title, data in (("Torso, constant mass", columns), ("Torso, square wave of 5 kg", loaded)):
-        curves = (
-            thinned("true mass", data["time"], data["mass"], "reference"),
-            thinned("ungated", data["time"], data["ungated"], "thin", colour=1),
-            thinned("gated", data["time"], data["gated"], colour=0),
-        )
-        panels.append(Panel(title, label, "mass [kg]", curves))
-    feet = _feet(columns)
-    forces = tuple(
-        thinned(foot.replace("_", " "), columns["time"], columns[foot], "thin", colour=2 + i)
-        for i, foot in enumerate(feet)
-    )
-    return (*panels, Panel("Vertical force", label, "force [N]", forces))

@@ -7,6 +7,7 @@ square wave is unknown.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from inertial_estimation.closed_loop.robot_loop import (
 from inertial_estimation.closed_loop.time_series import Trace, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_mass
@@ -35,11 +37,11 @@ __all__ = [
     "TORSO",
     "WALK",
     "WALK_S",
+    "FosterPelvis",
     "PelvisHeight",
     "pelvis_disturbances",
     "pelvis_ground",
     "pelvis_run",
-    "run",
 ]
 
 TORSO = "torso_2_link"
@@ -153,53 +155,99 @@ def pelvis_run(
     return dict(trace.columns()), loop.simulation.fallen
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Run with and without adaptation, and with either belief, for every seed."""
-    robot = RobotLoop("talos", PELVIS_OVERRIDES)
-    model = robot.inertial().robot
-    beliefs = {
-        "URDF": robot,
-        "30 kg": robot.believing(urdf_with_mass(robot.urdf, model, TORSO, OFFSET_KG)),
-    }
-    duration_s = 0.5 if quick else DURATION_S
-    runs: dict[tuple[str, bool], list[dict[str, Array]]] = {
-        (b, a): [] for b in beliefs for a in (False, True)
-    }
-    falls = 0
-    for i, seed in enumerate(seeds):
-        for j, (belief, adaptation) in enumerate(runs):
-            what = f"seed {seed}, {'with' if adaptation else 'without'} adaptation, torso of {belief}"
-            progress(what, (i + j / len(runs)) / len(seeds))
-            columns, fell = pelvis_run(
-                beliefs[belief],
-                seed,
-                adaptation=adaptation,
-                duration_s=duration_s,
-                hoist_s=hoist_time(quick=quick),
-            )
-            runs[belief, adaptation].append(columns)
-            falls += fell
-    errors = {key: np.array([rms(c["height"] - c["reference"]) for c in kept]) for key, kept in runs.items()}
-    every = [columns for kept in runs.values() for columns in kept]
-    rows = [row for belief in beliefs for row in _rows(errors, belief)]
-    rows += [
-        TableRow("falls", "", float(falls)),
-        TableRow("distance walked, least", "m", min(float(columns["x"][-1]) for columns in every)),
-    ]
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=tuple(rows),
-        per_seed={f"{b}, {'with' if a else 'without'}": tuple(e) for (b, a), e in errors.items()},
-        settings=settings_in_words(PELVIS_OVERRIDES),
-        facts=(
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """Runs of all seeds, as columns of `pelvis_run`, by belief and whether it is adapted; and all falls."""
+
+    runs: dict[tuple[str, bool], list[dict[str, Array]]]
+    falls: int
+
+    @property
+    def errors(self) -> dict[tuple[str, bool], Array]:
+        """Rms of the height's error [m], shape (seeds,) each."""
+        return {
+            key: np.array([rms(c["height"] - c["reference"]) for c in kept])
+            for key, kept in self.runs.items()
+        }
+
+
+class FosterPelvis(Experiment[_Walks]):
+    """Walks over rough ground, with either belief, with and without adaptation."""
+
+    def simulate(self, progress: Progress) -> _Walks:
+        """Run with and without adaptation, and with either belief, for every seed."""
+        robot, seeds = RobotLoop("talos", PELVIS_OVERRIDES), self.seeds
+        heavier = urdf_with_mass(robot.urdf, robot.inertial().robot, TORSO, OFFSET_KG)
+        beliefs = {"URDF": robot, "30 kg": robot.believing(heavier)}
+        runs: dict[tuple[str, bool], list[dict[str, Array]]] = {
+            (belief, adaptation): [] for belief in beliefs for adaptation in (False, True)
+        }
+        falls = 0
+        for i, seed in enumerate(seeds):
+            for j, (belief, adaptation) in enumerate(runs):
+                what = f"seed {seed}, {'with' if adaptation else 'without'} adaptation, torso of {belief}"
+                progress(what, (i + j / len(runs)) / len(seeds))
+                columns, fell = pelvis_run(
+                    beliefs[belief],
+                    seed,
+                    adaptation=adaptation,
+                    duration_s=0.5 if self.quick else DURATION_S,
+                    hoist_s=hoist_time(quick=self.quick),
+                )
+                runs[belief, adaptation].append(columns)
+                falls += fell
+        return _Walks(runs, falls)
+
+    def table(self, data: _Walks) -> list[TableRow]:
+        """Return errors of the height by belief, falls and distance."""
+        every = [columns for kept in data.runs.values() for columns in kept]
+        beliefs = dict.fromkeys(belief for belief, _ in data.runs)
+        return [
+            *(row for belief in beliefs for row in _belief_rows(data.errors, belief)),
+            TableRow("falls", "", float(data.falls)),
+            TableRow("distance walked, least", "m", min(float(columns["x"][-1]) for columns in every)),
+        ]
+
+    def panels(self, data: _Walks) -> tuple[Panel, ...]:
+        """Return height, mass and force over time, first seed (F Fig. 4)."""
+        without, adapted, known = (
+            data.runs[key][0] for key in (("URDF", False), ("URDF", True), ("30 kg", False))
+        )
+        label = "time [s]"
+        heights = (
+            thinned("desired", adapted["time"], adapted["reference"], "reference"),
+            thinned("without adaptation", without["time"], without["height"], colour=1),
+            thinned("without, mean mass known", known["time"], known["height"], "dashed", colour=3),
+            thinned("with adaptation", adapted["time"], adapted["height"], colour=0),
+        )
+        masses = (
+            thinned("true mass", adapted["time"], adapted["mass"], "reference"),
+            thinned("handed over", adapted["time"], adapted["published"], colour=0),
+        )
+        force = (thinned("left foot", adapted["time"], adapted["left"], "thin", colour=2),)
+        return (
+            Panel("Pelvis", label, "height above the soles [m]", heights),
+            Panel("Torso", label, "mass [kg]", masses),
+            Panel("Vertical force", label, "force [N]", force),
+        )
+
+    def per_seed(self, data: _Walks) -> dict[str, tuple[float, ...]]:
+        """Return the height's errors by belief and adaptation."""
+        return {f"{b}, {'with' if a else 'without'}": tuple(e) for (b, a), e in data.errors.items()}
+
+    def settings(self, data: _Walks) -> Mapping[str, float | str]:
+        """Return the parameters that differ from the robot's."""
+        return settings_in_words(PELVIS_OVERRIDES)
+
+    def facts(self, data: _Walks) -> tuple[str, ...]:
+        """Return what the paper leaves open."""
+        return (
             "The waveform is absolute, as in Table I; the paper does not say what its controller believes.",
             "Height: of the base above the soles that carry the robot, true, against that at the release.",
-        ),
-        panels=_panels(*(runs[key][0] for key in (("URDF", False), ("URDF", True), ("30 kg", False)))),
-    )
+        )
 
 
-def _rows(errors: Mapping[tuple[str, bool], Array], belief: str) -> tuple[TableRow, ...]:
+def _belief_rows(errors: Mapping[tuple[str, bool], Array], belief: str) -> tuple[TableRow, ...]:
     without, adapted = errors[belief, False], errors[belief, True]
     ratio = without / adapted
     return (
@@ -213,26 +261,4 @@ def _rows(errors: Mapping[tuple[str, bool], Array], belief: str) -> tuple[TableR
             bound=Bound(">=", 2.24),
             aim=Bound(">=", 3.0),
         ),
-    )
-
-
-def _panels(
-    without: dict[str, Array], adapted: dict[str, Array], known: dict[str, Array]
-) -> tuple[Panel, ...]:
-    label = "time [s]"
-    heights = (
-        thinned("desired", adapted["time"], adapted["reference"], "reference"),
-        thinned("without adaptation", without["time"], without["height"], colour=1),
-        thinned("without, mean mass known", known["time"], known["height"], "dashed", colour=3),
-        thinned("with adaptation", adapted["time"], adapted["height"], colour=0),
-    )
-    masses = (
-        thinned("true mass", adapted["time"], adapted["mass"], "reference"),
-        thinned("handed over", adapted["time"], adapted["published"], colour=0),
-    )
-    force = (thinned("left foot", adapted["time"], adapted["left"], "thin", colour=2),)
-    return (
-        Panel("Pelvis", label, "height above the soles [m]", heights),
-        Panel("Torso", label, "mass [kg]", masses),
-        Panel("Vertical force", label, "force [N]", force),
     )

@@ -18,7 +18,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.signals import Array
-from inertial_estimation.simulation.sensor_noise import SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["DisturbedLeg", "disturbed_leg", "record_swing", "swing"]
 

@@ -35,7 +35,7 @@ __all__ = [
     "Identification",
     "Scene",
     "identification",
-    "mistaken",
+    "perturbed",
     "standing_loop",
 ]
 
@@ -135,7 +135,7 @@ class Identification:
 PHASES = tuple(Phase)
 
 
-def mistaken(robot: RobotLoop) -> RobotLoop:
+def perturbed(robot: RobotLoop) -> RobotLoop:
     """Return the robot with the trunk's centre of mass believed elsewhere."""
     return robot.believing(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
 

@@ -1,129 +1,204 @@
-"""The experiments there are; a module is imported only when its experiment is run."""
+"""The experiments by name; the module of one is imported only when it is run."""
 
-from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.experiments.experiment import Experiment
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["EXPERIMENTS", "find_experiment"]
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError, listing
+from inertial_estimation.experiments.experiment import Experiment, Progress, silent
+from inertial_estimation.experiments.experiment_result import ExperimentResult
+
+__all__ = ["EXPERIMENTS", "RegisteredExperiment", "find_experiment"]
 
 PACKAGE = "inertial_estimation.experiments"
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(
+
+@dataclass(frozen=True, slots=True)
+class RegisteredExperiment:
+    """An experiment that can be run; its module and what that needs are imported only then.
+
+    Attributes:
+        name: Name on the command line.
+        source: Where it comes from ("Foster et al., Fig. 3").
+        summary: What it does, in one line.
+        implementation: Full name of the module, and the subclass of `Experiment` in it: "module:Class".
+        seeds: Number of seeds by default.
+    """
+
+    name: str
+    source: str
+    summary: str
+    implementation: str
+    seeds: int = 1
+
+    @property
+    def module(self) -> str:
+        """Full name of the module."""
+        return self.implementation.partition(":")[0]
+
+    def load(self) -> type[Experiment[Any]]:
+        """Import the module and return the class.
+
+        Raises:
+            MissingDependencyError: If a package is not installed; says how to get it.
+        """
+        try:
+            module = importlib.import_module(self.module)
+        except ModuleNotFoundError as error:
+            raise self._missing(error) from error
+        loaded: type[Experiment[Any]] = getattr(module, self.implementation.partition(":")[2])
+        return loaded
+
+    def run(
+        self, seeds: Sequence[int], progress: Progress = silent, *, quick: bool = False
+    ) -> ExperimentResult:
+        """Run it.
+
+        Args:
+            seeds: Seeds of the random numbers, at least one.
+            progress: Called with what is being done and the share that is done.
+            quick: Run a shortened version that exercises everything and proves nothing.
+
+        Raises:
+            ConfigurationError: If there is no seed.
+            MissingDependencyError: If a package is not installed; says how to get it.
+        """
+        if not seeds:
+            raise ConfigurationError(f"the experiment '{self.name}' got no seeds, expected at least one")
+        experiment = self.load()(seeds, quick=quick)
+        try:
+            return experiment.run(progress)
+        except ModuleNotFoundError as error:  # packages that are imported where they are used
+            raise self._missing(error) from error
+
+    def _missing(self, error: ModuleNotFoundError) -> MissingDependencyError:
+        missing = error.name or ""
+        if missing.startswith("inertial_estimation"):
+            return MissingDependencyError(f"this installation lacks {missing}")
+        return MissingDependencyError(
+            f"the experiment '{self.name}' needs the Python package '{missing}'; "
+            "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
+        )
+
+
+EXPERIMENTS: tuple[RegisteredExperiment, ...] = (
+    RegisteredExperiment(
         name="foster-consistency",
         source="Foster et al., Fig. 3",
         summary="torso while walking forward: linear KF against EKF, inconsistent samples",
-        module=f"{PACKAGE}.foster_consistency",
+        implementation=f"{PACKAGE}.foster_consistency:FosterConsistency",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="foster-pelvis",
         source="Foster et al., Tables I and II, Fig. 4",
         summary="pelvis height on rough ground while the torso's mass varies, with and without adaptation",
-        module=f"{PACKAGE}.foster_pelvis",
+        implementation=f"{PACKAGE}.foster_pelvis:FosterPelvis",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="foster-elbow",
         source="Foster et al., Tables I and II, Fig. 5",
         summary="elbow pose while the forearm's mass varies, with and without adaptation",
-        module=f"{PACKAGE}.foster_elbow",
+        implementation=f"{PACKAGE}.foster_elbow:FosterElbow",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="foster-curl",
         source="Foster et al., Fig. 6 and 7",
         summary="curls with 12 lb by a robot unlike its description, startup calibration, hand-over",
-        module=f"{PACKAGE}.foster_curl",
+        implementation=f"{PACKAGE}.foster_curl:FosterCurl",
         seeds=5,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="foster-gating",
         source="Foster et al., Fig. 8",
         summary="torso mass while stepping in place, with and without the innovation gate",
-        module=f"{PACKAGE}.foster_gating",
+        implementation=f"{PACKAGE}.foster_gating:FosterGating",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="benallegue-push",
         source="Benallegue et al., V-A, Fig. 3 and 4",
         summary="tilt of a biped that is pushed, then pushed over: three observers and VQF",
-        module=f"{PACKAGE}.benallegue_push",
+        implementation=f"{PACKAGE}.benallegue_push:BenalleguePush",
         seeds=20,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="benallegue-loop",
         source="Benallegue et al., V-B, Fig. 5 to 7",
         summary="TALOS balanced by the observer in the loop: leans its chest, walks forward",
-        module=f"{PACKAGE}.benallegue_loop",
+        implementation=f"{PACKAGE}.benallegue_loop:BenallegueLoop",
         seeds=10,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="yamane-dynamic",
         source="Yamane, III-E, Table I and Fig. 5",
         summary="masses and centres of mass of TALOS moving its arms: least squares against bounded gradient",
-        module=f"{PACKAGE}.yamane_dynamic",
+        implementation=f"{PACKAGE}.yamane_dynamic:YamaneDynamic",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="tournois-leg",
         source="Tournois et al., IV-A, Table I and Fig. 4",
         summary="ten parameters of each link of HyQ's leg, trunk held, from random sines",
-        module=f"{PACKAGE}.tournois_leg",
+        implementation=f"{PACKAGE}.tournois_leg:TournoisLeg",
         seeds=5,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="tournois-com",
         source="Tournois et al., V-A, Table II and Fig. 6",
         summary="HyQ stands with a load: centre of mass of its trunk by three approaches, mass, convergence",
-        module=f"{PACKAGE}.tournois_com",
+        implementation=f"{PACKAGE}.tournois_com:TournoisCom",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="tournois-slope",
         source="Tournois et al., V-A, Table III",
         summary="centre of mass of HyQ's trunk from contact forces, standing on ramps",
-        module=f"{PACKAGE}.tournois_slope",
+        implementation=f"{PACKAGE}.tournois_slope:TournoisSlope",
         seeds=2,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="tournois-sensitivity",
         source="Tournois et al., V-B, Table IV",
         summary="torque offsets and misplaced feet: what they do to the centre of mass of HyQ's trunk",
-        module=f"{PACKAGE}.tournois_sensitivity",
+        implementation=f"{PACKAGE}.tournois_sensitivity:TournoisSensitivity",
         seeds=2,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="tournois-walk",
         source="Tournois et al., V-C, Table V",
         summary="HyQ crawls, a load is put on it: stops, identifies the trunk, walks on, or falls",
-        module=f"{PACKAGE}.tournois_walk",
+        implementation=f"{PACKAGE}.tournois_walk:TournoisWalk",
         seeds=10,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="trunk-ekf-walk",
         source="Tournois et al., VI (future work)",
         summary="the same walk without stopping: the inertial filter learns the load while HyQ crawls",
-        module=f"{PACKAGE}.trunk_ekf_walk",
+        implementation=f"{PACKAGE}.trunk_ekf_walk:TrunkEkfWalk",
         seeds=10,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="yamane-kinematic",
         source="Yamane, II, Fig. 2 and 4",
         summary="offsets of 14 joints from IMU orientations and flat feet: error, cost and time by interval",
-        module=f"{PACKAGE}.yamane_kinematic",
+        implementation=f"{PACKAGE}.yamane_kinematic:YamaneKinematic",
         seeds=3,
     ),
-    Experiment(
+    RegisteredExperiment(
         name="syde-design",
         source="SYDE 652",
         summary="poses and motions of a humanoid's arm chosen by their information; noise and delay",
-        module=f"{PACKAGE}.syde_design",
+        implementation=f"{PACKAGE}.syde_design:SydeDesign",
         seeds=3,
     ),
 )
 
 
-def find_experiment(name: str) -> Experiment:
+def find_experiment(name: str) -> RegisteredExperiment:
     """Return an experiment by its name.
 
     Raises:

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
+from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
+from inertial_estimation.experiments.registry import RegisteredExperiment
 
 __all__ = ["result_document", "write_result"]
 
 
 def result_document(
-    experiment: Experiment, result: ExperimentResult, versions: Mapping[str, str], *, quick: bool = False
+    experiment: RegisteredExperiment,
+    result: ExperimentResult,
+    versions: Mapping[str, str],
+    *,
+    quick: bool = False,
 ) -> dict[str, Any]:
     """Return what the file holds.
 

@@ -2,14 +2,17 @@
 
 import math
 
-from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
+from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
+from inertial_estimation.experiments.registry import RegisteredExperiment
 
 __all__ = ["result_lines", "verdict"]
 
 HEADER = ("quantity", "paper", "ours", "+-", "unit", "bound", "aim")
 
 
-def result_lines(experiment: Experiment, result: ExperimentResult, *, quick: bool = False) -> list[str]:
+def result_lines(
+    experiment: RegisteredExperiment, result: ExperimentResult, *, quick: bool = False
+) -> list[str]:
     """Render a result.
 
     Args:

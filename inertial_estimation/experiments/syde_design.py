@@ -5,7 +5,7 @@ humanoid's arm of the source. The measured torques are those of the URDF's own p
 late against the positions; all base parameters are identified by least squares.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,8 @@ from numpy.random import Generator, default_rng
 from scipy.interpolate import CubicSpline
 
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.identification.excitation.design_report import Curve, States
 from inertial_estimation.identification.excitation.design_rows import DesignRows
@@ -29,7 +30,7 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["delayed", "identified", "run"]
+__all__ = ["SydeDesign", "delayed", "identified"]
 
 URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
@@ -75,32 +76,64 @@ class SeedResult:
     by_delay: Array  # (2, delays, 2)
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Design, compare with random motions, identify under noise and delay, for every seed."""
-    results = []
-    for i, seed in enumerate(seeds):
-        progress(f"seed {seed}", i / len(seeds))
-        results.append(_one_seed(seed, quick))
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=_rows(results),
-        per_seed={
-            "condition_trajectory": tuple(r.trajectory.chosen.precision.condition for r in results),
-            "condition_poses": tuple(r.poses.chosen.precision.condition for r in results),
-        },
-        settings={**FULL, "robot": "talos_reduced", "joints": JOINTS},
-        facts=(
+class SydeDesign(Experiment[list[SeedResult]]):
+    """Design, comparison with random motions, identification under noise and delay, for every seed."""
+
+    figure_columns = 2
+
+    def simulate(self, progress: Progress) -> list[SeedResult]:
+        """Design, compare with random motions, identify under noise and delay, for every seed."""
+        results = []
+        for i, seed in enumerate(self.seeds):
+            progress(f"seed {seed}", i / len(self.seeds))
+            results.append(_one_seed(seed, self.quick))
+        return results
+
+    def table(self, data: list[SeedResult]) -> list[TableRow]:
+        """Return information of the designs, and errors under noise and delay."""
+        return [*_precision_rows(data), *_curve_rows(data), *_error_rows(data)]
+
+    def panels(self, data: list[SeedResult]) -> tuple[Panel, ...]:
+        """Return variance and condition by size, torque errors by noise and delay."""
+        results = data
+        first = results[0]
+        pose_curves = [m.by_samples for m in first.poses.random]
+        motion_curves = [m.by_samples for m in first.trajectory.random]
+        speed_curves = [m.by_speed for m in first.trajectory.random if m.by_speed is not None]
+        by_speed = first.trajectory.chosen.by_speed
+        assert by_speed is not None
+        noises, delays = np.log10(NOISES), 1e3 * np.array(DELAYS_S)
+        return (
+            _compared("Static poses", "poses [-]", "variance", first.poses.chosen.by_samples, pose_curves),
+            _compared("Static poses", "poses [-]", "condition", first.poses.chosen.by_samples, pose_curves),
+            _compared("Motion", "samples [-]", "variance", first.trajectory.chosen.by_samples, motion_curves),
+            _compared("Motion", "share of the speed [-]", "variance", by_speed, speed_curves),
+            _effect("Noise", "log10 of the torque noise [Nm]", noises, [r.by_noise for r in results]),
+            _effect("Late torques", "delay [ms]", delays, [r.by_delay for r in results]),
+        )
+
+    def per_seed(self, data: list[SeedResult]) -> dict[str, tuple[float, ...]]:
+        """Return the condition numbers of the chosen designs."""
+        return {
+            "condition_trajectory": tuple(r.trajectory.chosen.precision.condition for r in data),
+            "condition_poses": tuple(r.poses.chosen.precision.condition for r in data),
+        }
+
+    def settings(self, data: list[SeedResult]) -> Mapping[str, float | str]:
+        """Return the design's parameters."""
+        return {**FULL, "robot": "talos_reduced", "joints": JOINTS}
+
+    def facts(self, data: list[SeedResult]) -> tuple[str, ...]:
+        """Return what the source gives, and what acts on the measurements."""
+        trajectory, poses = data[0].trajectory.rows, data[0].poses.rows
+        return (
             "The source gives curves and no numbers; chosen by its first objective, the largest variance.",
-            f"{results[0].trajectory.rows.base.rank} base parameters of "
-            f"{len(results[0].trajectory.rows.parameters.unknowns)} act on motions, "
-            f"{results[0].poses.rows.base.rank} on static poses; no friction.",
+            f"{trajectory.base.rank} base parameters of {len(trajectory.parameters.unknowns)} act on "
+            f"motions, {poses.base.rank} on static poses; no friction.",
             "A parameter's error under delay is a bias: it does not shrink with more samples.",
-            f"Largest torque of the designed motions: {100 * _largest_torque(results):.0f} % of the limit.",
-            *dict.fromkeys(note for r in results for note in r.trajectory.notes),
-        ),
-        panels=_panels(results),
-        columns=2,
-    )
+            f"Largest torque of the designed motions: {100 * _largest_torque(data):.0f} % of the limit.",
+            *dict.fromkeys(note for r in data for note in r.trajectory.notes),
+        )
 
 
 def _one_seed(seed: int, quick: bool) -> SeedResult:
@@ -192,7 +225,7 @@ def _rate(rows: DesignRows) -> float:
     return min(JUDGING_RATE_HZ, rows.design.config.smoothing.row_rate)
 
 
-def _rows(results: Sequence[SeedResult]) -> tuple[TableRow, ...]:
+def _precision_rows(results: Sequence[SeedResult]) -> list[TableRow]:
     table = []
     for name, designs in (
         ("trajectory", [r.trajectory for r in results]),
@@ -210,12 +243,20 @@ def _rows(results: Sequence[SeedResult]) -> tuple[TableRow, ...]:
                 TableRow.over_seeds(f"{name}: {words}, median of random", unit, random),
                 TableRow.over_seeds(f"{name}: {words}, chosen / random", "", own / random, bound=bound),
             ]
+    return table
+
+
+def _curve_rows(results: Sequence[SeedResult]) -> list[TableRow]:
     slopes = np.array([_slope(r.trajectory.chosen.by_samples) for r in results])
     slower = np.array([_at_half_speed(r.trajectory.chosen.by_speed) for r in results])
-    table += [
+    return [
         TableRow.over_seeds("log variance by log samples, slope", "", slopes),
         TableRow.over_seeds("variance at half the speed / at full", "", slower),
     ]
+
+
+def _error_rows(results: Sequence[SeedResult]) -> list[TableRow]:
+    table = []
     noise, delay = NOISES.index(TYPICAL_NOISE), DELAYS_S.index(TYPICAL_DELAY_S)
     for label, values, index in (
         (f"noise {TYPICAL_NOISE:g} Nm", [r.by_noise for r in results], noise),
@@ -227,7 +268,7 @@ def _rows(results: Sequence[SeedResult]) -> tuple[TableRow, ...]:
                 TableRow.over_seeds(f"{label}: torque error elsewhere, {motion}", "%", 100.0 * errors[:, 0]),
                 TableRow.over_seeds(f"{label}: parameter error, {motion}", "sigma", errors[:, 1]),
             ]
-    return tuple(table)
+    return table
 
 
 def _slope(curve: Curve) -> float:
@@ -243,24 +284,6 @@ def _at_half_speed(curve: Curve | None) -> float:
 
 def _largest_torque(results: Sequence[SeedResult]) -> float:
     return max(share for r in results for share in r.trajectory.torque_share.values())
-
-
-def _panels(results: Sequence[SeedResult]) -> tuple[Panel, ...]:
-    first = results[0]
-    pose_curves = [m.by_samples for m in first.poses.random]
-    motion_curves = [m.by_samples for m in first.trajectory.random]
-    speed_curves = [m.by_speed for m in first.trajectory.random if m.by_speed is not None]
-    by_speed = first.trajectory.chosen.by_speed
-    assert by_speed is not None
-    noises, delays = np.log10(NOISES), 1e3 * np.array(DELAYS_S)
-    return (
-        _compared("Static poses", "poses [-]", "variance", first.poses.chosen.by_samples, pose_curves),
-        _compared("Static poses", "poses [-]", "condition", first.poses.chosen.by_samples, pose_curves),
-        _compared("Motion", "samples [-]", "variance", first.trajectory.chosen.by_samples, motion_curves),
-        _compared("Motion", "share of the speed [-]", "variance", by_speed, speed_curves),
-        _effect("Noise", "log10 of the torque noise [Nm]", noises, [r.by_noise for r in results]),
-        _effect("Late torques", "delay [ms]", delays, [r.by_delay for r in results]),
-    )
 
 
 def _compared(title: str, x_label: str, what: str, own: Curve, random: Sequence[Curve]) -> Panel:

@@ -4,15 +4,22 @@ HyQ carries nothing, 50 N or 100 N at a point outside its trunk and believes the
 several centimetres from where the description has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, RobotLoop
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, thinned
+from inertial_estimation.experiments.payload_rows import (
+    errors_cm,
+    refusal_facts,
+    unfinished_row,
+    worst_mass_row,
+)
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     LOADS_N,
@@ -23,12 +30,12 @@ from inertial_estimation.experiments.payload_stand import (
     Identification,
     Scene,
     identification,
-    mistaken,
+    perturbed,
     standing_loop,
 )
 from inertial_estimation.signals import Array
 
-__all__ = ["APPROACHES", "run"]
+__all__ = ["APPROACHES", "TournoisCom"]
 
 APPROACHES = {
     "static_poses": "(a) static poses",
@@ -64,48 +71,132 @@ class _Trials:
         return [trial for trials in self.by_case.values() for trial in trials] + self.loaded
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Identify by every approach with every load, for every seed of the sensor noise."""
-    robot, hoist_s = RobotLoop(ROBOT), hoist_time(quick=quick)
-    loads = LOADS_N[-1:] if quick else LOADS_N
-    approaches = ("contact_forces",) if quick else tuple(APPROACHES)
-    cases = [(approach, load) for approach in approaches for load in loads]
-    trials = _Trials({case: [] for case in cases}, [])
-    shortened = {PAYLOAD_NODE: dict(QUICK)} if quick else {}
-    for i, seed in enumerate(seeds):
-        for j, (approach, load) in enumerate(cases):
-            progress(f"seed {seed}, {APPROACHES[approach]}, {load:g} N", (i + j / len(cases)) / len(seeds))
-            loop = standing_loop(mistaken(robot), Scene(load), seed, hoist_s=hoist_s, overrides=shortened)
-            trials.by_case[approach, load].append(identification(loop, approach, LIMIT_S[approach]))
-        if not quick:
-            scene = Scene(LOADS_N[-1], load_s=STANDING_S)
-            loop = standing_loop(robot, scene, seed, hoist_s=hoist_s)
-            trials.loaded.append(identification(loop, "", LIMIT_S["contact_forces"]))
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=(*_table(trials), *_heights(trials), *_times(trials), *_other_rows(trials)),
-        per_seed={
-            f"|delta| [cm], {CASE.format(APPROACHES[a], load)}": tuple(
-                1e2 * trials.values((a, load), "error_xy")
+class TournoisCom(Experiment[_Trials]):
+    """Identification by every approach with every load, for every seed of the sensor noise."""
+
+    figure_columns = 2
+
+    def simulate(self, progress: Progress) -> _Trials:
+        """Identify by every approach with every load, for every seed of the sensor noise."""
+        robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
+        approaches = ("contact_forces",) if self.quick else tuple(APPROACHES)
+        cases = [(a, load) for a in approaches for load in (LOADS_N[-1:] if self.quick else LOADS_N)]
+        trials = _Trials({case: [] for case in cases}, [])
+        shortened = {PAYLOAD_NODE: dict(QUICK)} if self.quick else {}
+        for i, seed in enumerate(seeds):
+            for j, (approach, load) in enumerate(cases):
+                what = f"seed {seed}, {APPROACHES[approach]}, {load:g} N"
+                progress(what, (i + j / len(cases)) / len(seeds))
+                loop = standing_loop(
+                    perturbed(robot), Scene(load), seed, hoist_s=hoist_s, overrides=shortened
+                )
+                trials.by_case[approach, load].append(identification(loop, approach, LIMIT_S[approach]))
+            if not self.quick:
+                scene = Scene(LOADS_N[-1], load_s=STANDING_S)
+                loop = standing_loop(robot, scene, seed, hoist_s=hoist_s)
+                trials.loaded.append(identification(loop, "", LIMIT_S["contact_forces"]))
+        return trials
+
+    def table(self, data: _Trials) -> list[TableRow]:
+        """Return Table II, errors in z, times and mass."""
+        return [
+            *_horizontal_rows(data),
+            *_height_rows(data),
+            *_time_rows(data),
+            TableRow(
+                "mass of the trunk, error, median of all",
+                "%",
+                1e2 * float(np.median([trial.mass_error for trial in data.all])),
+            ),
+            worst_mass_row(data.all),
+            unfinished_row(data.all, bound=Bound("==", 0.0)),
+        ]
+
+    def panels(self, data: _Trials) -> tuple[Panel, ...]:
+        """Return the centre of mass over time, first seed, largest load (T Fig. 6)."""
+        trials, seed = data, self.seeds[0]
+        largest = LOADS_N[-1]
+        shown = trials.loaded[0] if trials.loaded else trials.by_case["contact_forces", largest][0]
+        since = "the load came" if trials.loaded else "the request"
+        c, label = shown.columns, f"time since {since} [s]"
+        panels = [
+            Panel(
+                f"(c), {largest:g} N, {axis}, seed {seed}",
+                label,
+                "centre of mass [m]",
+                (
+                    thinned("true", c["time"], c[axis], "reference"),
+                    thinned("identified", c["time"], c[f"{axis}_hat"], colour=0),
+                ),
             )
-            for a, load in cases
-        },
-        settings={
+            for axis in "xy"
+        ]
+        curves = [
+            thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * np.hypot(*ts[0].error_L[:, :2].T))
+            for (approach, load), ts in trials.by_case.items()
+            if load == largest
+        ]
+        heights = [
+            thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * ts[0].error_L[:, 2])
+            for (approach, load), ts in trials.by_case.items()
+            if load == largest
+        ]
+        asked = "time since the request [s]"
+        near = Level(1e2 * NEAR_M, "2 mm")
+        return (
+            *panels,
+            Panel(f"{largest:g} N, x and y", asked, "|delta| [cm]", tuple(curves), levels=(near,), log=True),
+            Panel(f"{largest:g} N, z", asked, "error [cm]", tuple(heights)),
+        )
+
+    def per_seed(self, data: _Trials) -> dict[str, tuple[float, ...]]:
+        """Return the horizontal error by approach and load."""
+        return {
+            f"|delta| [cm], {CASE.format(APPROACHES[a], load)}": tuple(errors_cm(trials))
+            for (a, load), trials in data.by_case.items()
+        }
+
+    def settings(self, data: _Trials) -> Mapping[str, float | str]:
+        """Return where the load is and what is believed at the start."""
+        return {
             "load at, base frame [m]": str(POINT_B),
             "centre of mass believed off by [m]": str(COM_ERROR_L),
-        },
-        facts=_facts(trials),
-        panels=_panels(trials, seeds[0]),
-        columns=2,
-    )
+        }
+
+    def facts(self, data: _Trials) -> tuple[str, ...]:
+        """Return what the paper leaves open, how long identifications take, and refusals."""
+        trials = data
+        lasted = {
+            approach: float(
+                np.median(
+                    [
+                        t.columns["time"][-1]
+                        for case, ts in trials.by_case.items()
+                        if case[0] == approach
+                        for t in ts
+                    ]
+                )
+            )
+            for approach in dict.fromkeys(approach for approach, _ in trials.by_case)
+        }
+        return (
+            "The load's point is taken in the axes of HyQ's base: x forward, y left, z up, origin amid "
+            "the hips. The paper does not write its axes down; its real robot was loaded on the left hind "
+            "corner.",
+            "The paper does not say how large its errors at the start are, nor what noise its sensors have.",
+            "An identification lasts, median: "
+            + ", ".join(f"{APPROACHES[approach]} {time:.1f} s" for approach, time in lasted.items())
+            + ".",
+            *refusal_facts(data.all),
+        )
 
 
-def _table(trials: _Trials) -> list[TableRow]:
+def _horizontal_rows(trials: _Trials) -> list[TableRow]:
     """Return Table II: median and worst seed of every entry."""
     rows = []
     bound, aim = Bound("<=", PAPER_WORST_CM), Bound("<=", 0.5 * PAPER_WORST_CM)
     for (approach, load), _ in trials.by_case.items():
-        errors = 1e2 * trials.values((approach, load), "error_xy")
+        errors = errors_cm(trials.by_case[approach, load])
         paper = PAPER_CM[approach][LOADS_N.index(load)]
         name = f"|delta| in x and y {CASE.format(APPROACHES[approach], load)}"
         rows += [
@@ -115,7 +206,7 @@ def _table(trials: _Trials) -> list[TableRow]:
     return rows
 
 
-def _heights(trials: _Trials) -> list[TableRow]:
+def _height_rows(trials: _Trials) -> list[TableRow]:
     rows = []
     for approach, paper in PAPER_Z_CM.items():
         cases = [case for case in trials.by_case if case[0] == approach]
@@ -137,7 +228,7 @@ def _heights(trials: _Trials) -> list[TableRow]:
     return rows
 
 
-def _times(trials: _Trials) -> list[TableRow]:
+def _time_rows(trials: _Trials) -> list[TableRow]:
     """Return how soon (c) is near and stays there, Fig. 6."""
     largest = LOADS_N[-1]
     asked = _times_of(trials.by_case["contact_forces", largest])
@@ -171,81 +262,3 @@ def _times_of(trials: Sequence[Identification]) -> Array:
     """Return when each is near to stay and when its recursion begins [s], shape (2, n)."""
     times: Array = np.array([(trial.settled(NEAR_M), trial.begins) for trial in trials]).T
     return times
-
-
-def _other_rows(trials: _Trials) -> list[TableRow]:
-    masses = 1e2 * np.array([trial.mass_error for trial in trials.all])
-    ended = sum(not trial.converged for trial in trials.all)
-    return [
-        TableRow("mass of the trunk, error, median of all", "%", float(np.median(masses))),
-        TableRow(
-            "mass of the trunk, error, worst of all",
-            "%",
-            float(masses.max()),
-            bound=Bound("<=", 1.0),
-            aim=Bound("<=", 0.3),
-        ),
-        TableRow("identifications that did not come to their end", "", float(ended), bound=Bound("==", 0.0)),
-    ]
-
-
-def _facts(trials: _Trials) -> tuple[str, ...]:
-    refusals = sorted({trial.refusal for trial in trials.all if trial.refusal})
-    lasted = {
-        approach: float(
-            np.median(
-                [
-                    t.columns["time"][-1]
-                    for case, ts in trials.by_case.items()
-                    if case[0] == approach
-                    for t in ts
-                ]
-            )
-        )
-        for approach in dict.fromkeys(approach for approach, _ in trials.by_case)
-    }
-    return (
-        "The load's point is taken in the axes of HyQ's base: x forward, y left, z up, origin amid the hips. "
-        "The paper does not write its axes down; its real robot was loaded on the left hind corner.",
-        "The paper does not say how large its errors at the start are, nor what noise its sensors have.",
-        "An identification lasts, median: "
-        + ", ".join(f"{APPROACHES[approach]} {time:.1f} s" for approach, time in lasted.items())
-        + ".",
-        *(f"Given up: {refusal}" for refusal in refusals),
-    )
-
-
-def _panels(trials: _Trials, seed: int) -> tuple[Panel, ...]:
-    largest = LOADS_N[-1]
-    shown = trials.loaded[0] if trials.loaded else trials.by_case["contact_forces", largest][0]
-    since = "the load came" if trials.loaded else "the request"
-    c, label = shown.columns, f"time since {since} [s]"
-    panels = [
-        Panel(
-            f"(c), {largest:g} N, {axis}, seed {seed}",
-            label,
-            "centre of mass [m]",
-            (
-                thinned("true", c["time"], c[axis], "reference"),
-                thinned("identified", c["time"], c[f"{axis}_hat"], colour=0),
-            ),
-        )
-        for axis in "xy"
-    ]
-    curves = [
-        thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * np.hypot(*ts[0].error_L[:, :2].T))
-        for (approach, load), ts in trials.by_case.items()
-        if load == largest
-    ]
-    heights = [
-        thinned(APPROACHES[approach], ts[0].columns["time"], 1e2 * ts[0].error_L[:, 2])
-        for (approach, load), ts in trials.by_case.items()
-        if load == largest
-    ]
-    asked = "time since the request [s]"
-    near = Level(1e2 * NEAR_M, "2 mm")
-    return (
-        *panels,
-        Panel(f"{largest:g} N, x and y", asked, "|delta| [cm]", tuple(curves), levels=(near,), log=True),
-        Panel(f"{largest:g} N, z", asked, "error [cm]", tuple(heights)),
-    )

@@ -16,8 +16,10 @@ from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
+from inertial_estimation.experiments.payload_rows import errors_cm, unfinished_row
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     QUICK,
@@ -26,7 +28,7 @@ from inertial_estimation.experiments.payload_stand import (
     Identification,
     Scene,
     identification,
-    mistaken,
+    perturbed,
     standing_loop,
 )
 from inertial_estimation.experiments.perturbed_models import urdf_with_moved_links
@@ -35,7 +37,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["run"]
+__all__ = ["TournoisSensitivity"]
 
 B, C = "orientation_error", "contact_forces"
 LETTERS = {B: "(b)", C: "(c)"}
@@ -81,33 +83,94 @@ class _Case:
         return f"{self.kind}, {noise}"
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Identify with every error, for every seed of errors and sensor noise."""
-    robot, hoist_s = RobotLoop(ROBOT), hoist_time(quick=quick)
-    cases = _cases(quick)
-    approaches = (C,) if quick else (B, C)
-    trials: dict[tuple[_Case, str], list[Identification]] = {(c, a): [] for c in cases for a in approaches}
-    for i, seed in enumerate(seeds):
-        for j, case in enumerate(cases):
-            progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-            loop = _loop(robot, case, seed, hoist_s, QUICK if quick else {})
-            for approach in approaches:
-                trials[case, approach].append(identification(loop, approach, LIMIT_S[approach]))
-    pose = _pose(robot, hoist_s)
-    rows = [row for case in cases for row in _rows(case, approaches, trials, pose, 2 if quick else DRAWS)]
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=(*rows, *_apart(trials), _as_described(pose, 2 if quick else DRAWS), _ended(trials)),
-        per_seed={
-            f"|delta| [cm], {LETTERS[approach]}, {case}": tuple(_errors_cm(some))
-            for (case, approach), some in trials.items()
-        },
-        settings={"load [N]": 0.0, "centre of mass believed off by [m]": str(COM_ERROR_L)},
-        facts=_facts(trials),
-        caveat="our copy of the paper lacks the row of (c) for misplaced feet",
-        panels=() if quick else _panels(trials),
-        columns=2,
-    )
+Trials = dict[tuple[_Case, str], list[Identification]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """Identifications by case and approach, one for each seed, and the pose the computed rows are for."""
+
+    trials: Trials
+    pose: RestingPose
+
+
+class TournoisSensitivity(Experiment[_Data]):
+    """Identification with every error, for every seed of errors and sensor noise."""
+
+    figure_columns = 2
+
+    @property
+    def draws(self) -> int:
+        """Number of draws of a computed expectation."""
+        return 2 if self.quick else DRAWS
+
+    def simulate(self, progress: Progress) -> _Data:
+        """Identify with every error, for every seed of errors and sensor noise."""
+        robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
+        cases = _cases(self.quick)
+        approaches = (C,) if self.quick else (B, C)
+        trials: Trials = {(case, approach): [] for case in cases for approach in approaches}
+        for i, seed in enumerate(seeds):
+            for j, case in enumerate(cases):
+                progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
+                loop = _loop(robot, case, seed, hoist_s, QUICK if self.quick else {})
+                for approach in approaches:
+                    trials[case, approach].append(identification(loop, approach, LIMIT_S[approach]))
+        return _Data(trials, _pose(robot, hoist_s))
+
+    def table(self, data: _Data) -> list[TableRow]:
+        """Return Table IV, what the moment balance alone gives, and how far the approaches are apart."""
+        trials, pose = data.trials, data.pose
+        cases = dict.fromkeys(case for case, _ in trials)
+        return [
+            *(row for case in cases for row in _case_rows(case, trials, pose, self.draws)),
+            *_apart(trials),
+            _as_described(pose, self.draws),
+            unfinished_row([trial for some in trials.values() for trial in some]),
+        ]
+
+    def panels(self, data: _Data) -> list[Panel]:
+        """Return errors by level; nothing in a quick run, which has one level."""
+        return [] if self.quick else _panels(data.trials)
+
+    def per_seed(self, data: _Data) -> dict[str, tuple[float, ...]]:
+        """Return the horizontal error by approach and case."""
+        return {
+            f"|delta| [cm], {LETTERS[approach]}, {case}": tuple(errors_cm(some))
+            for (case, approach), some in data.trials.items()
+        }
+
+    def settings(self, data: _Data) -> Mapping[str, float | str]:
+        """Return load and what is believed at the start."""
+        return {"load [N]": 0.0, "centre of mass believed off by [m]": str(COM_ERROR_L)}
+
+    def facts(self, data: _Data) -> tuple[str, ...]:
+        """Return what the errors act on, how they are drawn, and refusals."""
+        trials = data.trials
+        refusals = sorted(
+            {
+                f"{LETTERS[approach]}, {case}: {trial.refusal}"
+                for (case, approach), some in trials.items()
+                for trial in some
+                if trial.refusal
+            }
+        )
+        return (
+            "Torques off: the link gets the commanded torque less the offset. Unseen: the sensor says "
+            "what was commanded (an offset of the sensor that the torque loop follows). Seen: it says "
+            "what the link gets.",
+            "Offsets of hind hips and knees count mirrored, as these legs are: equal ones then cancel in "
+            "x and y but for the mass they feign.",
+            "Each seed draws one error for each joint, or three for each foot (its axes on the shank). No "
+            "load.",
+            "(b) first, from a start that is several centimetres off; then (c) in the same loop. (b) "
+            "without z.",
+            *(f"Given up: {refusal}" for refusal in refusals),
+        )
+
+    def caveat(self, data: _Data) -> str:
+        """Return that a row of the paper is not known."""
+        return "our copy of the paper lacks the row of (c) for misplaced feet"
 
 
 def _cases(quick: bool) -> tuple[_Case, ...]:
@@ -122,7 +185,7 @@ def _loop(
     robot: RobotLoop, case: _Case, seed: int, hoist_s: float, shortened: Mapping[str, Any]
 ) -> ClosedLoop:
     rng = default_rng([seed, case.place, int(case.torque)])
-    believed = mistaken(robot)
+    believed = perturbed(robot)
     overrides: dict[str, dict[str, Any]] = {PAYLOAD_NODE: {f"{B}.find_z": False, **shortened}}
     if case.torque:
         joints, offsets = _joint_offsets(robot, case.level, rng)
@@ -167,20 +230,15 @@ def _pose(robot: RobotLoop, hoist_s: float) -> RestingPose:
     return RestingPose(config, robot.urdf, TRUNK, loop.simulation.truth())
 
 
-def _errors_cm(trials: Sequence[Identification]) -> Array:
-    return np.array([1e2 * trial.error_xy for trial in trials])
-
-
-def _rows(
+def _case_rows(
     case: _Case,
-    approaches: Sequence[str],
-    trials: dict[tuple[_Case, str], list[Identification]],
+    trials: Trials,
     pose: RestingPose,
     draws: int,
 ) -> list[TableRow]:
     rows = []
-    for approach in approaches:
-        errors = _errors_cm(trials[case, approach])
+    for approach in (approach for one, approach in trials if one == case):
+        errors = errors_cm(trials[case, approach])
         paper = PAPER_CM.get((case.torque, approach))
         entry = None if paper is None else paper[case.place]
         judged = entry is not None and case.kind in LIKE_THE_PAPER
@@ -217,7 +275,7 @@ def _as_described(pose: RestingPose, draws: int) -> TableRow:
     return TableRow("computed, 10 Nm about the description's axes, not mirrored", "cm", value)
 
 
-def _apart(trials: dict[tuple[_Case, str], list[Identification]]) -> list[TableRow]:
+def _apart(trials: Trials) -> list[TableRow]:
     """Return how far (b) and (c) end from one another where they read the same torques and kinematics."""
     alike = [case for case, approach in trials if approach == B and case.kind in (UNSEEN, ALL_BELIEVE)]
     pairs = [pair for case in alike for pair in zip(trials[case, B], trials[case, C], strict=True)]
@@ -228,32 +286,7 @@ def _apart(trials: dict[tuple[_Case, str], list[Identification]]) -> list[TableR
     return [TableRow(name, "cm", max(apart))]
 
 
-def _ended(trials: dict[tuple[_Case, str], list[Identification]]) -> TableRow:
-    count = sum(not trial.converged for some in trials.values() for trial in some)
-    return TableRow("identifications that did not come to their end", "", float(count))
-
-
-def _facts(trials: dict[tuple[_Case, str], list[Identification]]) -> tuple[str, ...]:
-    refusals = sorted(
-        {
-            f"{LETTERS[approach]}, {case}: {trial.refusal}"
-            for (case, approach), some in trials.items()
-            for trial in some
-            if trial.refusal
-        }
-    )
-    return (
-        "Torques off: the link gets the commanded torque less the offset. Unseen: the sensor says what was "
-        "commanded (an offset of the sensor that the torque loop follows). Seen: it says what the link gets.",
-        "Offsets of hind hips and knees count mirrored, as these legs are: equal ones then cancel in x and y "
-        "but for the mass they feign.",
-        "Each seed draws one error for each joint, or three for each foot (its axes on the shank). No load.",
-        "(b) first, from a start that is several centimetres off; then (c) in the same loop. (b) without z.",
-        *(f"Given up: {refusal}" for refusal in refusals),
-    )
-
-
-def _panels(trials: dict[tuple[_Case, str], list[Identification]]) -> tuple[Panel, ...]:
+def _panels(trials: Trials) -> list[Panel]:
     panels = []
     for title, kinds, label in (
         ("Torque offsets", (UNSEEN, SEEN), "mean [Nm]"),
@@ -264,7 +297,7 @@ def _panels(trials: dict[tuple[_Case, str], list[Identification]]) -> tuple[Pane
             for approach in (B, C):
                 cases = [case for case, a in trials if a == approach and case.kind == kind]
                 x = np.array([case.level for case in cases])
-                y = np.array([np.median(_errors_cm(trials[case, approach])) for case in cases])
+                y = np.array([np.median(errors_cm(trials[case, approach])) for case in cases])
                 name = f"{LETTERS[approach]}, {kind}"
                 curves.append(Series(name, x, y, style, colour=0 if approach == B else 1))
                 paper = PAPER_CM.get((kind == SEEN, approach))
@@ -274,4 +307,4 @@ def _panels(trials: dict[tuple[_Case, str], list[Identification]]) -> tuple[Pane
                         Series(f"paper {LETTERS[approach]}", x, np.array(paper), "points", colour=colour)
                     )
         panels.append(Panel(title, label, "|delta| [cm]", tuple(curves)))
-    return tuple(panels)
+    return panels

@@ -7,15 +7,22 @@ not show.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, RobotLoop
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
+from inertial_estimation.experiments.payload_rows import (
+    errors_cm,
+    refusal_facts,
+    unfinished_row,
+    worst_mass_row,
+)
 from inertial_estimation.experiments.payload_stand import (
     COM_ERROR_L,
     LOADS_N,
@@ -25,12 +32,11 @@ from inertial_estimation.experiments.payload_stand import (
     Identification,
     Scene,
     identification,
-    mistaken,
+    perturbed,
     standing_loop,
 )
-from inertial_estimation.signals import Array
 
-__all__ = ["run"]
+__all__ = ["TournoisSlope"]
 
 METHOD = "contact_forces"
 SLOPES_DEG = (0.0, 10.0, 15.0)
@@ -38,7 +44,7 @@ PAPER_CM = ((0.082, 0.104, 0.864), (0.294, 0.621, 0.904), (0.429, 0.528, 0.773))
 PAPER_WORST_CM = 0.904
 LIMIT_S = 15.0
 PARALLEL, LEVEL = "trunk parallel", "trunk level"
-DESCRIPTION, MISTAKEN = "starts from the description", "starts 6 cm off"
+DESCRIPTION, PERTURBED = "starts from the description", "starts 6 cm off"
 HEIGHT, GRAVITY = "height", "gravity"  # what of the start is kept
 KEPT = {HEIGHT: "", GRAVITY: ", kept along gravity (19)"}
 
@@ -75,41 +81,78 @@ class _Case:
         return PAPER_CM[SLOPES_DEG.index(self.slope_deg)][LOADS_N.index(self.load_N)]
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Identify on every slope with every load, trunk parallel and level, from both starts."""
-    robot, hoist_s = RobotLoop(ROBOT), hoist_time(quick=quick)
-    robots = {DESCRIPTION: robot, MISTAKEN: mistaken(robot)}
-    cases = _cases(quick)
-    trials: dict[_Case, list[Identification]] = {case: [] for case in cases}
-    for i, seed in enumerate(seeds):
-        for j, case in enumerate(cases):
-            progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-            rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept, **(QUICK if quick else {})}}
-            start = robots[case.start]
-            loop = standing_loop(start, case.scene, seed, hoist_s=hoist_s, overrides=rule)
-            trials[case].append(identification(loop, METHOD, LIMIT_S))
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=(*(row for case in cases for row in _rows(case, trials[case])), *_other_rows(trials)),
-        per_seed={f"|delta| [cm], {case}": tuple(_errors_cm(trials[case])) for case in cases},
-        settings={
+Trials = dict[_Case, list[Identification]]
+
+
+class TournoisSlope(Experiment[Trials]):
+    """Identification on every slope with every load, trunk parallel and level, from both starts."""
+
+    def simulate(self, progress: Progress) -> Trials:
+        """Identify on every slope with every load, trunk parallel and level, from both starts."""
+        robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
+        robots = {DESCRIPTION: robot, PERTURBED: perturbed(robot)}
+        cases = _cases(self.quick)
+        trials: Trials = {case: [] for case in cases}
+        for i, seed in enumerate(seeds):
+            for j, case in enumerate(cases):
+                progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
+                rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept, **(QUICK if self.quick else {})}}
+                start = robots[case.start]
+                loop = standing_loop(start, case.scene, seed, hoist_s=hoist_s, overrides=rule)
+                trials[case].append(identification(loop, METHOD, LIMIT_S))
+        return trials
+
+    def table(self, data: Trials) -> list[TableRow]:
+        """Return Table III, what the method cannot see, and mass."""
+        every = _every(data)
+        return [
+            *(row for case, trials in data.items() for row in _case_rows(case, trials)),
+            worst_mass_row(every),
+            unfinished_row(every, bound=Bound("==", 0.0)),
+        ]
+
+    def panels(self, data: Trials) -> tuple[Panel, ...]:
+        """Return errors by slope; nothing in a quick run, which has one slope."""
+        return () if self.quick else (_panel(data, PARALLEL), _panel(data, LEVEL))
+
+    def per_seed(self, data: Trials) -> dict[str, tuple[float, ...]]:
+        """Return the horizontal error by case."""
+        return {f"|delta| [cm], {case}": tuple(errors_cm(trials)) for case, trials in data.items()}
+
+    def settings(self, data: Trials) -> Mapping[str, float | str]:
+        """Return where the load is and what is believed at the start."""
+        return {
             "load at, base frame [m]": str(POINT_B),
-            f"centre of mass believed off by [m], '{MISTAKEN}'": str(COM_ERROR_L),
-        },
-        facts=_facts(trials),
-        panels=(_panel(trials, PARALLEL), _panel(trials, LEVEL)) if not quick else (),
-    )
+            f"centre of mass believed off by [m], '{PERTURBED}'": str(COM_ERROR_L),
+        }
+
+    def facts(self, data: Trials) -> tuple[str, ...]:
+        """Return what the method sees, what the paper leaves open, and refusals."""
+        return (
+            "Errors are in the trunk's x and y. (c) finds the vertical line as well on a slope as on the "
+            "flat; where on it the centre of mass lies is taken from the start, and shows in x of a "
+            "tilted trunk.",
+            "The paper does not say whether the trunk was level or parallel to the slope, nor where (c) "
+            "started.",
+            "Kept along gravity: (19) as written. It has no bound here, the package does otherwise: it "
+            "keeps z.",
+            *refusal_facts(_every(data)),
+        )
+
+
+def _every(trials: Trials) -> list[Identification]:
+    return [trial for some in trials.values() for trial in some]
 
 
 def _cases(quick: bool) -> tuple[_Case, ...]:
     if quick:
-        return (_Case(SLOPES_DEG[-1], LOADS_N[0], PARALLEL, MISTAKEN),)
+        return (_Case(SLOPES_DEG[-1], LOADS_N[0], PARALLEL, PERTURBED),)
     kinds = [
         (PARALLEL, DESCRIPTION, HEIGHT),
         (PARALLEL, DESCRIPTION, GRAVITY),
-        (PARALLEL, MISTAKEN, HEIGHT),
+        (PARALLEL, PERTURBED, HEIGHT),
         (LEVEL, DESCRIPTION, HEIGHT),
-        (LEVEL, MISTAKEN, HEIGHT),
+        (LEVEL, PERTURBED, HEIGHT),
     ]
     cases = [
         _Case(slope, load, trunk, start, kept)
@@ -120,13 +163,9 @@ def _cases(quick: bool) -> tuple[_Case, ...]:
     return tuple(case for case in cases if case.slope_deg or case.trunk == LEVEL)
 
 
-def _errors_cm(trials: Sequence[Identification]) -> Array:
-    return np.array([1e2 * trial.error_xy for trial in trials])
-
-
-def _rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
+def _case_rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
     """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
-    errors = _errors_cm(trials)
+    errors = errors_cm(trials)
     bound = Bound("<=", PAPER_WORST_CM) if case.kept == HEIGHT else None
     aim = Bound("<=", 0.5 * PAPER_WORST_CM) if case.kept == HEIGHT else None
     name, paper = f"|delta|, {case}", case.paper_cm
@@ -150,35 +189,9 @@ def _hidden(trial: Identification, kept: str) -> float:
     return float(abs(along) * np.hypot(*up_L[:2]))
 
 
-def _other_rows(trials: dict[_Case, list[Identification]]) -> list[TableRow]:
-    every = [trial for some in trials.values() for trial in some]
-    ended = sum(not trial.converged for trial in every)
-    return [
-        TableRow(
-            "mass of the trunk, error, worst of all",
-            "%",
-            1e2 * max(trial.mass_error for trial in every),
-            bound=Bound("<=", 1.0),
-            aim=Bound("<=", 0.3),
-        ),
-        TableRow("identifications that did not come to their end", "", float(ended), bound=Bound("==", 0.0)),
-    ]
-
-
-def _facts(trials: dict[_Case, list[Identification]]) -> tuple[str, ...]:
-    refusals = sorted({trial.refusal for some in trials.values() for trial in some if trial.refusal})
-    return (
-        "Errors are in the trunk's x and y. (c) finds the vertical line as well on a slope as on the flat; "
-        "where on it the centre of mass lies is taken from the start, and shows in x of a tilted trunk.",
-        "The paper does not say whether the trunk was level or parallel to the slope, nor where (c) started.",
-        "Kept along gravity: (19) as written. It has no bound here, the package does otherwise: it keeps z.",
-        *(f"Given up: {refusal}" for refusal in refusals),
-    )
-
-
-def _panel(trials: dict[_Case, list[Identification]], trunk: str) -> Panel:
+def _panel(trials: Trials, trunk: str) -> Panel:
     curves = []
-    kinds = ((DESCRIPTION, HEIGHT, "line"), (MISTAKEN, HEIGHT, "dashed"), (DESCRIPTION, GRAVITY, "dotted"))
+    kinds = ((DESCRIPTION, HEIGHT, "line"), (PERTURBED, HEIGHT, "dashed"), (DESCRIPTION, GRAVITY, "dotted"))
     for k, load in enumerate(LOADS_N):
         for start, kept, style in kinds:
             cases = [c for c in trials if (c.load_N, c.start, c.kept) == (load, start, kept)]
@@ -186,7 +199,7 @@ def _panel(trials: dict[_Case, list[Identification]], trunk: str) -> Panel:
             if not cases:
                 continue
             x = np.array([case.slope_deg for case in cases])
-            y = np.array([np.median(_errors_cm(trials[case])) for case in cases])
+            y = np.array([np.median(errors_cm(trials[case])) for case in cases])
             order = np.argsort(x)
             curves.append(Series(f"{load:g} N, {start}{KEPT[kept]}", x[order], y[order], style, colour=k))
     paper = [

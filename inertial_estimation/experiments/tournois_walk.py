@@ -19,17 +19,19 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlPlan,
     CrawlRun,
-    columns_of,
+    EventKind,
     crawl_run,
     load_on_trunk,
-    unlike_its_file,
+    perturbed_robot,
 )
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
+from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
 from inertial_estimation.signals import Array, LinkInertia
 
-__all__ = ["run", "walk_plan"]
+__all__ = ["TournoisWalk", "walk_plan"]
 
 CORNER = (-0.36, 0.07, 0.1)  # where Table V says the weight was on the real robot; docs/experiments.md
 STRIDE = 0.3  # [m]
@@ -76,49 +78,129 @@ OTHERS = (
 )
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """Runs by case, and centres of mass of the trunk for Table V.
+
+    Attributes:
+        runs: By name of the case; with and without identification one for each seed.
+        table_five: By load [N]: centre of mass by (c), by (a) and true [m].
+    """
+
+    runs: dict[str, list[CrawlRun]]
+    table_five: dict[float, tuple[Array, Array, Array]]
+
+
+class TournoisWalk(Experiment[_Walks]):
     """Walk under load for every seed, with and without; other loads and Table V with the first one.
 
-    Args:
-        seeds: Of the sensor noise and of the moment of the load.
-        progress: Told how far it is.
-        quick: One seed, a few steps, only with and without.
-
-    Returns:
-        Falls, times, errors; bounds: falls in every seed without, in none with.
+    Bounds: a fall in every seed without identification, none with. A quick run has one seed and a few steps.
     """
-    robot = RobotLoop(ROBOT)
-    used, others = (tuple(seeds[:1]), ()) if quick else (tuple(seeds), OTHERS)
-    total = 2 * len(used) + len(others) + 3
-    runs: dict[str, list[CrawlRun]] = {WITHOUT.name: [], WITH.name: []}
-    for i, seed in enumerate(used):
-        for k, case in enumerate((WITHOUT, WITH)):
-            progress(f"seed {seed}, {case.name}", (2 * i + k) / total)
-            runs[case.name].append(_walk(robot, case, seed, quick=quick))
-    for i, case in enumerate(others):
-        progress(case.name, (2 * len(used) + i) / total)
-        runs[case.name] = [_walk(robot, case, used[0], quick=quick)]
-    table_five = {}
-    if not quick:
-        for i, force in enumerate(TABLE_V):
+
+    figure_columns = 2
+    quick_seeds = 1
+
+    def simulate(self, progress: Progress) -> _Walks:
+        """Walk under load for every seed, with and without; other loads and Table V with the first one."""
+        robot, seeds, others = RobotLoop(ROBOT), self.seeds, () if self.quick else OTHERS
+        total = 2 * len(seeds) + len(others) + 3
+        walks = _Walks({WITHOUT.name: [], WITH.name: []}, {})
+        for i, seed in enumerate(seeds):
+            for k, case in enumerate((WITHOUT, WITH)):
+                progress(f"seed {seed}, {case.name}", (2 * i + k) / total)
+                walks.runs[case.name].append(_walk(robot, case, seed, quick=self.quick))
+        for i, case in enumerate(others):
+            progress(case.name, (2 * len(seeds) + i) / total)
+            walks.runs[case.name] = [_walk(robot, case, seeds[0], quick=self.quick)]
+        for i, force in enumerate(() if self.quick else TABLE_V):
             progress(f"Table V, {force:g} N", (total - 3 + i) / total)
-            table_five[force] = _against_poses(robot, force, used[0])
-    progress("done", 1.0)
-    return ExperimentResult(
-        seeds=used,
-        rows=(*_judged(runs, len(used)), *_others(runs, others), *_table_five(table_five)),
-        per_seed=_per_seed(runs),
-        settings={
+            walks.table_five[force] = _against_poses(robot, force, seeds[0])
+        return walks
+
+    def table(self, data: _Walks) -> list[TableRow]:
+        """Return falls, times and errors, and Table V."""
+        others = [case for case in OTHERS if case.name in data.runs]
+        return [
+            *_judged(data.runs, len(self.seeds)),
+            *_other_rows(data.runs, others),
+            *_table_five(data.table_five),
+        ]
+
+    def panels(self, data: _Walks) -> tuple[Panel, ...]:
+        """Return trunk, way and pitch over time, first seed."""
+        identified, nominal = data.runs[WITH.name][0], data.runs[WITHOUT.name][0]
+        seed, label = self.seeds[0], "time [s]"
+        c, t = identified.columns, identified.columns["time"]
+        n, tn = nominal.columns, nominal.columns["time"]
+        spans = _standing(c)
+        com = tuple(
+            series
+            for i, axis in enumerate("xy")
+            for series in (
+                thinned(f"true {axis}", t, 1e3 * c[axis], "reference", i),
+                thinned(f"published {axis}", t, 1e3 * c[f"{axis}_hat"], "line", i),
+            )
+        )
+        mass = (
+            thinned("true", t, c["mass"], "reference"),
+            thinned("published", t, c["mass_hat"], "line", 2),
+        )
+        way = (
+            thinned("with identification", t, c["ahead"], "line", 2),
+            thinned("without", tn, n["ahead"], "line", 3),
+        )
+        tilt = (
+            thinned("", t, np.degrees(c["pitch"]), "thin", 2),
+            thinned("", tn, np.degrees(n["pitch"]), "thin", 3),
+        )
+        return (
+            Panel(f"Trunk's centre of mass (seed {seed})", label, "[mm]", com, spans),
+            Panel("Trunk's mass", label, "[kg]", mass, spans),
+            Panel("Way", label, "[m]", way, spans),
+            Panel("Pitch", label, "[deg]", tilt, spans, y_limits=(-30.0, 30.0)),
+        )
+
+    def per_seed(self, data: _Walks) -> dict[str, tuple[float, ...]]:
+        """Return the outcomes with and without identification."""
+        runs = data.runs
+        return {
+            f"{name}: {quantity}": tuple(values.tolist())
+            for name in (WITHOUT.name, WITH.name)
+            for quantity, values in outcomes(runs[name]).items()
+        }
+
+    def settings(self, data: _Walks) -> Mapping[str, float | str]:
+        """Return load and walk."""
+        return {
             "load at [m]": str(POINT_B),
             "stride [m]": STRIDE,
             "walk begins [s]": BEGIN,
             "load comes [s]": f"{EARLIEST:g} to {EARLIEST + SPREAD:g}, drawn from the seed",
             "to walk on after the load [s]": WALKED,
-        },
-        facts=_facts(runs, used),
-        panels=_panels(runs[WITH.name][0], runs[WITHOUT.name][0], used[0]),
-        columns=2,
-    )
+        }
+
+    def facts(self, data: _Walks) -> tuple[str, ...]:
+        """Return who fell, refusals, and what the paper does not say."""
+        runs, seeds = data.runs, self.seeds
+        facts = [
+            f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
+            for name in (WITH.name,)
+            for seed, run in zip(seeds, runs[name], strict=True)
+            if run.fell_s is not None
+        ]
+        refusals = {
+            e.what
+            for every in runs.values()
+            for run in every
+            for e in run.events
+            if e.kind is EventKind.REFUSED
+        }
+        return (
+            *facts,
+            *sorted(refusals),
+            "the paper's walks are on the robot; it gives no times and no number of trials",
+            "without identification nothing stops the walk: the controller keeps the nominal trunk",
+        )
 
 
 def walk_plan(seed: int, *, quick: bool, walked: float = WALKED) -> CrawlPlan:
@@ -145,7 +227,7 @@ def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> C
 def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlPlan) -> ClosedLoop:
     body = robot.inertial().robot
     load = [load_on_trunk(body, TRUNK, case.force, np.array(case.point), plan.load_s)] if case.force else []
-    true_urdf, overrides = unlike_its_file(robot, seed) if case.unlike else ("", {})
+    true_urdf, overrides = perturbed_robot(robot, seed) if case.unlike else ("", {})
     if case.faster:
         overrides = QUICK_WALK
     return robot.build(
@@ -182,64 +264,8 @@ def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Ar
     return found[0], found[1], loop.simulation.truth([TRUNK]).inertias[TRUNK].com_L
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """Numbers of one run, times from the coming of the load; NaN for what did not happen.
-
-    Attributes:
-        fell: When the robot fell [s].
-        walked: How long the run went on [s].
-        swings: Feet that landed.
-        detected: When the load change was found [s].
-        stood: How long it stood to identify [s].
-        error: Of the published centre of mass in x and y while walking on, median [mm].
-        mass_error: Of the published trunk mass likewise [%].
-        margin: Least distance of the true centre of mass from the edge of the support while walking on [mm].
-        speed: Mean speed while walking on [m/s].
-    """
-
-    fell: float
-    walked: float
-    swings: float
-    detected: float
-    stood: float
-    error: float
-    mass_error: float
-    margin: float
-    speed: float
-
-
-def _outcome(run: CrawlRun) -> _Outcome:
-    c, t, load_s = run.columns, run.columns["time"], run.load_s
-    found = _first(run, "loaded", load_s)
-    on = _first(run, "goes on", found)
-    after = t > (on if np.isfinite(on) else np.inf)
-    walks = int(after.sum()) > 1
-    return _Outcome(
-        fell=np.nan if run.fell_s is None else run.fell_s - load_s,
-        walked=run.ended_s - load_s,
-        swings=float(run.swings),
-        detected=found - load_s,
-        stood=on - found,
-        error=1e3 * float(np.median(run.error_xy()[after])) if walks else np.nan,
-        mass_error=100.0 * float(np.median(np.abs(c["mass_hat"] / c["mass"] - 1.0)[after]))
-        if walks
-        else np.nan,
-        margin=1e3 * float(np.nanmin(c["margin"][after])) if walks else np.nan,
-        speed=float(np.ptp(c["ahead"][after]) / np.ptp(t[after])) if walks else np.nan,
-    )
-
-
-def _first(run: CrawlRun, what: str, since: float) -> float:
-    return next((e.time_s for e in run.events if e.what.startswith(what) and e.time_s >= since), np.nan)
-
-
-def _columns(runs: Sequence[CrawlRun]) -> dict[str, Array]:
-    return columns_of([_outcome(run) for run in runs])
-
-
 def _judged(runs: Mapping[str, Sequence[CrawlRun]], seeds: int) -> tuple[TableRow, ...]:
-    without, with_ = _columns(runs[WITHOUT.name]), _columns(runs[WITH.name])
+    without, with_ = outcomes(runs[WITHOUT.name]), outcomes(runs[WITH.name])
     detected = with_["detected"]
     return (
         TableRow(
@@ -274,10 +300,10 @@ def _judged(runs: Mapping[str, Sequence[CrawlRun]], seeds: int) -> tuple[TableRo
     )
 
 
-def _others(runs: Mapping[str, Sequence[CrawlRun]], others: Sequence[_Case]) -> list[TableRow]:
+def _other_rows(runs: Mapping[str, Sequence[CrawlRun]], others: Sequence[_Case]) -> list[TableRow]:
     rows = []
     for case in others:
-        one = _outcome(runs[case.name][0])
+        one = walk_outcome(runs[case.name][0])
         rows.append(TableRow(f"{case.name}: falls", "", float(np.isfinite(one.fell))))
         rows.append(TableRow(f"{case.name}: walked after the load came", "s", one.walked))
         if case.identifies:
@@ -295,65 +321,6 @@ def _table_five(found: Mapping[float, tuple[Array, Array, Array]]) -> list[Table
             error = 100.0 * float(np.hypot(*(com - true)[:2]))
             rows.append(TableRow(f"Table V, {force:g} N: {name} from the truth", "cm", error))
     return rows
-
-
-def _per_seed(runs: Mapping[str, Sequence[CrawlRun]]) -> dict[str, tuple[float, ...]]:
-    return {
-        f"{name}: {quantity}": tuple(values.tolist())
-        for name in (WITHOUT.name, WITH.name)
-        for quantity, values in _columns(runs[name]).items()
-    }
-
-
-def _facts(runs: Mapping[str, Sequence[CrawlRun]], seeds: Sequence[int]) -> tuple[str, ...]:
-    facts = [
-        f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
-        for name in (WITH.name,)
-        for seed, run in zip(seeds, runs[name], strict=True)
-        if run.fell_s is not None
-    ]
-    refusals = {
-        e.what for every in runs.values() for run in every for e in run.events if "given up" in e.what
-    }
-    return (
-        *facts,
-        *sorted(refusals),
-        "the paper's walks are on the robot; it gives no times and no number of trials",
-        "without identification nothing stops the walk: the controller keeps the nominal trunk",
-    )
-
-
-def _panels(identified: CrawlRun, nominal: CrawlRun, seed: int) -> tuple[Panel, ...]:
-    label = "time [s]"
-    c, t = identified.columns, identified.columns["time"]
-    n, tn = nominal.columns, nominal.columns["time"]
-    spans = _standing(c)
-    com = tuple(
-        series
-        for i, axis in enumerate("xy")
-        for series in (
-            thinned(f"true {axis}", t, 1e3 * c[axis], "reference", i),
-            thinned(f"published {axis}", t, 1e3 * c[f"{axis}_hat"], "line", i),
-        )
-    )
-    mass = (
-        thinned("true", t, c["mass"], "reference"),
-        thinned("published", t, c["mass_hat"], "line", 2),
-    )
-    way = (
-        thinned("with identification", t, c["ahead"], "line", 2),
-        thinned("without", tn, n["ahead"], "line", 3),
-    )
-    tilt = (
-        thinned("", t, np.degrees(c["pitch"]), "thin", 2),
-        thinned("", tn, np.degrees(n["pitch"]), "thin", 3),
-    )
-    return (
-        Panel(f"Trunk's centre of mass (seed {seed})", label, "[mm]", com, spans),
-        Panel("Trunk's mass", label, "[kg]", mass, spans),
-        Panel("Way", label, "[m]", way, spans),
-        Panel("Pitch", label, "[deg]", tilt, spans, y_limits=(-30.0, 30.0)),
-    )
 
 
 def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:

@@ -7,7 +7,7 @@ bounded gradient, at three condition limits and without any. Unlike the paper we
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +25,18 @@ from inertial_estimation.experiments.dynamic_table import (
     table_rows,
     truth_rows,
 )
-from inertial_estimation.experiments.experiment import ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
+from inertial_estimation.signals import seconds
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["run"]
+__all__ = ["YamaneDynamic"]
 
 MOVING, REACH_RAD, BAND_HZ = ("arm_*", "torso_*", "head_*"), 0.5, (0.1, 0.6)
 BASE_REACH = (0.02, 0.04, 0.04)  # of the pelvis: height [m], roll and pitch [rad]
@@ -86,54 +88,109 @@ class _Record:
     motions: tuple[Tracking, ...]
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Simulate one robot for each seed, the first also nearer to its description; identify.
+@dataclass(frozen=True, eq=False)
+class _Identified:
+    """What all robots gave.
 
-    Args:
-        seeds: Of the robot's deviations, its motions and the noise.
-        progress: Told how far it is.
-        quick: Shorter motions, fewer fits.
-
-    Returns:
-        Costs relative to nominal as in Table I; bounds: possible masses with bounds, impossible ones without
-        bounds and truncation, and the gradient's cross-validation against least squares.
+    Attributes:
+        records: Motions of the robot of each seed, then of the one nearer to its description.
+        sets: Fits of each seed by set of unknowns (L, LS).
+        variants: Rows of fits that differ in one thing; empty in a quick run.
     """
-    plan = QUICK if quick else FULL
-    loops = RobotLoop("talos", _overrides(plan))
-    share = 1.0 / (len(seeds) + plan.variants)
-    kept: list[dict[str, SetOfFits]] = []
-    records = []
-    for i, seed in enumerate(seeds):
-        records.append(_record(loops, JUDGED, seed, plan, progress, (i * share, share)))
-        kept.append(_both_sets(loops, records[-1], plan))
-    rows = [*table_rows(kept), *truth_rows("L", [sets["L"] for sets in kept])]
-    if plan.variants:
-        nearer = _record(loops, NEARER, seeds[0], plan, progress, (1.0 - share, share))
-        progress("variants", 1.0 - 0.1 * share)
-        rows += _variants(loops, records[0], kept[0]["L"], nearer, plan)
-    motions = [motion for record in records for motion in record.motions]
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=tuple(rows),
-        per_seed={
-            "direct, cost with nominal parameters": tuple(sets["L"].nominal_costs[0] for sets in kept),
+
+    records: list[_Record]
+    sets: list[dict[str, SetOfFits]]
+    variants: list[TableRow]
+
+
+class YamaneDynamic(Experiment[_Identified]):
+    """One robot for each seed, the first also nearer to its description; bounds on masses and costs."""
+
+    figure_columns = 2
+
+    @property
+    def plan(self) -> _Plan:
+        """How much is done."""
+        return QUICK if self.quick else FULL
+
+    def simulate(self, progress: Progress) -> _Identified:
+        """Simulate three motions of every robot; identify."""
+        plan, seeds = self.plan, self.seeds
+        loops = RobotLoop("talos", _overrides(plan))
+        share = 1.0 / (len(seeds) + plan.variants)
+        data = _Identified([], [], [])
+        for i, seed in enumerate(seeds):
+            record = _record(loops, JUDGED, seed, plan, progress, (i * share, share))
+            data.records.append(record)
+            data.sets.append(_both_sets(loops, record, plan))
+        if plan.variants:
+            nearer = _record(loops, NEARER, seeds[0], plan, progress, (1.0 - share, share))
+            progress("variants", 1.0 - 0.1 * share)
+            data.variants.extend(_variants(loops, data.records[0], data.sets[0]["L"], nearer, plan))
+        return data
+
+    def table(self, data: _Identified) -> list[TableRow]:
+        """Return costs relative to nominal as in Table I, errors against the truth, and variants."""
+        individual = [sets["L"] for sets in data.sets]
+        return [*table_rows(data.sets), *truth_rows("L", individual), *data.variants]
+
+    def panels(self, data: _Identified) -> list[Panel]:
+        """Return measured, nominal and identified forces (Y Fig. 5): nothing truncated, individual links."""
+        fits = data.sets[0]["L"]
+        names = fits.rows.identifier.row_names
+        found = fits.fits[GRADIENT, math.inf].x
+        panels = []
+        for row, title, unit in SHOWN:
+            i = names.index(row)
+            for block, motion in zip(fits.rows.blocks[:2], MOTIONS[:2], strict=True):
+                t = seconds(block.stamps_ns - block.stamps_ns[0])
+                curves = (
+                    thinned("measured (smoothed)", t, block.measured[:, i], "reference"),
+                    thinned("nominal", t, block.predicted(np.zeros(len(found)))[:, i], colour=1),
+                    thinned("identified", t, block.predicted(found)[:, i], colour=0),
+                )
+                panels.append(Panel(f"{title}, {motion}", "time [s]", unit, curves))
+        return panels
+
+    def per_seed(self, data: _Identified) -> dict[str, tuple[float, ...]]:
+        """Return the nominal cost, and what the gradient leaves of it on another motion."""
+        return {
+            "direct, cost with nominal parameters": tuple(sets["L"].nominal_costs[0] for sets in data.sets),
             "L: gradient, cross-validation (1), cost / nominal": tuple(
-                float(sets["L"].ratios(GRADIENT, math.inf)[1]) for sets in kept
+                float(sets["L"].ratios(GRADIENT, math.inf)[1]) for sets in data.sets
             ),
-        },
-        settings={
+        }
+
+    def settings(self, data: _Identified) -> Mapping[str, float | str]:
+        """Return the robots' deviations and the motions."""
+        return {
             "mass_sigma": JUDGED.mass_sigma,
             "com_sigma_m": JUDGED.com_sigma_m,
-            "duration_s": plan.duration_s,
-            "rate_hz": plan.rate_hz,
+            "duration_s": self.plan.duration_s,
+            "rate_hz": self.plan.rate_hz,
             "reach_rad": REACH_RAD,
             "band_hz": f"{BAND_HZ[0]:g} to {BAND_HZ[1]:g}",
             "posture_stiffness_1_s2": STIFFNESS,
-        },
-        facts=_facts(motions),
-        panels=_panels(kept[0]["L"]),
-        columns=2,
-    )
+        }
+
+    def facts(self, data: _Identified) -> tuple[str, ...]:
+        """Return how the motions went, and how the rows compare with the paper's."""
+        motions = [motion for record in data.records for motion in record.motions]
+        fallen = sum(motion.fallen for motion in motions)
+        flat = min(motion.flat for motion in motions)
+        error = max(motion.error_rms for motion in motions)
+        return (
+            "none: a mass is negative, the paper's n/a. Cost: sum of squares of all rows [N^2, (Nm)^2].",
+            f"Robot: description of TALOS made symmetric; truth off by {JUDGED.name} (sigma), symmetric as "
+            "well.",
+            f"Motions: {fallen} falls; all corners of the soles on the ground {100.0 * flat:.2f} % of the "
+            f"time, the least; joints off their references by {error:.3f} rad rms at most.",
+            "Least squares is the pseudo-inverse of the unscaled, truncated regressor (Y 18 to 21); the "
+            "gradient starts from nominal on the same truncated regressor (Y 22, 23).",
+            "Paper: 30 s of human motion on a hydraulic robot, arms without torques; its nominal model is "
+            "off by 270 N (Nm) a sample, the root of its cost over 300.",
+            "A lower cost is not a smaller error: errors against the true robot stand beside the costs.",
+        )
 
 
 def _overrides(plan: _Plan) -> Mapping[str, Mapping[str, Any]]:
@@ -179,7 +236,7 @@ def _record(
     return _Record(nominal, true, tuple(motions))
 
 
-def _rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan, **overrides: Any) -> MotionRows:
+def _motion_rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan, **overrides: Any) -> MotionRows:
     """Make the rows of all motions: mass and centre of mass of the bodies, all rows alike (Y 17)."""
     values = {
         "links": [],
@@ -194,10 +251,10 @@ def _rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan, **overrides
 
 
 def _both_sets(loops: RobotLoop, record: _Record, plan: _Plan) -> dict[str, SetOfFits]:
-    true = _rows(loops, record.true, record, plan)
+    true = _motion_rows(loops, record.true, record, plan)
     sets = {}
     for name, overrides in (("L", {}), ("LS", {"symmetry": ["left=right"]})):
-        rows = _rows(loops, record.nominal, record, plan, **overrides)
+        rows = _motion_rows(loops, record.nominal, record, plan, **overrides)
         cases = [(method, limit) for method in (LEAST_SQUARES, GRADIENT) for limit in plan.limits]
         cases += [(CONSISTENT, math.inf)] if plan.variants else []
         sets[name] = SetOfFits(rows, {case: rows.fit(*case) for case in cases}, true)
@@ -212,12 +269,12 @@ def _variants(
     known = [i for i, name in enumerate(names) if not name.startswith(("arm_", "gripper_"))]
     short = {"smoothing.window": SHORT_WINDOW_S}
     unknown = {"contact_wrenches": "projected"}
-    short_rows = _rows(loops, record.nominal, record, plan, **short)
+    short_rows = _motion_rows(loops, record.nominal, record, plan, **short)
     cases = {
         "torques of the arms unknown": (first.rows.of_rows(known), record),
-        "contact wrenches unknown": (_rows(loops, record.nominal, record, plan, **unknown), record),
+        "contact wrenches unknown": (_motion_rows(loops, record.nominal, record, plan, **unknown), record),
         SHORT_WINDOW: (short_rows, record),
-        f"robot off by {NEARER.name}": (_rows(loops, nearer.nominal, nearer, plan), nearer),
+        f"robot off by {NEARER.name}": (_motion_rows(loops, nearer.nominal, nearer, plan), nearer),
     }
     table = []
     for name, (rows, of) in cases.items():
@@ -233,40 +290,5 @@ def _variants(
             TableRow(f"{name}: least squares, negative masses", "", float((plain.masses < 0.0).sum())),
         ]
     fits = {case: short_rows.fit(*case) for case in TRUTH_CASES}
-    true = _rows(loops, record.true, record, plan, **short)
+    true = _motion_rows(loops, record.true, record, plan, **short)
     return [*table, *truth_rows(SHORT_WINDOW, [SetOfFits(short_rows, fits, true)])]
-
-
-def _facts(motions: Sequence[Tracking]) -> tuple[str, ...]:
-    fallen = sum(motion.fallen for motion in motions)
-    flat = min(motion.flat for motion in motions)
-    error = max(motion.error_rms for motion in motions)
-    return (
-        "none: a mass is negative, the paper's n/a. Cost: sum of squares of all rows [N^2, (Nm)^2].",
-        f"Robot: description of TALOS made symmetric; truth off by {JUDGED.name} (sigma), symmetric as well.",
-        f"Motions: {fallen} falls; all corners of the soles on the ground {100.0 * flat:.2f} % of the time, "
-        f"the least; joints off their references by {error:.3f} rad rms at most.",
-        "Least squares is the pseudo-inverse of the unscaled, truncated regressor (Y 18 to 21); the gradient "
-        "starts from nominal on the same truncated regressor (Y 22, 23).",
-        "Paper: 30 s of human motion on a hydraulic robot, arms without torques; its nominal model is off by "
-        "270 N (Nm) a sample, the root of its cost over 300.",
-        "A lower cost is not a smaller error: errors against the true robot stand beside the costs.",
-    )
-
-
-def _panels(fits: SetOfFits) -> tuple[Panel, ...]:
-    """Return measured, nominal and identified forces (Y Fig. 5): nothing truncated, individual links."""
-    names = fits.rows.identifier.row_names
-    found = fits.fits[GRADIENT, math.inf].x
-    panels = []
-    for row, title, unit in SHOWN:
-        i = names.index(row)
-        for block, motion in zip(fits.rows.blocks[:2], MOTIONS[:2], strict=True):
-            t = 1e-9 * (block.stamps_ns - block.stamps_ns[0])
-            curves = (
-                thinned("measured (smoothed)", t, block.measured[:, i], "reference"),
-                thinned("nominal", t, block.predicted(np.zeros(len(found)))[:, i], colour=1),
-                thinned("identified", t, block.predicted(found)[:, i], colour=0),
-            )
-            panels.append(Panel(f"{title}, {motion}", "time [s]", unit, curves))
-    return tuple(panels)

@@ -5,7 +5,7 @@ and in the torso. It is moved slowly over both flat feet for four minutes in eig
 10 deg. The calibration takes a frame every so often; its cost is judged on frames 0.2 s apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,8 @@ from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.experiments.experiment import Bound, ExperimentResult, Progress, TableRow
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.flat_feet_data import FlatFeetData, flat_feet_data
 from inertial_estimation.models.chain_kinematics import ChainKinematics
@@ -26,7 +27,7 @@ from inertial_estimation.offline.calibration_timing import timed
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3
 
-__all__ = ["INTERVALS_S", "KinematicTrial", "kinematic_trial", "run"]
+__all__ = ["INTERVALS_S", "KinematicTrial", "kinematic_trial"]
 
 FEET = ("left_sole_link", "right_sole_link")
 IMU_LINKS = ("base_link", "torso_2_link")
@@ -108,68 +109,125 @@ def _measured(
     return imus
 
 
-def run(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    """Calibrate with every interval for every seed."""
-    duration_s = 48.0 if quick else DURATION_S
-    intervals = (1.8, 5.0) if quick else INTERVALS_S
-    shape = (len(seeds), len(intervals))
-    errors, costs, times = np.empty(shape), np.empty(shape), np.empty(shape)
-    nominal = np.empty(len(seeds))
-    heights: tuple[Array, Array] = (np.empty((0, 8)), np.empty((0, 8)))
-    for s, seed in enumerate(seeds):
-        progress(f"seed {seed}, motion", s / len(seeds))
-        trial = kinematic_trial(seed, duration_s=duration_s)
-        for i, interval in enumerate(intervals):
-            progress(f"seed {seed}, every {interval:g} s", (s + (i + 1) / (len(intervals) + 1)) / len(seeds))
-            solution, times[s, i] = timed(lambda t=trial, w=interval: t.fit(w))  # type: ignore[misc]
-            error = solution.x - trial.offsets
-            errors[s, i] = np.rad2deg(np.sqrt((error**2).mean()))
-            costs[s, i] = trial.cost(solution.x, solution.sigma)
-            if interval == PAPER_INTERVAL_S:
-                nominal[s] = trial.cost(np.zeros_like(solution.x), solution.sigma)
-                if s == 0:
-                    heights = _heights(trial, solution)
-    at = intervals.index(PAPER_INTERVAL_S)
-    return ExperimentResult(
-        seeds=tuple(seeds),
-        rows=_rows((errors[:, at], costs[:, at], times[:, at]), nominal, heights),
-        per_seed={
-            "offset_rms_deg": tuple(errors[:, at]),
-            "cost_m2": tuple(costs[:, at]),
-            "time_s": tuple(times[:, at]),
-        },
-        settings={
+@dataclass(frozen=True, eq=False)
+class _Sweep:
+    """Calibrations with every interval, for every seed.
+
+    Attributes:
+        intervals: Times between frames [s], shape (n,).
+        errors: Rms of the offsets' errors [deg], shape (seeds, n).
+        costs: Yamane's cost on all frames [m^2], shape (seeds, n).
+        times: Time of the calibration [s], shape (seeds, n).
+        nominal: Cost of zero offsets [m^2], shape (seeds,).
+        heights: Heights of the corners before and after, first seed [m], shape (k, 8) each.
+    """
+
+    intervals: tuple[float, ...]
+    errors: Array
+    costs: Array
+    times: Array
+    nominal: Array
+    heights: tuple[Array, Array]
+
+    @property
+    def at_paper(self) -> tuple[Array, Array, Array]:
+        """Errors, costs and times with the paper's interval, shape (seeds,) each."""
+        k = self.intervals.index(PAPER_INTERVAL_S)
+        return self.errors[:, k], self.costs[:, k], self.times[:, k]
+
+
+class YamaneKinematic(Experiment[_Sweep]):
+    """Calibration with every interval for every seed."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the motion [s]."""
+        return 48.0 if self.quick else DURATION_S
+
+    def simulate(self, progress: Progress) -> _Sweep:
+        """Calibrate with every interval for every seed."""
+        seeds, intervals = self.seeds, (1.8, 5.0) if self.quick else INTERVALS_S
+        shape = (len(seeds), len(intervals))
+        errors, costs, times = np.empty(shape), np.empty(shape), np.empty(shape)
+        nominal = np.empty(len(seeds))
+        heights: tuple[Array, Array] = (np.empty((0, 8)), np.empty((0, 8)))
+        for s, seed in enumerate(seeds):
+            progress(f"seed {seed}, motion", s / len(seeds))
+            trial = kinematic_trial(seed, duration_s=self.duration_s)
+            for i, interval in enumerate(intervals):
+                share = (s + (i + 1) / (len(intervals) + 1)) / len(seeds)
+                progress(f"seed {seed}, every {interval:g} s", share)
+                solution, times[s, i] = timed(lambda t=trial, w=interval: t.fit(w))  # type: ignore[misc]
+                error = solution.x - trial.offsets
+                errors[s, i] = np.rad2deg(np.sqrt((error**2).mean()))
+                costs[s, i] = trial.cost(solution.x, solution.sigma)
+                if interval == PAPER_INTERVAL_S:
+                    nominal[s] = trial.cost(np.zeros_like(solution.x), solution.sigma)
+                    if s == 0:
+                        heights = _heights(trial, solution)
+        return _Sweep(intervals, errors, costs, times, nominal, heights)
+
+    def table(self, data: _Sweep) -> tuple[TableRow, ...]:
+        """Return errors, time and costs with the paper's interval."""
+        (error, cost, time), nominal = data.at_paper, data.nominal
+        before, after = (1e3 * float(np.sqrt((h**2).mean())) for h in data.heights)
+        return (
+            TableRow.over_seeds(
+                "offset rms, every 1.8 s", "deg", error, bound=Bound("<=", 0.2), aim=Bound("<=", 0.1)
+            ),
+            TableRow.over_seeds("time, every 1.8 s", "s", time, paper=60.0, bound=Bound("<=", 60.0)),
+            TableRow.over_seeds("cost on frames 0.2 s apart, calibrated", "m^2", cost),
+            TableRow.over_seeds("the same, offsets zero", "m^2", nominal),
+            TableRow("corner heights before, first seed", "mm", before),
+            TableRow("corner heights after, first seed", "mm", after),
+        )
+
+    def panels(self, data: _Sweep) -> tuple[Panel, ...]:
+        """Return cost, time and error by interval (Y Fig. 2), and the corners' heights (Y Fig. 4)."""
+        errors, costs, times, heights = data.errors, data.costs, data.times, data.heights
+        x, label = np.array(data.intervals), "interval of samples [s]"
+
+        def over(values: Array) -> tuple[Series, ...]:
+            return (
+                Series("mean, band: all seeds", x, values.mean(0), "line", values.min(0), values.max(0), 0),
+            )
+
+        k = np.arange(len(heights[0]), dtype=float)
+        corners = [
+            tuple(Series("", k, 1e3 * column, "points", colour=c) for c, column in enumerate(h.T))
+            for h in heights
+        ]
+        return (
+            Panel("Fig. 2: cost on frames 0.2 s apart", label, "cost [m^2]", over(costs), log=True),
+            Panel("Fig. 2: time", label, "time [s]", over(times), log=True),
+            Panel("Error of the offsets", label, "rms [deg]", over(errors), log=True),
+            Panel("Fig. 4: corners above their mean, before", "frame (1 s apart)", "height [mm]", corners[0]),
+            Panel("Fig. 4: after", "frame (1 s apart)", "height [mm]", corners[1]),
+        )
+
+    def per_seed(self, data: _Sweep) -> dict[str, tuple[float, ...]]:
+        """Return error, cost and time with the paper's interval."""
+        names = ("offset_rms_deg", "cost_m2", "time_s")
+        return {name: tuple(values) for name, values in zip(names, data.at_paper, strict=True)}
+
+    def settings(self, data: _Sweep) -> Mapping[str, float | str]:
+        """Return noise and length of the motion."""
+        return {
             "offsets up to [deg]": OFFSET_DEG,
             "IMU noise [deg]": IMU_NOISE_DEG,
             "joint noise [deg]": JOINT_NOISE_DEG,
-            "duration [s]": duration_s,
+            "duration [s]": self.duration_s,
             "distance d of the reported cost [m]": DISTANCE_M,
-        },
-        facts=(
+        }
+
+    def facts(self, data: _Sweep) -> tuple[str, ...]:
+        """Return what differs from the paper's robot."""
+        return (
             "Simulated: feet exactly flat, description exact; the paper's robot had neither.",
             "14 joints: 12 of the legs, 2 of the torso, which the torso's IMU makes identifiable.",
             "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
             "is not given there.",
-        ),
-        panels=_panels(intervals, errors, costs, times, heights),
-    )
-
-
-def _rows(
-    at_paper: tuple[Array, Array, Array], nominal: Array, heights: tuple[Array, Array]
-) -> tuple[TableRow, ...]:
-    error, cost, time = at_paper
-    before, after = (1e3 * float(np.sqrt((h**2).mean())) for h in heights)
-    return (
-        TableRow.over_seeds(
-            "offset rms, every 1.8 s", "deg", error, bound=Bound("<=", 0.2), aim=Bound("<=", 0.1)
-        ),
-        TableRow.over_seeds("time, every 1.8 s", "s", time, paper=60.0, bound=Bound("<=", 60.0)),
-        TableRow.over_seeds("cost on frames 0.2 s apart, calibrated", "m^2", cost),
-        TableRow.over_seeds("the same, offsets zero", "m^2", nominal),
-        TableRow("corner heights before, first seed", "mm", before),
-        TableRow("corner heights after, first seed", "mm", after),
-    )
+        )
 
 
 def _heights(trial: KinematicTrial, solution: Solution) -> tuple[Array, Array]:
@@ -178,25 +236,3 @@ def _heights(trial: KinematicTrial, solution: Solution) -> tuple[Array, Array]:
     before = every.heights(np.zeros_like(solution.x), every.start_local())  # base as the IMUs say
     _, local = fit_local(every, solution.x, solution.sigma)
     return before, every.heights(solution.x, local)
-
-
-def _panels(
-    intervals: Sequence[float], errors: Array, costs: Array, times: Array, heights: tuple[Array, Array]
-) -> tuple[Panel, ...]:
-    x, label = np.array(intervals), "interval of samples [s]"
-
-    def over(values: Array) -> tuple[Series, ...]:
-        return (Series("mean, band: all seeds", x, values.mean(0), "line", values.min(0), values.max(0), 0),)
-
-    k = np.arange(len(heights[0]), dtype=float)
-    corners = [
-        tuple(Series("", k, 1e3 * column, "points", colour=c) for c, column in enumerate(h.T))
-        for h in heights
-    ]
-    return (
-        Panel("Fig. 2: cost on frames 0.2 s apart", label, "cost [m^2]", over(costs), log=True),
-        Panel("Fig. 2: time", label, "time [s]", over(times), log=True),
-        Panel("Error of the offsets", label, "rms [deg]", over(errors), log=True),
-        Panel("Fig. 4: corners above their mean, before", "frame (1 s apart)", "height [mm]", corners[0]),
-        Panel("Fig. 4: after", "frame (1 s apart)", "height [mm]", corners[1]),
-    )

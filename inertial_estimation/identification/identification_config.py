@@ -16,23 +16,34 @@ class SmoothingConfig:
     """Zero-phase smoothing and differentiation: local polynomials (Savitzky-Golay)."""
 
     window: float = parameter(
-        0.12, "Length of the window of the local polynomials.", unit="s", lower=0.005, upper=5.0
+        0.12,
+        "Length of the window of the local polynomials that smooth and differentiate the signals.",
+        unit="s",
+        lower=0.005,
+        upper=5.0,
     )
-    order: int = parameter(3, "Degree of the local polynomials.", lower=2, upper=7)
+    order: int = parameter(
+        3, "Degree of the local polynomials that smooth and differentiate the signals.", lower=2, upper=7
+    )
     differentiate: str = parameter(
         "position",
-        "What is differentiated: positions twice, or measured velocities once.",
+        "Signal that gives the accelerations: positions differentiated twice, or measured velocities "
+        "differentiated once.",
         choices=("position", "velocity"),
     )
     row_rate: float = parameter(
         100.0,
-        "Rate of the rows that are kept, after they went through the same smoothing as the signals.",
+        "Rate of the rows that are kept for the fit, after they were smoothed as the signals were.",
         unit="Hz",
         lower=0.01,
         upper=1e4,
     )
     stiction_speed: float = parameter(
-        0.0, "Torque rows of joints slower than this are left out.", unit="rad/s", lower=0.0, upper=10.0
+        0.0,
+        "Joint speed below which the torque row of a joint is left out; 0 keeps all rows.",
+        unit="rad/s",
+        lower=0.0,
+        upper=10.0,
     )
 
 
@@ -41,24 +52,37 @@ class MethodConfig:
     """Settings of the methods."""
 
     condition_limit: float = parameter(
-        1e3, "Largest condition number c_max of truncated-svd (Y 21).", lower=1.0, upper=1e16
+        1e3,
+        "Largest condition number c_max that the method truncated-svd keeps (eq. (21) of Yamane).",
+        lower=1.0,
+        upper=1e16,
     )
     truncated_gradient: bool = parameter(
-        False, "Whether bounded-gradient leaves out singular values beyond the limit as well (Y 22)."
+        False,
+        "Whether the method bounded-gradient, too, drops singular values beyond methods.condition_limit "
+        "(eq. (22) of Yamane).",
     )
     smallest_mass: float = parameter(
-        0.01, "Lower bound of every mass in bounded-gradient.", unit="kg", lower=1e-9, upper=1e3
+        0.01, "Lower bound of every mass in the method bounded-gradient.", unit="kg", lower=1e-9, upper=1e3
     )
     mass_deviation: float = parameter(
         0.5,
-        "Prior standard deviation of every mass, as a share of the nominal one (ridge, consistent).",
+        "Prior standard deviation of every mass, as a fraction of the nominal mass (methods ridge and "
+        "consistent).",
         lower=1e-6,
         upper=1e3,
     )
-    com_deviation: float = parameter(0.1, "Likewise of centres of mass.", unit="m", lower=1e-6, upper=1e3)
+    com_deviation: float = parameter(
+        0.1,
+        "Prior standard deviation of every centre of mass, per axis (methods ridge and consistent).",
+        unit="m",
+        lower=1e-6,
+        upper=1e3,
+    )
     radii_deviation: float = parameter(
         0.5,
-        "Likewise of second moments, as a share of the nominal radius of gyration squared times the mass.",
+        "Prior standard deviation of second moments, as a fraction of the mass times the nominal radius of "
+        "gyration squared (methods ridge and consistent).",
         lower=1e-6,
         upper=1e3,
     )
@@ -76,23 +100,23 @@ class IdentificationConfig:
     rows: RowsConfig = section(RowsConfig, prefix="")
     friction: FrictionTerms = section(FrictionTerms)
     links: tuple[str, ...] = parameter(
-        (), "Links whose bodies are identified, by name or shell pattern; empty: all."
+        (), "Links whose bodies are identified, by name or shell pattern; empty identifies all bodies."
     )
     parameters: str = parameter(
         "all",
-        "Of each body: all ten, or mass and centre of mass with the moments of inertia about the nominal "
-        "centre of mass held.",
+        "Parameters identified of each body: all ten, or mass and centre of mass with the moments of "
+        "inertia about the nominal centre of mass held.",
         choices=("all", "mass_com"),
     )
     symmetry: tuple[str, ...] = parameter(
         (),
-        "Parts of link names that mirror each other across the base's xz plane, 'left=right' each; a link "
-        "on the right then has the mirrored parameters of the one on the left.",
+        "Parts of link names that mirror each other across the base's xz plane, each 'left=right'; a link "
+        "on the right then has the mirrored parameters of its counterpart on the left.",
     )
     smoothing: SmoothingConfig = section(SmoothingConfig)
     weighting: str = parameter(
         "residual",
-        "Weight of each row: one over the rms of its residual, or all alike.",
+        "Weight of each row in the fit: the reciprocal of the rms of its residual, or one for all rows.",
         choices=("residual", "none"),
     )
     methods: MethodConfig = section(MethodConfig)

@@ -35,16 +35,26 @@ FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
 class FrictionTerms:
     """Which friction parameters are estimated."""
 
-    joints: tuple[str, ...] = parameter((), "Joints with friction, by name or shell pattern; empty: none.")
+    joints: tuple[str, ...] = parameter(
+        (), "Joints whose friction is estimated, by name or shell pattern; empty estimates none."
+    )
     terms: tuple[str, ...] = parameter(
-        ("coulomb", "viscous"), "Terms of each joint's friction.", choices=FRICTION_TERMS
+        ("coulomb", "viscous"),
+        "Terms of the friction model that are estimated for each joint.",
+        choices=FRICTION_TERMS,
     )
     smoothing_speed: float = parameter(
-        0.02, "Speed over which the Coulomb term changes sign.", unit="rad/s", lower=1e-6, upper=10.0
+        CoulombLaw.smoothing_speed,
+        "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
+        "is smoother.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
     )
     presliding: float = parameter(
-        0.0,
-        "Travel over which the Coulomb term changes sign after a reversal (Dahl); 0: by the speed alone.",
+        CoulombLaw.presliding,
+        "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
+        "model); 0 lets it depend on the speed alone.",
         unit="rad",
         lower=0.0,
         upper=1.0,
@@ -59,19 +69,45 @@ class NominalFriction:
     """
 
     joints: tuple[str, ...] = parameter((), "Joints whose friction is known.")
-    coulomb: tuple[float, ...] = parameter((), "Of each of them, in the same order.", unit="Nm")
-    viscous: tuple[float, ...] = parameter((), "Likewise.", unit="Nm s/rad")
-    offset: tuple[float, ...] = parameter((), "Likewise.", unit="Nm")
-    armature: tuple[float, ...] = parameter((), "Inertia of rotors, likewise.", unit="kg m^2")
+    coulomb: tuple[float, ...] = parameter(
+        (),
+        "Known Coulomb friction of each entry of nominal_friction.joints, in the same order; empty means "
+        "zero.",
+        unit="Nm",
+    )
+    viscous: tuple[float, ...] = parameter(
+        (),
+        "Known viscous friction coefficient of each entry of nominal_friction.joints, in the same order; "
+        "empty means zero.",
+        unit="Nm s/rad",
+    )
+    offset: tuple[float, ...] = parameter(
+        (),
+        "Known constant torque offset of each entry of nominal_friction.joints, in the same order; empty "
+        "means zero.",
+        unit="Nm",
+    )
+    armature: tuple[float, ...] = parameter(
+        (),
+        "Known rotor inertia, seen at the joint, of each entry of nominal_friction.joints, in the same "
+        "order; empty means zero.",
+        unit="kg m^2",
+    )
     smoothing_speed: float = parameter(
-        0.02,
-        "Speed over which the Coulomb term changes sign; where friction is known, of the estimated one too.",
+        CoulombLaw.smoothing_speed,
+        "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
+        "friction is known, it holds for estimated friction as well.",
         unit="rad/s",
         lower=1e-6,
         upper=10.0,
     )
     presliding: float = parameter(
-        0.0, "Likewise the travel; not felt by the simulator.", unit="rad", lower=0.0, upper=1.0
+        CoulombLaw.presliding,
+        "Travel over which the Coulomb term of known friction changes sign after a reversal (Dahl's "
+        "model); it holds for estimated friction as well. The simulator does not model it.",
+        unit="rad",
+        lower=0.0,
+        upper=1.0,
     )
 
     def by_joint(self, robot: RobotModel) -> dict[str, Array]:
@@ -106,7 +142,7 @@ class FrictionModel:
     joint_names: tuple[str, ...]
     terms: tuple[str, ...]
     n_joints: int
-    smoothing_speed: float = 0.02
+    smoothing_speed: float
     nominal: Array | None = None
 
     def __post_init__(self) -> None:

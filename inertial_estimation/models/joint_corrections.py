@@ -17,9 +17,11 @@ __all__ = ["DriveGains", "JointCorrections", "JointOffsets", "joint_corrections"
 class JointOffsets:
     """Offsets of the joint position sensors, as `inertial-estimation calibrate` finds them."""
 
-    joints: tuple[str, ...] = parameter((), "Joints whose position sensor has an offset.")
+    joints: tuple[str, ...] = parameter((), "Joints whose position sensor has a known offset.")
     values: tuple[float, ...] = parameter(
-        (), "Added to their measured positions, in the same order.", unit="rad"
+        (),
+        "Offset added to the measured position of each entry of joint_offsets.joints, in the same order.",
+        unit="rad",
     )
 
 
@@ -27,9 +29,13 @@ class JointOffsets:
 class DriveGains:
     """Gains of joints that send something else than a torque, a motor current for example."""
 
-    joints: tuple[str, ...] = parameter((), "Joints whose effort is not a torque.")
+    joints: tuple[str, ...] = parameter(
+        (), "Joints whose reported effort is not a torque, such as a motor current."
+    )
     values: tuple[float, ...] = parameter(
-        (), "Torque for a unit of their effort, in the same order.", unit="Nm/unit"
+        (),
+        "Torque per unit of reported effort of each entry of drive_gains.joints, in the same order.",
+        unit="Nm/unit",
     )
 
 

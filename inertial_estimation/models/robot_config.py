@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.friction import NominalFriction
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
-__all__ = ["ContactFrames", "InputConfig", "RobotConfig", "robot_from_config"]
+__all__ = ["IMU_TOPIC", "ContactFrames", "InputConfig", "RobotConfig", "RobotSetup", "robot_from_config"]
+
+IMU_TOPIC = "imu/data"
 
 
 @dataclass(frozen=True)
@@ -16,57 +19,86 @@ class InputConfig:
     """How the inputs are aligned and when they are too old."""
 
     imu_delay: float = parameter(
-        0.0, "Age of an IMU reading at its stamp; subtracted from the stamp.", unit="s", lower=-0.5, upper=0.5
+        0.0,
+        "Age of an IMU reading at the time of its stamp; it is subtracted from the stamp.",
+        unit="s",
+        lower=-0.5,
+        upper=0.5,
     )
     joint_delay: float = parameter(
-        0.0, "Age of a joint state at its stamp; subtracted.", unit="s", lower=-0.5, upper=0.5
+        0.0,
+        "Age of a joint state at the time of its stamp; it is subtracted from the stamp.",
+        unit="s",
+        lower=-0.5,
+        upper=0.5,
     )
     wrench_delay: float = parameter(
-        0.0, "Age of a wrench at its stamp; subtracted.", unit="s", lower=-0.5, upper=0.5
+        0.0,
+        "Age of a contact wrench at the time of its stamp; it is subtracted from the stamp.",
+        unit="s",
+        lower=-0.5,
+        upper=0.5,
     )
     timeout: float = parameter(
-        0.1, "An input older than this stops the output.", unit="s", lower=0.001, upper=10.0, runtime=True
+        0.1,
+        "Age of an input beyond which it counts as stale and the output stops.",
+        unit="s",
+        lower=0.001,
+        upper=10.0,
+        runtime=True,
     )
     max_wait: float = parameter(
         0.05,
-        "How long a reading waits for the others to arrive before they count as missing at its stamp.",
+        "Longest time for which a reading waits for the other inputs before they count as missing at its "
+        "stamp.",
         unit="s",
         lower=0.0,
         upper=1.0,
     )
     max_gap: float = parameter(
-        0.1, "Widest gap within one input that is interpolated over.", unit="s", lower=0.001, upper=10.0
+        0.1,
+        "Longest gap between two samples of one input that is interpolated over.",
+        unit="s",
+        lower=0.001,
+        upper=10.0,
     )
     jump: float = parameter(
-        1.0, "A stamp this far behind or ahead of the last one is a jump.", unit="s", lower=0.01, upper=1e6
+        1.0,
+        "Difference to the previous stamp, backward or forward, from which a stamp counts as a jump in time.",
+        unit="s",
+        lower=0.01,
+        upper=1e6,
     )
     on_jump: str = parameter(
         "reset",
-        "At a jump: reset (back: all; ahead: all but inertias and gyroscope bias), or keep the state and "
-        "drop readings until time catches up.",
+        "Reaction to a jump in time: reset (backward: everything; forward: everything except inertias and "
+        "gyroscope bias), or keep the state and drop readings until their stamps catch up.",
         choices=("reset", "keep"),
     )
     stamps: str = parameter(
         "auto",
-        "Regularise stamps that come in bursts: never, always, or when the steps are found irregular.",
+        "Whether stamps that arrive in bursts are regularised: always (regularise), never (as_is), or only "
+        "when irregular steps are detected (auto).",
         choices=("auto", "as_is", "regularise"),
     )
     nominal_rate: float = parameter(
         0.0,
-        "Rate of the inputs for regularising stamps; 0 finds it from the data.",
+        "Rate of the inputs that regularised stamps assume; 0 determines it from the data.",
         unit="Hz",
         lower=0.0,
         upper=10000.0,
     )
     joint_velocity: str = parameter(
         "auto",
-        "Joint velocities: those measured, derived from positions, or measured where the joint state has "
-        "them and derived where it has none (none sent, NaN, or all zero while joints move).",
+        "Source of the joint velocities: measured, derived from positions, or (auto) measured where the "
+        "joint state has them and derived where it has none (none sent, NaN, or all zero while joints "
+        "move).",
         choices=("auto", "measured", "derived"),
     )
     velocity_window: float = parameter(
         0.02,
-        "Positions a derived velocity is the slope of: a parabola's, at its newest sample.",
+        "Length of the window of positions from which a joint velocity is derived: the slope of a least-"
+        "squares parabola at its newest sample. Larger reduces noise and adds lag.",
         unit="s",
         lower=0.001,
         upper=0.5,
@@ -79,24 +111,42 @@ class RobotConfig:
 
     urdf: str = parameter(
         "",
-        "Path of the URDF, its text, or 'example-robot-data:NAME'; empty takes the topic robot_description.",
+        "Path of the URDF, its text, or 'example-robot-data:NAME'; empty takes the URDF from the topic "
+        "robot_description.",
     )
     floating_base: bool = parameter(
-        True, "Whether the base moves freely (legged robot) or is bolted down (arm)."
+        True, "Whether the base moves freely (legged robot) or is fixed to the world (arm)."
     )
-    locked_joints: tuple[str, ...] = parameter((), "Joints frozen at zero, by name or shell pattern.")
-    imu_frame: str = parameter("", "Link of the IMU; empty: no IMU.")
-    contacts: tuple[str, ...] = parameter((), "Names of the contacts; each has the topic <contact>/wrench.")
+    locked_joints: tuple[str, ...] = parameter(
+        (), "Joints treated as fixed at position zero, by name or shell pattern."
+    )
+    imu_frame: str = parameter(
+        "",
+        "Link to which the IMU is attached, whose frame its readings are expressed in; empty means that "
+        "there is no IMU.",
+    )
+    contacts: tuple[str, ...] = parameter(
+        (), "Names of the contacts; the wrench of each arrives on the topic <contact>/wrench."
+    )
     contact_frames: tuple[str, ...] = parameter(
-        (), "Frame of each contact: origin on the sole, z along the inward normal; empty: the contact's name."
+        (),
+        "Frame of each entry of `contacts`: origin on the sole, z along the inward normal; empty takes "
+        "frames named as the contacts.",
     )
     wrench_frames: tuple[str, ...] = parameter(
-        (), "Frame each wrench is expressed in, on the same body as the contact; empty: the contact frame."
+        (),
+        "Frame in which the wrench of each entry of `contacts` is expressed, on the same body as the "
+        "contact; empty takes the contact frames.",
     )
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
     nominal_friction: NominalFriction = section(NominalFriction)
     inputs: InputConfig = section(InputConfig)
+
+    @property
+    def imus(self) -> dict[str, str]:
+        """Link of every IMU by the topic of its readings; empty without one."""
+        return {IMU_TOPIC: self.imu_frame} if self.imu_frame else {}
 
 
 @dataclass(frozen=True)
@@ -108,7 +158,27 @@ class ContactFrames:
     wrench_frame: str
 
 
-def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple[ContactFrames, ...]]:
+@dataclass(frozen=True, eq=False)
+class RobotSetup:
+    """A robot as its parameters describe it, every name resolved against its model.
+
+    Attributes:
+        robot: The model.
+        contacts: Its contacts in the configured order.
+        imu: Its IMU; None without one.
+    """
+
+    robot: RobotModel
+    contacts: tuple[ContactFrames, ...]
+    imu: ImuMount | None
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts in the configured order."""
+        return tuple(contact.name for contact in self.contacts)
+
+
+def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.
 
     Args:
@@ -116,7 +186,7 @@ def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple
         urdf: Text of the URDF.
 
     Returns:
-        The model, and its contacts in the configured order.
+        The model, its contacts and its IMU.
 
     Raises:
         ConfigurationError: If the lists of contacts and frames differ in length.
@@ -132,10 +202,9 @@ def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple
             )
     frames = config.contact_frames or config.contacts
     wrench_frames = config.wrench_frames or frames
-    if config.imu_frame:
-        robot.frame_id(config.imu_frame)
+    imu = ImuMount.on(robot, config.imu_frame) if config.imu_frame else None
     for frame, wrench_frame in zip(frames, wrench_frames, strict=True):
         robot.frame_id(frame)
         robot.fixed_transform(frame, wrench_frame)
     contacts = zip(config.contacts, frames, wrench_frames, strict=True)
-    return robot, tuple(ContactFrames(*contact) for contact in contacts)
+    return RobotSetup(robot, tuple(ContactFrames(*contact) for contact in contacts), imu)

@@ -12,19 +12,23 @@ __all__ = ["RowsConfig"]
 class RowsConfig:
     """The rows of the equation of motion, the same online and offline."""
 
-    base_rows: bool = parameter(True, "Whether the six rows of a floating base are used.")
+    base_rows: bool = parameter(
+        True, "Whether the six rows of the floating base's equations of motion are used."
+    )
     torque_rows: tuple[str, ...] = parameter(
-        ("*",), "Joints whose torque is measured and used, by name or shell pattern; empty: none."
+        ("*",), "Joints whose measured torque is used, by name or shell pattern; empty uses none."
     )
     contact_wrenches: str = parameter(
         "measured",
-        "Contact wrenches: measured, unknown and projected out, estimated from the limbs' torques, or none.",
+        "Treatment of contact wrenches: measured, unknown and projected out, estimated from the torques of "
+        "the limbs, or none.",
         choices=("measured", "projected", "estimated", "none"),
     )
-    point_contacts: bool = parameter(False, "Whether contacts carry a force but no moment.")
+    point_contacts: bool = parameter(False, "Whether contacts transmit a force but no moment (point feet).")
     base_acceleration: str = parameter(
         "accelerometer",
-        "Source of the base's acceleration: the IMU, or differences of the base state's velocity.",
+        "Source of the base's acceleration: the accelerometer of the IMU, or finite differences of the "
+        "velocity in the base state.",
         choices=("accelerometer", "finite_difference"),
     )
 

@@ -17,12 +17,17 @@ __all__ = ["StanceConfig", "contact_points", "stance_positions"]
 class StanceConfig:
     """Posture in which the robot stands, and the rectangle of each sole."""
 
-    joints: tuple[str, ...] = parameter((), "Joints of the home posture; those not named are at zero.")
-    positions: tuple[float, ...] = parameter((), "Their positions, in the same order.", unit="rad")
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints that have a position in the home posture; joints that are not named have the position zero.",
+    )
+    positions: tuple[float, ...] = parameter(
+        (), "Position in the home posture of each entry of stance.joints, in the same order.", unit="rad"
+    )
     soles: tuple[float, ...] = parameter(
         (),
-        "x_min, x_max, y_min, y_max of each contact's sole in its frame, contact after contact; "
-        "empty: every contact is a point.",
+        "Rectangle x_min, x_max, y_min, y_max of each contact's sole in the contact frame, one contact "
+        "after another; empty makes every contact a point.",
         unit="m",
     )
 

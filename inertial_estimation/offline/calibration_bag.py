@@ -1,21 +1,22 @@
 """Postures for a flat-feet calibration out of a recording: joint states and orientations at an interval."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.calibration_csv import PostureTable, check_angles
-from inertial_estimation.recordings.cdr import decode_imu_orientation
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ORIENTATION_TYPES,
-    BagRecording,
-    check_topic,
+    imu_from_msg,
+    imu_orientation_from_msg,
 )
-from inertial_estimation.signals import Array, ImuSample, JointReading, OrientationSample
+from inertial_estimation.recordings.recording import BagRecording, check_topic
+from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, OrientationSample
 
 __all__ = ["read_bag_postures"]
 
@@ -55,8 +56,8 @@ def read_bag_postures(
     check_topic(recording, joint_topic, (JOINT_STATE_TYPE,))
     for topic in imu_topics.values():
         check_topic(recording, topic, (IMU_TYPE, *ORIENTATION_TYPES))
-    step_ns = round((held_out_interval_s or interval_s) * 1e9)
-    every = max(1, round(interval_s * 1e9 / step_ns))
+    step_ns = round((held_out_interval_s or interval_s) * NANOSECONDS)
+    every = max(1, round(interval_s * NANOSECONDS / step_ns))
     positions, origin_ns = _positions(recording, robot, joint_topic, step_ns, joints)
     columns: dict[str, Array] = {}
     count = max(positions) + 1
@@ -87,7 +88,7 @@ def _positions(
     found: dict[int, Array] = {}
     apart_ns: dict[int, int] = {}
     origin_ns: int | None = None
-    window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
     for entry in recording.entries([topic]):
         reading = entry.sample
         assert isinstance(reading, JointReading)
@@ -116,19 +117,13 @@ def _orientations(
 ) -> dict[str, Array]:
     """Mean orientation, or mean direction of the specific force, near each time of the grid."""
     origin_ns, step_ns, count = grid
-    window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
     quaternions, forces = np.zeros((count, 4)), np.zeros((count, 3))
     n_quaternions, n_forces = np.zeros(count), np.zeros(count)
-    is_imu = recording.topics[topic] == IMU_TYPE
-    raw = recording.raw_messages([topic]) if is_imu else iter(())
-    for entry in recording.entries([topic]):
-        sample = entry.sample
-        quaternion = decode_imu_orientation(next(raw)[3])[1] if is_imu else None
+    for sample, quaternion in _readings(recording, topic):
         k = round((sample.stamp_ns - origin_ns) / step_ns)
         if not 0 <= k < count or abs(sample.stamp_ns - origin_ns - k * step_ns) > window_ns:
             continue
-        if isinstance(sample, OrientationSample):
-            quaternion = np.array(sample.quaternion_xyzw)
         if isinstance(sample, ImuSample):
             forces[k] += sample.specific_force_I
             n_forces[k] += 1.0
@@ -143,3 +138,14 @@ def _orientations(
     size = np.linalg.norm(mean, axis=1)
     mean[~(np.abs(size - GRAVITY) < REST)] = np.nan
     return {f"{link}/up_{axis}": mean[:, i] / size for i, axis in enumerate("xyz")}
+
+
+def _readings(recording: BagRecording, topic: str) -> Iterator[tuple[Sample, Array | None]]:
+    """Yield the samples of a topic, each with its orientation x y z w or None."""
+    if recording.topics[topic] == IMU_TYPE:
+        for message in recording.messages(topic):
+            yield imu_from_msg(message), imu_orientation_from_msg(message)
+        return
+    for entry in recording.entries([topic]):
+        assert isinstance(entry.sample, OrientationSample)
+        yield entry.sample, entry.sample.quaternion_xyzw

@@ -1,76 +1,32 @@
 """Recordings: rosbag2 files (mcap or sqlite3) read as a stream of the core's own signals."""
 
-import struct
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
-import numpy as np
-
-from inertial_estimation.errors import MeasurementError, MissingDependencyError, RecordingError, listing
-from inertial_estimation.recordings.cdr import (
-    LITTLE_ENDIAN,
-    decode_base_state,
-    decode_imu,
-    decode_quaternion,
-    decode_wrench,
-    joint_state_decoder,
+from inertial_estimation.errors import (
+    DamagedMessageError,
+    MeasurementError,
+    MissingDependencyError,
+    RecordingError,
+    listing,
 )
-from inertial_estimation.signals import (
-    Array,
-    BaseState,
-    ImuSample,
-    JointReading,
-    OrientationSample,
-    WrenchSample,
-    frozen_array,
-)
+from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
+from inertial_estimation.recordings.samples import Sample
+from inertial_estimation.signals import OrientationSample
 
 __all__ = [
-    "IMU_TYPE",
-    "JOINT_STATE_TYPE",
-    "ODOMETRY_TYPE",
-    "ORIENTATION_TYPES",
-    "POSE_TYPE",
-    "QUATERNION_TYPE",
-    "WRENCH_TYPE",
     "BagRecording",
     "MemoryRecording",
-    "PoseSample",
     "Recording",
     "RecordingEntry",
-    "Sample",
     "check_topic",
     "read_orientations",
 ]
-
-IMU_TYPE = "sensor_msgs/msg/Imu"
-JOINT_STATE_TYPE = "sensor_msgs/msg/JointState"
-WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped"
-POSE_TYPE = "geometry_msgs/msg/PoseStamped"
-QUATERNION_TYPE = "geometry_msgs/msg/QuaternionStamped"
-ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
-ORIENTATION_TYPES = (POSE_TYPE, QUATERNION_TYPE)
-
-Sample: TypeAlias = ImuSample | JointReading | WrenchSample | OrientationSample | BaseState
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PoseSample(OrientationSample):
-    """An orientation with the position that came with it.
-
-    Attributes:
-        p_WB: Position of the base in the world [m], shape (3,).
-    """
-
-    p_WB: Array = field(default_factory=lambda: np.zeros(3))
-
-    def __post_init__(self) -> None:
-        OrientationSample.__post_init__(self)
-        object.__setattr__(self, "p_WB", frozen_array("p_WB", self.p_WB, (3,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,35 +179,46 @@ class BagRecording(AbstractContextManager["BagRecording"]):
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `Recording`."""
-        lean: dict[str, Callable[[bytes], Sample]] = {
-            IMU_TYPE: decode_imu,
-            JOINT_STATE_TYPE: joint_state_decoder(),
-            WRENCH_TYPE: decode_wrench,
-            QUATERNION_TYPE: decode_quaternion,
-            ODOMETRY_TYPE: decode_base_state,
-        }
+        readers: dict[str, Callable[[bytes], Sample]] = {}
         for topic, message_type, log_ns, data in self.raw_messages(topics, start_ns):
-            decode = lean.get(message_type) if data[:2] == LITTLE_ENDIAN else None
+            read = readers.get(topic)
+            if read is None:
+                read = readers[topic] = self._reader_of(topic, message_type)
             try:
-                sample = decode(data) if decode else self._decode_any(topic, message_type, data)
-            except MeasurementError:
-                self.malformed[topic] = self.malformed.get(topic, 0) + 1
-            except (ValueError, struct.error) as error:
+                sample = read(data)
+            except DamagedMessageError as error:
                 raise RecordingError(
                     f"a message on '{topic}' of '{self.name}' is damaged: {error}"
                 ) from error
+            except MeasurementError:
+                self.malformed[topic] = self.malformed.get(topic, 0) + 1
             else:
                 yield RecordingEntry(topic, log_ns, sample)
 
-    def _decode_any(self, topic: str, message_type: str, data: bytes) -> Sample:
-        """Decode a message by its definition."""
-        convert = _CONVERTERS.get(message_type)
-        if convert is None:
+    def messages(self, topic: str) -> Iterator[Any]:
+        """Yield the messages of one topic with all their fields, for what no signal carries.
+
+        Raises:
+            RecordingError: If the file or a message is damaged.
+        """
+        for _topic, message_type, _log_ns, data in self.raw_messages([topic]):
+            try:
+                message = self._typestore.deserialize_cdr(data, message_type)
+            except Exception as error:  # whatever a damaged message makes rosbags stumble over
+                raise RecordingError(
+                    f"a message on '{topic}' of '{self.name}' is damaged: {error}"
+                ) from error
+            yield message
+
+    def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample]:
+        """Return what reads the serialised messages of a topic."""
+        if message_type not in CONVERSIONS:
             raise RecordingError(
                 f"topic '{topic}' of '{self.name}' has type {message_type}, "
-                f"expected one of {listing(_CONVERTERS)}"
+                f"expected one of {listing(CONVERSIONS)}"
             )
-        return convert(self._typestore.deserialize_cdr(data, message_type))
+        deserialize = partial(self._typestore.deserialize_cdr, typename=message_type)
+        return bytes_reader(message_type, deserialize)
 
 
 def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> None:
@@ -310,59 +277,3 @@ def _open_reader(path: Path) -> tuple[Any, Any]:
     except Exception as error:  # whatever a damaged file makes the reader stumble over
         raise RecordingError(f"the recording '{path}' is empty, truncated or damaged: {error!r}") from error
     return reader, get_typestore(Stores.ROS2_JAZZY)
-
-
-def _stamp_ns(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def _imu(message: Any) -> ImuSample:
-    f, w = message.linear_acceleration, message.angular_velocity
-    return ImuSample(_stamp_ns(message), np.array([f.x, f.y, f.z]), np.array([w.x, w.y, w.z]))
-
-
-def _joint_reading(message: Any) -> JointReading:
-    velocity = message.velocity if len(message.velocity) else None
-    effort = message.effort if len(message.effort) else None
-    return JointReading(_stamp_ns(message), message.name, message.position, velocity, effort)
-
-
-def _wrench(message: Any) -> WrenchSample:
-    f, n = message.wrench.force, message.wrench.torque
-    return WrenchSample(_stamp_ns(message), np.array([f.x, f.y, f.z, n.x, n.y, n.z]))
-
-
-def _xyzw(quaternion: Any) -> Any:
-    return np.array([quaternion.x, quaternion.y, quaternion.z, quaternion.w])
-
-
-def _pose(message: Any) -> PoseSample:
-    p = message.pose.position
-    return PoseSample(_stamp_ns(message), _xyzw(message.pose.orientation), np.array([p.x, p.y, p.z]))
-
-
-def _quaternion(message: Any) -> OrientationSample:
-    return OrientationSample(_stamp_ns(message), _xyzw(message.quaternion))
-
-
-def _odometry(message: Any) -> BaseState:
-    pose, twist = message.pose.pose, message.twist.twist
-    p, v, w = pose.position, twist.linear, twist.angular
-    return BaseState(
-        _stamp_ns(message),
-        _xyzw(pose.orientation),
-        np.array([p.x, p.y, p.z]),
-        np.array([v.x, v.y, v.z]),
-        np.array([w.x, w.y, w.z]),
-    )
-
-
-_CONVERTERS: dict[str, Callable[[Any], Sample]] = {
-    IMU_TYPE: _imu,
-    JOINT_STATE_TYPE: _joint_reading,
-    WRENCH_TYPE: _wrench,
-    POSE_TYPE: _pose,
-    QUATERNION_TYPE: _quaternion,
-    ODOMETRY_TYPE: _odometry,
-}

@@ -1,24 +1,17 @@
 """Recordings written as rosbag2 files (mcap or sqlite3), no ROS needed."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
-from inertial_estimation.recordings.recording import (
-    IMU_TYPE,
-    JOINT_STATE_TYPE,
-    ODOMETRY_TYPE,
-    POSE_TYPE,
-    QUATERNION_TYPE,
-    WRENCH_TYPE,
-    MemoryRecording,
-)
+from inertial_estimation.recordings.message_conversion import CONVERSIONS, MessageConversion
+from inertial_estimation.recordings.recording import MemoryRecording
 
-__all__ = ["STORAGES", "check_bag_folder", "write_recording"]
+__all__ = ["STORAGES", "check_bag_folder", "empty_message", "write_recording"]
 
 STORAGES = ("mcap", "sqlite3")
 
@@ -49,18 +42,17 @@ def write_recording(
     if target.exists():
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    builders = {topic: _builder(topic, kind) for topic, kind in recording.topics.items()}
+    writable = {topic: _writable(topic, kind, typestore) for topic, kind in recording.topics.items()}
     with Writer(target, version=9, storage_plugin=plugin) as writer:
         connections = {
             topic: writer.add_connection(topic, kind, typestore=typestore)
             for topic, kind in recording.topics.items()
         }
         for entry in recording.messages:
-            kind = recording.topics[entry.topic]
-            frame = (frames or {}).get(entry.topic, "")
-            header = _header(typestore, entry.sample.stamp_ns, frame)
-            message = builders[entry.topic](typestore.types, header, entry.sample)
-            writer.write(connections[entry.topic], entry.log_ns, typestore.serialize_cdr(message, kind))
+            conversion, message = writable[entry.topic]
+            conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
+            data = typestore.serialize_cdr(message, recording.topics[entry.topic])
+            writer.write(connections[entry.topic], entry.log_ns, data)
 
 
 def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
@@ -98,80 +90,36 @@ def _rosbags(storage: str) -> tuple[Any, Any, Any]:
     return Writer, plugin, get_typestore(Stores.ROS2_JAZZY)
 
 
-def _builder(topic: str, message_type: str) -> Callable[[Any, Any, Any], Any]:
-    if message_type not in _BUILDERS:
-        raise RecordingError(f"topic '{topic}' has type {message_type}, expected one of {listing(_BUILDERS)}")
-    return _BUILDERS[message_type]
+def _writable(topic: str, message_type: str, typestore: Any) -> tuple[MessageConversion[Any], Any]:
+    """Return the conversion of a topic and the message it writes into, again for every sample."""
+    if message_type not in CONVERSIONS:
+        raise RecordingError(
+            f"topic '{topic}' has type {message_type}, expected one of {listing(CONVERSIONS)}"
+        )
+    return CONVERSIONS[message_type], empty_message(typestore, message_type)
 
 
-def _header(typestore: Any, stamp_ns: int, frame: str) -> Any:
-    stamp = typestore.types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, 1_000_000_000))
-    return typestore.types["std_msgs/msg/Header"](stamp, frame)
+def empty_message(typestore: Any, message_type: str) -> Any:
+    """Return a message of rosbags with every number zero and every text and sequence empty.
+
+    Its classes have no defaults, unlike those of rclpy.
+
+    Args:
+        typestore: Types of rosbags.
+        message_type: Type of the message, ``package/msg/Name``.
+    """
+    _constants, fields = typestore.fielddefs[message_type]
+    values = [_empty_field(typestore, *definition) for _name, definition in fields]
+    return typestore.types[message_type](*values)
 
 
-def _vector(types: Any, xyz: Any) -> Any:
-    return types["geometry_msgs/msg/Vector3"](*map(float, xyz))
-
-
-def _quaternion(types: Any, xyzw: Any) -> Any:
-    return types["geometry_msgs/msg/Quaternion"](*map(float, xyzw))
-
-
-def _imu(types: Any, header: Any, sample: Any) -> Any:
-    unknown = np.zeros(9)
-    unknown[0] = -1.0  # by the message's definition: there is no orientation
-    return types[IMU_TYPE](
-        header,
-        _quaternion(types, (0.0, 0.0, 0.0, 1.0)),
-        unknown,
-        _vector(types, sample.angular_rate_I),
-        np.zeros(9),
-        _vector(types, sample.specific_force_I),
-        np.zeros(9),
-    )
-
-
-def _joint_state(types: Any, header: Any, sample: Any) -> Any:
-    empty = np.empty(0)
-    velocity = empty if sample.velocity is None else sample.velocity
-    effort = empty if sample.effort is None else sample.effort
-    return types[JOINT_STATE_TYPE](header, list(sample.names), sample.position, velocity, effort)
-
-
-def _wrench(types: Any, header: Any, sample: Any) -> Any:
-    force, torque = _vector(types, sample.wrench_C[:3]), _vector(types, sample.wrench_C[3:])
-    return types[WRENCH_TYPE](header, types["geometry_msgs/msg/Wrench"](force, torque))
-
-
-def _pose(types: Any, header: Any, sample: Any) -> Any:
-    return types[POSE_TYPE](header, _plain_pose(types, getattr(sample, "p_WB", np.zeros(3)), sample))
-
-
-def _plain_pose(types: Any, position: Any, sample: Any) -> Any:
-    point = types["geometry_msgs/msg/Point"](*map(float, position))
-    return types["geometry_msgs/msg/Pose"](point, _quaternion(types, sample.quaternion_xyzw))
-
-
-def _quaternion_stamped(types: Any, header: Any, sample: Any) -> Any:
-    return types[QUATERNION_TYPE](header, _quaternion(types, sample.quaternion_xyzw))
-
-
-def _odometry(types: Any, header: Any, sample: Any) -> Any:
-    pose = _plain_pose(types, sample.p_WB, sample)
-    twist = types["geometry_msgs/msg/Twist"](_vector(types, sample.v_WB_B), _vector(types, sample.w_WB_B))
-    return types[ODOMETRY_TYPE](
-        header,
-        "",
-        types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36)),
-        types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36)),
-    )
-
-
-_BUILDERS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    IMU_TYPE: _imu,
-    JOINT_STATE_TYPE: _joint_state,
-    WRENCH_TYPE: _wrench,
-    POSE_TYPE: _pose,
-    QUATERNION_TYPE: _quaternion_stamped,
-    ODOMETRY_TYPE: _odometry,
-}
+def _empty_field(typestore: Any, node: Any, detail: Any) -> Any:
+    """Return the empty value of a field: a message, a text or number, or an array or sequence of them."""
+    if node.name == "NAME":
+        return empty_message(typestore, detail)
+    if node.name == "BASE":
+        return "" if detail[0] == "string" else np.zeros((), detail[0]).item()
+    (of, element), length = detail  # a sequence has the length zero
+    if of.name == "BASE" and element[0] != "string":
+        return np.zeros(length if node.name == "ARRAY" else 0, element[0])
+    return [_empty_field(typestore, of, element) for _ in range(length if node.name == "ARRAY" else 0)]

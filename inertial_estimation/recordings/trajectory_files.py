@@ -9,8 +9,9 @@ import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
 from inertial_estimation.models.joint_trajectory import JointTrajectory
-from inertial_estimation.recordings.recording_writer import check_bag_folder
-from inertial_estimation.signals import Array
+from inertial_estimation.recordings.message_conversion import set_stamp
+from inertial_estimation.recordings.recording_writer import check_bag_folder, empty_message
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = [
     "TRAJECTORY_TOPIC",
@@ -22,10 +23,10 @@ __all__ = [
 ]
 
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
+POINT_TYPE = "trajectory_msgs/msg/JointTrajectoryPoint"
 TRAJECTORY_TOPIC = "/joint_trajectory"
 TIME = "time_from_start"
 FIELDS = ("position", "velocity", "acceleration")
-NANOSECONDS = 1_000_000_000
 
 
 def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
@@ -97,7 +98,7 @@ def write_trajectory_bag(
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     typestore = get_typestore(Stores.ROS2_JAZZY)
-    message = _message(typestore.types, trajectory, stamp_ns)
+    message = _message(typestore, trajectory, stamp_ns)
     with Writer(target, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         connection = writer.add_connection(TRAJECTORY_TOPIC, TRAJECTORY_TYPE, typestore=typestore)
         writer.write(connection, stamp_ns, typestore.serialize_cdr(message, TRAJECTORY_TYPE))
@@ -128,21 +129,18 @@ def read_trajectory_bag(path: str | Path) -> JointTrajectory:
     raise RecordingError(f"'{path}' has no message of type {TRAJECTORY_TYPE}; it has {topics}")
 
 
-def _message(types: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
-    header = types["std_msgs/msg/Header"](
-        types["builtin_interfaces/msg/Time"](*divmod(stamp_ns, NANOSECONDS)), ""
-    )
-    point, duration = (
-        types["trajectory_msgs/msg/JointTrajectoryPoint"],
-        types["builtin_interfaces/msg/Duration"],
-    )
-    points = [
-        point(q, v, a, np.empty(0), duration(*divmod(round(time * NANOSECONDS), NANOSECONDS)))
-        for time, q, v, a in zip(
-            trajectory.times_s.tolist(), trajectory.q, trajectory.v, trajectory.a, strict=True
-        )
-    ]
-    return types[TRAJECTORY_TYPE](header, list(trajectory.joint_names), points)
+def _message(typestore: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
+    message = empty_message(typestore, TRAJECTORY_TYPE)
+    set_stamp(message.header.stamp, stamp_ns)
+    message.joint_names = list(trajectory.joint_names)
+    for time_s, q, v, a in zip(
+        trajectory.times_s.tolist(), trajectory.q, trajectory.v, trajectory.a, strict=True
+    ):
+        point = empty_message(typestore, POINT_TYPE)
+        point.positions, point.velocities, point.accelerations = q, v, a
+        set_stamp(point.time_from_start, round(time_s * NANOSECONDS))
+        message.points.append(point)
+    return message
 
 
 def _trajectory(message: Any) -> JointTrajectory:

@@ -10,19 +10,18 @@ from typing import Protocol, TypeVar
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
-    Recording,
-    RecordingEntry,
-    Sample,
-    check_topic,
 )
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import Recording, RecordingEntry, check_topic
+from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseEstimate,
     BaseState,
     Health,
@@ -31,6 +30,7 @@ from inertial_estimation.signals import (
     JointReading,
     OrientationSample,
     WrenchSample,
+    seconds,
 )
 
 __all__ = [
@@ -181,18 +181,18 @@ def replay(
         recording, topics, use_base_state=tilt is None and (inertial or payload) is not None
     )
     _check_times(recording, start_s, hold_out_s)
-    begin_ns = recording.start_ns + round(start_s * 1e9)
+    begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
     driver = _Driver(topics, tilt, inertial, payload)
     if hold_out_s is not None:
-        driver.hold_out_ns = recording.start_ns + round(hold_out_s * 1e9)
+        driver.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
     started = time.perf_counter()
     with _no_cycle_collection():
         for now_ns in driver.run(recording.entries(wanted, begin_ns)):
             if progress is not None:
-                progress((now_ns - begin_ns) * 1e-9)
+                progress(seconds(now_ns - begin_ns))
     run = driver.run_record
     run.wall_s = time.perf_counter() - started
-    run.data_s = (recording.end_ns - begin_ns) * 1e-9
+    run.data_s = seconds(recording.end_ns - begin_ns)
     if driver.counts.keys() < set(wanted):
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
@@ -200,7 +200,7 @@ def replay(
 
 
 def _check_times(recording: Recording, start_s: float, hold_out_s: float | None) -> None:
-    length_s = (recording.end_ns - recording.start_ns) * 1e-9
+    length_s = seconds(recording.end_ns - recording.start_ns)
     if not 0.0 <= start_s <= length_s:
         where = "past the end" if start_s > 0.0 else "before the start"
         raise RecordingError(f"--start {start_s:g} s is {where} of '{recording.name}' ({length_s:.1f} s)")

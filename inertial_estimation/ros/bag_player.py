@@ -14,10 +14,10 @@ from rosgraph_msgs.msg import Clock
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
+from inertial_estimation.signals import NANOSECONDS, seconds
 
 __all__ = ["BagPlayer", "PlayOptions"]
 
-NANOSECONDS = 1_000_000_000
 SETTLING = 1.0  # no further subscription for so long: all are there [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
@@ -124,7 +124,7 @@ class BagPlayer:
         start_ns, rate = self._recording.start_ns, self._options.rate
         start = time.monotonic()
         for topic, log_ns, data in self._events():
-            pause = start + (log_ns - start_ns) * 1e-9 / rate - time.monotonic()
+            pause = start + seconds(log_ns - start_ns) / rate - time.monotonic()
             if pause > 0.0:
                 time.sleep(pause)
             if topic is None:

@@ -10,7 +10,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.ros.messages import joint_names, set_stamp, stamp_from_msg
+from inertial_estimation.recordings.message_conversion import joint_names, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseReference, TorqueCommand
 from inertial_estimation.spatial.rotations import (
     exp_so3,

@@ -14,14 +14,10 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.ros.messages import health_from_msg, message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.ros.serialized import (
-    joints_from_bytes,
-    link_inertia_from_bytes,
-    orientation_from_bytes,
-)
-from inertial_estimation.signals import LinkInertia
+from inertial_estimation.signals import JointReading
 
 __all__ = ["DemoMonitor", "listen", "monitor"]
 
@@ -53,11 +49,11 @@ class DemoMonitor(Node):
                 ("payloads", self.record.payloads),
                 ("link_inertias", self.record.inertias),
             ):
-                heard = _keep_inertia(store.setdefault(link, []))
-                self._listen(InertiaStamped, f"{topic}/{topic_token(link)}", heard)
+                series = store.setdefault(link, [])
+                self._listen(InertiaStamped, f"{topic}/{topic_token(link)}", series.append)
             self.record.sigmas[link] = []
         if orientation:
-            self._listen(QuaternionStamped, "base_orientation", self._on_orientation)
+            self._listen(QuaternionStamped, "base_orientation", self.record.orientations.append)
         if joints:
             self.record.joints = {joint: [] for joint in joints}
             self._listen(JointState, "joint_states", self._on_joints)
@@ -81,25 +77,27 @@ class DemoMonitor(Node):
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
                 subscription.callback(taken[0])
 
-    def _listen(self, message_type: type, topic: str, heard: Callable[[bytes], None]) -> None:
+    def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
         self._awaited.append(topic)
+        read = message_reader(message_type)
         self.create_subscription(
-            message_type, topic, heard, SENSOR_INPUT, event_callbacks=NO_INPUT_EVENTS, raw=True
+            message_type,
+            topic,
+            lambda data: heard(read(data)),
+            SENSOR_INPUT,
+            event_callbacks=NO_INPUT_EVENTS,
+            raw=True,
         )
 
-    def _on_orientation(self, data: bytes) -> None:
-        self.record.orientations.append(orientation_from_bytes(data))
-
-    def _on_joints(self, data: bytes) -> None:
-        reading = joints_from_bytes(data)
+    def _on_joints(self, reading: JointReading) -> None:
         for joint, series in self.record.joints.items():
             if joint in reading.names:
                 series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))
 
     def _on_diagnostics(self, msg: DiagnosticArray) -> None:
         for status in msg.status:
-            level = status.level[0] if isinstance(status.level, bytes) else int(status.level)
-            if level:
+            _node, health = health_from_msg(status)
+            if health.level:
                 self.record.complaints[status.name] = status.message
             else:
                 self.record.complaints.pop(status.name, None)
@@ -184,10 +182,3 @@ def listen(
         node.destroy_node()
     finally:
         rclpy.try_shutdown(context=context)
-
-
-def _keep_inertia(series: list[tuple[int, LinkInertia]]) -> Callable[[bytes], None]:
-    def heard(data: bytes) -> None:
-        series.append(link_inertia_from_bytes(data))
-
-    return heard

@@ -8,11 +8,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from inertial_estimation.ros.messages import health_to_msg
-from inertial_estimation.ros.qos import NO_OUTPUT_EVENTS, RELIABLE_OUTPUT
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.qos_overrides import overridable_publisher
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["Diagnostics", "InputCounter"]
 
+TOPIC = "/diagnostics"
 PERIOD = 1.0
 WAITING_PERIODS = 5
 
@@ -108,7 +110,7 @@ class Diagnostics:
         self._levels: dict[str, HealthLevel] = {}
         self._waiting = False
         self._publisher = node.create_publisher(
-            DiagnosticArray, "/diagnostics", RELIABLE_OUTPUT, event_callbacks=NO_OUTPUT_EVENTS
+            DiagnosticArray, TOPIC, **overridable_publisher(node, TOPIC, RELIABLE_OUTPUT)
         )
         self._periods = 0
         node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))

@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
+from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
-from inertial_estimation.ros.messages import (
-    link_inertia_to_msg,
-    torque_residual_to_msg,
-)
-from inertial_estimation.ros.pipeline_node import EstimatorNode
+from inertial_estimation.ros.messages import torque_residual_to_msg
+from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.ros.serialized import base_state_from_bytes
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate
 
@@ -32,24 +30,35 @@ __all__ = ["InertialEkfNode", "InertialNodeConfig"]
 
 
 @dataclass(frozen=True)
-class InertialNodeConfig:
+class InertialNodeConfig(PipelineNodeConfig):
     """All parameters of the node."""
 
-    pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
     options: InertialNodeOptions = section(InertialNodeOptions, prefix="")
+    pipeline: InertialPipelineConfig = section(InertialPipelineConfig, prefix="")
 
 
-class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
+class InertialEkfNode(PipelineNode[InertialNodeConfig]):
     """Publishes what the inertial pipeline estimates."""
 
     name = "inertial_ekf"
     config_class = InertialNodeConfig
-    node_options = InertialNodeOptions
+    pipeline: InertialPipeline
 
-    def _build(self, config: InertialNodeConfig, urdf: str) -> InertialPipeline:
-        return InertialPipeline(config.pipeline, urdf)
+    def _build(self, urdf: str) -> None:
+        self.pipeline = InertialPipeline(self.config.pipeline, urdf)
 
-    def _create_interfaces(self) -> None:
+    def _subscribe(self) -> None:
+        pipeline, robot = self.pipeline, self.config.pipeline.robot
+        for topic in robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+        for contact in robot.contacts:
+            topic = f"{topic_token(contact)}/wrench"
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+        if robot.floating_base:
+            self.subscribe(Odometry, "base_state", pipeline.push_base_state)
+
+    def _advertise(self) -> None:
         self._inertias: dict[str, Publisher] = {}
         self._payloads: dict[str, Publisher] = {}
         self._inertia_msg = InertiaStamped()
@@ -63,8 +72,6 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
         self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.friction_names))
         self._covariances = CovarianceOutputs(self, links)
         self._markers = MarkerOutput(self)
-        if self.config.pipeline.robot.floating_base:
-            self.add_input(Odometry, "base_state", base_state_from_bytes, self.pipeline.push_base_state)
         self.add_trigger("~/calibrate", self._calibrate)
         self.add_trigger("~/export_urdf", self._export_urdf)
         self.add_switch("~/set_enabled", self._set_enabled)
@@ -72,10 +79,13 @@ class InertialEkfNode(EstimatorNode[InertialNodeConfig, InertialPipeline]):
     def _publish(self, estimates: Sequence[InertialEstimate]) -> None:
         msg = self._inertia_msg
         for estimate in estimates:
+            stamp_ns = estimate.stamp_ns
             for link in estimate.links:
-                name, stamp_ns = link.published.link, estimate.stamp_ns
-                self.send(self._inertias[name], partial(link_inertia_to_msg, link.published, stamp_ns, msg))
-                self.send(self._payloads[name], partial(link_inertia_to_msg, link.payload, stamp_ns, msg))
+                published = StampedInertia(stamp_ns, link.published)
+                payload = StampedInertia(stamp_ns, link.payload)
+                name = link.published.link
+                self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
+                self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
             self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
             self._telemetry.send(estimate, estimate.stamp_ns)
             self._covariances.send(estimate)

@@ -1,18 +1,35 @@
 """The lifecycle of a node whose states a manager sets."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rclpy.timer import Timer
+from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT
+from inertial_estimation.ros.qos_overrides import overridable_publisher
 from inertial_estimation.ros.rclpy_internals import HAS_LIFECYCLE, LifecycleStates, TransitionCallbackReturn
+from inertial_estimation.ros.services import switch_callback, trigger_callback
 
 __all__ = ["ManagedNode"]
 
 
 class ManagedNode(LifecycleStates, Node, ABC):
-    """A node that has lifecycle states once `begin_lifecycle` has been called, and is active else."""
+    """A node that has lifecycle states once `begin_lifecycle` has been called, and is active else.
+
+    It owns what is created while it is configured: outputs, timers and services, until `clean_up`.
+
+    Attributes:
+        active: Whether it may publish.
+        managed: Whether it has lifecycle states.
+    """
 
     def __init__(self, name: str, **node_arguments: Any) -> None:
         """Create the node.
@@ -24,6 +41,8 @@ class ManagedNode(LifecycleStates, Node, ABC):
         Node.__init__(self, name, **node_arguments)
         self.active = True
         self.managed = False
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._undo: list[Callable[[], Any]] = []  # destroys what was created since the node was configured
 
     @abstractmethod
     def configure(self) -> None:
@@ -33,9 +52,12 @@ class ManagedNode(LifecycleStates, Node, ABC):
             ~inertial_estimation.errors.InertialEstimationError: If something is wrong or missing.
         """
 
-    @abstractmethod
     def clean_up(self) -> None:
         """Destroy what `configure` has created."""
+        while self._undo:
+            self._undo.pop()()
+        if self.executor is not None:
+            self.executor.wake()  # it keeps what it waits for until then
 
     def activated(self) -> None:
         """Called when the node may publish."""
@@ -86,3 +108,45 @@ class ManagedNode(LifecycleStates, Node, ABC):
         self.active = False
         self.clean_up()
         return TransitionCallbackReturn.SUCCESS
+
+    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
+        """Create the publisher of an output."""
+        publisher = self.create_publisher(message_type, topic, **overridable_publisher(self, topic, qos))
+        self._undo.append(partial(self.destroy_publisher, publisher))
+        return publisher
+
+    def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
+        """Create a timer on the steady clock, which neither /clock nor a corrected wall clock disturbs.
+
+        Args:
+            period: Its period [s].
+            call: What it calls.
+        """
+        timer = self.create_timer(period, call, clock=self._steady)
+        self._undo.append(partial(self.destroy_timer, timer))
+        return timer
+
+    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
+        """Offer a Trigger service; what the call raises becomes the message of a failure.
+
+        Args:
+            service: Relative name (``~/reset``).
+            call: Does it, and returns the answer's message.
+        """
+        made = self.create_service(Trigger, service, trigger_callback(call))
+        self._undo.append(partial(self.destroy_service, made))
+
+    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
+        """Offer a SetBool service; what the call raises becomes the message of a failure."""
+        made = self.create_service(SetBool, service, switch_callback(call))
+        self._undo.append(partial(self.destroy_service, made))
+
+    def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
+        """Convert and publish, if anybody listens."""
+        if publisher.get_subscription_count():
+            publisher.publish(convert())
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
+        if self.active:
+            publisher.publish(message)

@@ -12,7 +12,7 @@ from typing import Any
 from geometry_msgs.msg import Point
 
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.ros.messages import set_stamp
+from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import BaseEstimate, LinkInertia
 

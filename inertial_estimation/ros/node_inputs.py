@@ -1,17 +1,79 @@
-"""All inputs of a node, read in the order in which their messages arrived."""
+"""The inputs of a node: counted queues of messages, read in the order in which the messages arrived."""
 
 import time
 from collections.abc import Callable, Iterator
+from enum import Enum
 from operator import itemgetter
 from typing import Any
 
-from inertial_estimation.ros.diagnostics import InputCounter
-from inertial_estimation.ros.node_input import NodeInput
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
 
-__all__ = ["NodeInputs"]
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.ros.diagnostics import InputCounter
+from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, SENSOR_INPUT
+from inertial_estimation.ros.qos_overrides import overridable_subscription
+from inertial_estimation.ros.rclpy_internals import MessageQueue
+
+__all__ = ["InputKind", "NodeInput", "NodeInputs"]
 
 MOST_ROUNDS = 5  # of reading in a row, so that timers and services have their turn
 LONGEST_ROUND_NS = 100_000_000  # a message stamped later than this is of a wall clock that was set back
+
+
+class InputKind(Enum):
+    """How an input is delivered.
+
+    Attributes:
+        SENSOR: Best effort; any publisher matches.
+        COMMAND: Reliable: it is sent once.
+        LATCHED: Reliable, and holds until the next one: late joiners get the last one, and only publishers
+            that offer this (transient local) match.
+    """
+
+    SENSOR = "sensor"
+    COMMAND = "command"
+    LATCHED = "latched"
+
+
+class NodeInput:
+    """Reads and pushes what arrives on one topic; what cannot be converted is dropped and counted.
+
+    Attributes:
+        counter: Messages received, lost and malformed.
+        subscription: The subscription.
+    """
+
+    def __init__(
+        self, topic: str, queue: MessageQueue, read: Callable[[bytes], Any], push: Callable[[Any], None]
+    ) -> None:
+        """Take a queue.
+
+        Args:
+            topic: Relative name of the topic.
+            queue: Where the serialised messages arrive.
+            read: Serialised message to value; raises MeasurementError.
+            push: Takes the value.
+        """
+        self._queue, self._read, self._push = queue, read, push
+        self.subscription = queue.subscription
+        self.counter = InputCounter(topic, publishers=self.subscription.get_publisher_count)
+
+    def take_into(self, waiting: "list[tuple[int, NodeInput, bytes]]") -> None:
+        """Append the messages that have arrived, the oldest first: time of reception [ns], self, message."""
+        taken = self._queue.take()
+        for message, info in taken:
+            waiting.append((info.get("received_timestamp", 0), self, message))
+        if taken:
+            self.counter.count(len(taken), taken[-1][1].get("publication_sequence_number"))
+
+    def read(self, message: bytes) -> None:
+        """Convert a message and push its value."""
+        try:
+            self._push(self._read(message))
+        except MeasurementError as error:
+            self.counter.count_malformed(str(error))
 
 
 class NodeInputs:
@@ -23,12 +85,21 @@ class NodeInputs:
     Attributes:
         received_ns: When the message that is being read arrived, on the machine's wall clock [ns]; 0 where
             the middleware does not say.
+        sensor_qos: Quality of service of sensor data.
+        woken: Called after a message that the executor brought; None: the owner polls.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, woken: Callable[[], None] | None) -> None:
+        """Have no input yet.
+
+        Args:
+            woken: Called after a message that the executor brought; None: the owner polls.
+        """
         self.received_ns = 0
+        self.sensor_qos: QoSProfile = SENSOR_INPUT
+        self.woken = woken
         self._inputs: list[NodeInput] = []
-        self._kept: list[tuple[int, NodeInput, Any]] = []  # received after a round of reading began
+        self._kept: list[tuple[int, NodeInput, bytes]] = []  # received after a round of reading began
 
     def __iter__(self) -> Iterator[NodeInput]:
         return iter(self._inputs)
@@ -38,9 +109,29 @@ class NodeInputs:
         """What came in, by input."""
         return [node_input.counter for node_input in self._inputs]
 
-    def add(self, node_input: NodeInput) -> None:
-        """Add an input."""
+    def add(
+        self,
+        node: Node,
+        message_type: type,
+        topic: str,
+        push: Callable[[Any], None],
+        *,
+        convert: Callable[[Any], Any] | None,
+        kind: InputKind,
+    ) -> NodeInput:
+        """Subscribe; see `RobotNode.subscribe`."""
+        profiles = {
+            InputKind.SENSOR: self.sensor_qos,
+            InputKind.COMMAND: COMMAND_INPUT,
+            InputKind.LATCHED: LATCHED,
+        }
+        # rclpy's own events warn of a publisher that does not match, which with a latched input is likely
+        quiet = kind is not InputKind.LATCHED
+        how = overridable_subscription(node, topic, profiles[kind], quiet=quiet)
+        queue = MessageQueue(node, message_type, topic, woken=self.woken, **how)
+        node_input = NodeInput(topic, queue, message_reader(message_type, convert), push)
         self._inputs.append(node_input)
+        return node_input
 
     def clear(self) -> None:
         """Forget all inputs."""
@@ -81,7 +172,7 @@ class NodeInputs:
                 on_message()
         return bool(self._kept)
 
-    def _take(self) -> list[tuple[int, NodeInput, Any]]:
+    def _take(self) -> list[tuple[int, NodeInput, bytes]]:
         """Return what was kept and what waits: time of reception [ns], input, message."""
         waiting = self._kept
         for node_input in self._inputs:

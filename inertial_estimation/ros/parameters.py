@@ -21,13 +21,13 @@ from inertial_estimation.parameters import (
     parameter_values,
     replace_value,
 )
+from inertial_estimation.ros.qos_overrides import PREFIX as QOS_OVERRIDES
 from inertial_estimation.ros.rclpy_internals import given_parameters
 
 __all__ = ["NodeParameters", "descriptor_from_spec", "from_ros_value", "to_ros_value"]
 
 ConfigT = TypeVar("ConfigT")
 _OF_RCLPY = ("use_sim_time", "start_type_description_service")
-_OF_RCLPY_PREFIXES = ("qos_overrides.",)
 _INTEGER_LIMIT = 2**63 - 1
 
 
@@ -142,7 +142,7 @@ def _given_values(node: Node, known: Iterable[str]) -> dict[str, Any]:
     return {
         name: from_ros_value(value)
         for name, value in values.items()
-        if name not in _OF_RCLPY and not name.startswith(_OF_RCLPY_PREFIXES)
+        if name not in _OF_RCLPY and not name.startswith(QOS_OVERRIDES)
     }
 
 

@@ -5,8 +5,9 @@ from std_msgs.msg import Bool
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.ros.messages import health_to_msg, set_stamp, stamp_from_msg
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
+from inertial_estimation.ros.messages import health_from_msg, health_to_msg
+from inertial_estimation.signals import Health
 
 __all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg", "load_change_to_msg"]
 
@@ -37,12 +38,13 @@ def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
     Raises:
         MeasurementError: If there is not one status with a kind.
     """
-    statuses = [{item.key: item.value for item in status.values} for status in msg.status]
-    if len(statuses) != 1 or KIND not in statuses[0]:
-        raise MeasurementError(f"{len(statuses)} statuses, expected one with the value '{KIND}'")
-    (status,), (values,) = msg.status, statuses
-    level = HealthLevel(status.level[0] if isinstance(status.level, bytes) else int(status.level))
-    return PayloadEvent(stamp_from_msg(msg.header.stamp), values.pop(KIND), level, status.message, values)
+    reports = [health_from_msg(status)[1] for status in msg.status]
+    if len(reports) != 1 or KIND not in reports[0].values:
+        raise MeasurementError(f"{len(reports)} statuses, expected one with the value '{KIND}'")
+    (report,) = reports
+    values = {key: value for key, value in report.values.items() if key != KIND}
+    kind, stamp_ns = report.values[KIND], stamp_from_msg(msg.header.stamp)
+    return PayloadEvent(stamp_ns, kind, report.level, report.message, values)
 
 
 def hold_to_msg(held: bool) -> Bool:

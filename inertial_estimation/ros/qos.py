@@ -1,7 +1,8 @@
 """Quality of service: sensor data in, reliable out, latched descriptions.
 
 Each event handler of a publisher or subscription joins the executor's wait set, which rclpy builds anew
-for every message; inputs that accept any offer and outputs that offer the most need none.
+for every message; inputs that accept any offer and outputs that offer the most need none. What a user may
+override by parameters is in `qos_overrides`.
 """
 
 import math

@@ -16,7 +16,6 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from rclpy.waitable import NumberOfEntities
 
@@ -243,62 +242,58 @@ class MessageQueue:
         node: Node,
         message_type: type,
         topic: str,
-        qos: QoSProfile,
         *,
-        raw: bool,
-        events: Any = None,
         woken: Callable[[], None] | None = None,
+        **subscription_arguments: Any,
     ) -> None:
-        """Subscribe.
+        """Subscribe; messages stay serialised.
 
         Args:
             node: Node that reads.
             message_type: Message class.
             topic: Name of the topic.
-            qos: Quality of service; its depth is the length of the queue.
-            raw: Whether messages stay serialised.
-            events: Event callbacks of the subscription; None: those of rclpy.
             woken: Called after a message that the executor brought; None: the owner polls.
+            **subscription_arguments: Passed on to `create_subscription`; the depth of the quality of service
+                is the length of the queue.
         """
-        self._depth = qos.depth
-        self._brought: deque[tuple[Any, Mapping[str, Any]]] = deque(maxlen=qos.depth)
         self._woken = woken
         self.subscription: Subscription = node.create_subscription(
             message_type,
             topic,
             self._on_message if hasattr(Subscription, "CallbackType") else self._on_message_alone,
-            qos,
             callback_group=_Unwaited() if woken is None and _can_take() else None,
-            event_callbacks=events,
-            raw=raw,
+            raw=True,
+            **subscription_arguments,
         )
-        self._how = (message_type, raw)
+        self._depth = self.subscription.qos_profile.depth
+        self._brought: deque[tuple[bytes, Mapping[str, Any]]] = deque(maxlen=self._depth)
+        self._message_type = message_type
         self._take = self.subscription.handle.take_message if _can_take() else None
 
-    def take(self) -> list[tuple[Any, Mapping[str, Any]]]:
+    def take(self) -> list[tuple[bytes, Mapping[str, Any]]]:
         """Return the messages that wait, the oldest first, at most as many as the queue is long.
 
         Returns:
-            Pairs of the message (serialised where the subscription is raw) and what the middleware says of
-            it: ``received_timestamp`` by the machine's wall clock [ns], and, but on Humble,
-            ``publication_sequence_number`` among the messages of its publisher.
+            Pairs of the serialised message and what the middleware says of it: ``received_timestamp`` by the
+            machine's wall clock [ns], and, but on Humble, ``publication_sequence_number`` among the messages
+            of its publisher.
         """
         taken = list(self._brought)
         self._brought.clear()
         if self._take is not None:
             for _ in range(self._depth):
-                pair = self._take(*self._how)
+                pair = self._take(self._message_type, True)
                 if pair is None:
                     break
                 taken.append(pair)
         return taken
 
-    def _on_message(self, message: Any, info: Any) -> None:
+    def _on_message(self, message: bytes, info: Any) -> None:
         self._brought.append((message, info))
         if self._woken is not None:
             self._woken()
 
-    def _on_message_alone(self, message: Any) -> None:
+    def _on_message_alone(self, message: bytes) -> None:
         """Stand for `_on_message` where callbacks get the message alone (Humble)."""
         self._on_message(message, {})
 

@@ -1,18 +1,14 @@
-"""What all nodes share: parameters, states, the robot description, inputs, outputs, services, diagnostics."""
+"""What all nodes share: parameters, the robot description, inputs, diagnostics."""
 
 import re
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from rclpy.clock import Clock, ClockType
-from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile
-from rclpy.timer import Timer
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
 
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
@@ -21,33 +17,30 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
-from inertial_estimation.ros.node_input import InputKind, NodeInput
-from inertial_estimation.ros.node_inputs import NodeInputs
+from inertial_estimation.ros.node_inputs import InputKind, NodeInputs
 from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
-from inertial_estimation.ros.qos import (
-    LATCHED,
-    NO_OUTPUT_EVENTS,
-    RELIABLE_OUTPUT,
-    SENSOR_INPUT,
-)
+from inertial_estimation.ros.qos import LATCHED
+from inertial_estimation.ros.qos_overrides import overridable_subscription, unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
-from inertial_estimation.ros.services import switch_callback, trigger_callback
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["NodeConfig", "RobotNode", "topic_token"]
 
 
-class NodeConfig(Protocol):
-    """All parameters of a node."""
+@dataclass(frozen=True)
+class NodeConfig:
+    """All parameters of a node.
 
-    @property
-    def options(self) -> NodeOptions:
-        """Those of the node itself."""
-        ...
+    Attributes:
+        options: Those of the node itself.
+    """
+
+    options: NodeOptions
 
 
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
+DESCRIPTION = "robot_description"
 
 
 class RobotNode(ManagedNode, Generic[ConfigT]):
@@ -88,15 +81,12 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self._parameters_declared.on_change(self._on_parameter)
         self._configured = False
         self._description = ""
-        self._undo: list[Callable[[], Any]] = []  # destroys what was created since the node was configured
-        self._inputs = NodeInputs()
-        self._sensor_qos = SENSOR_INPUT
-        self._woken: Callable[[], None] | None = self._take_inputs
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
         if not urdf:
-            self.create_subscription(String, "robot_description", self._on_description, LATCHED)
+            how = overridable_subscription(self, DESCRIPTION, LATCHED, quiet=False)
+            self.create_subscription(String, DESCRIPTION, self._on_description, **how)
         if self.config.options.managed:
             self.begin_lifecycle()
         elif urdf:
@@ -129,71 +119,27 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def _on_inputs(self) -> None:
         """Called when all inputs that wait have been read."""
 
-    def add_input(
+    def subscribe(
         self,
         message_type: type,
         topic: str,
-        convert: Callable[[Any], Any],
         push: Callable[[Any], None],
         *,
+        convert: Callable[[Any], Any] | None = None,
         kind: InputKind = InputKind.SENSOR,
     ) -> None:
-        """Subscribe to an input; see `NodeInput`.
+        """Subscribe to an input.
 
         Args:
             message_type: Message class.
             topic: Relative name of the topic.
-            convert: To a value, from the serialised message of a sensor, or from the message itself of the
-                other kinds; raises MeasurementError.
-            push: Takes the value.
+            push: Takes the value of every message.
+            convert: Message to value, raising MeasurementError; None: the conversion that
+                `recordings.message_conversion` registers for the type.
             kind: How it is delivered.
         """
-        how: dict[str, Any] = {"kind": kind, "sensor_qos": self._sensor_qos, "woken": self._woken}
-        node_input = NodeInput(self, message_type, topic, convert, push, **how)
-        self._inputs.add(node_input)
+        node_input = self._inputs.add(self, message_type, topic, push, convert=convert, kind=kind)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
-
-    def add_output(self, message_type: type, topic: str, qos: QoSProfile = RELIABLE_OUTPUT) -> Publisher:
-        """Create the publisher of an output."""
-        publisher = self.create_publisher(message_type, topic, qos, event_callbacks=NO_OUTPUT_EVENTS)
-        self._undo.append(partial(self.destroy_publisher, publisher))
-        return publisher
-
-    def add_timer(self, period: float, call: Callable[[], None]) -> Timer:
-        """Create a timer on the steady clock, which neither /clock nor a corrected wall clock disturbs.
-
-        Args:
-            period: Its period [s].
-            call: What it calls.
-        """
-        timer = self.create_timer(period, call, clock=self._steady)
-        self._undo.append(partial(self.destroy_timer, timer))
-        return timer
-
-    def add_trigger(self, service: str, call: Callable[[], str]) -> None:
-        """Offer a Trigger service; what the call raises becomes the message of a failure.
-
-        Args:
-            service: Relative name (``~/reset``).
-            call: Does it, and returns the answer's message.
-        """
-        made = self.create_service(Trigger, service, trigger_callback(call))
-        self._undo.append(partial(self.destroy_service, made))
-
-    def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
-        """Offer a SetBool service; what the call raises becomes the message of a failure."""
-        made = self.create_service(SetBool, service, switch_callback(call))
-        self._undo.append(partial(self.destroy_service, made))
-
-    def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
-        """Convert and publish, if anybody listens."""
-        if publisher.get_subscription_count():
-            publisher.publish(convert())
-
-    def publish(self, publisher: Publisher, message: Any) -> None:
-        """Publish, if the node is active; also to latched topics, whose subscribers may join later."""
-        if self.active:
-            publisher.publish(message)
 
     def configure(self) -> None:
         """Load, check, and create publishers, services and inputs.
@@ -204,10 +150,12 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         """
         urdf = self._robot_config(self.config).urdf
         if not urdf and not self._description:
-            topic = self.resolve_topic_name("robot_description")
+            topic = self.resolve_topic_name(DESCRIPTION)
             raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
         self._start(read_urdf(urdf or self._description))
         self._configured = True
+        for name in unused_overrides(self):
+            self.get_logger().warning(f"'{name}' has no effect: the node has no such topic")
         for sentence in apply_real_time(self.config.options.realtime):
             self.get_logger().warning(sentence)
         awaited = {part.name for part in self._health(0) if part.level == HealthLevel.STALE}
@@ -219,11 +167,8 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def clean_up(self) -> None:
         """Destroy what `configure` has created."""
         self._configured = False
-        while self._undo:
-            self._undo.pop()()
+        super().clean_up()
         self._inputs.clear()
-        if self.executor is not None:
-            self.executor.wake()  # it keeps what it waits for until then
 
     def _take_inputs(self) -> None:
         """Read what has arrived, and work on it."""
@@ -257,7 +202,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if not self._configured:
             if self._description or self._robot_config(self.config).urdf:
                 return []
-            return [f"{self.resolve_topic_name('robot_description')} (or set the parameter 'urdf')"]
+            return [f"{self.resolve_topic_name(DESCRIPTION)} (or set the parameter 'urdf')"]
         missing = [
             counter.topic for counter in self._inputs.counters if counter.required and not counter.received
         ]

@@ -5,26 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from geometry_msgs.msg import InertiaStamped, WrenchStamped
-from nav_msgs.msg import Odometry
-from rclpy.publisher import Publisher
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import section
-from inertial_estimation.ros.command_messages import clock_to_msg, torque_command_from_msg
-from inertial_estimation.ros.messages import (
-    base_state_to_msg,
-    imu_to_msg,
-    joints_to_msg,
-    link_inertia_to_msg,
-    wrench_to_msg,
-)
-from inertial_estimation.ros.node_input import InputKind
-from inertial_estimation.ros.robot_node import RobotNode, topic_token
-from inertial_estimation.signals import Health
+from inertial_estimation.ros.command_messages import torque_command_from_msg
+from inertial_estimation.ros.node_inputs import InputKind
+from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
+from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -35,18 +25,17 @@ from inertial_estimation.simulation.viewer import RobotViewer
 
 __all__ = ["SimulatorConfig", "SimulatorNode"]
 
-NANOSECONDS = 1_000_000_000
-FASTEST = 0.0005  # period of the timer where the pace asked for is as fast as possible [s]
+FREE_RUN_PERIOD = 0.0005  # of the timer where the pace asked for is as fast as possible [s]
+LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, where it serves only the time-outs [s]
 VIEWER_PERIOD = 1.0 / 30.0  # [s]
-WATCHING = 0.02  # the same in lockstep, where commands drive it and the timer sees to time-outs
 
 
 @dataclass(frozen=True)
-class SimulatorConfig:
+class SimulatorConfig(NodeConfig):
     """All parameters of the node."""
 
-    simulation: SimulationConfig = section(SimulationConfig, prefix="")
     options: SimulatorOptions = section(SimulatorOptions, prefix="")
+    simulation: SimulationConfig = section(SimulationConfig, prefix="")
 
 
 class SimulatorNode(RobotNode[SimulatorConfig]):
@@ -67,11 +56,14 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         self._options = self.config.options
         disturbances = [parse_disturbance(text) for text in self._options.disturbances]
         self.simulation = Simulation(config, urdf, disturbances)
-        self._links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
         self.driver = SimulationDriver(self.simulation, config.robot, self._options.pacing)
-        self._create_outputs(config.robot)
+        links = tuple(dict.fromkeys(disturbance.link for disturbance in disturbances))
+        stamp_ns, clock_rate = self.simulation.stamp_ns, self._options.clock_rate
+        self._clock_output = SimulationClock(self.add_output, clock_rate, stamp_ns)
+        self._sensor_outputs = SensorOutputs(self.add_output, config.robot)
+        self._truth_outputs = GroundTruthOutputs(self.add_output, self._options, self.simulation, links)
         push, kind = self.driver.push_command, InputKind.COMMAND
-        self.add_input(JointState, "joint_torque_commands", torque_command_from_msg, push, kind=kind)
+        self.subscribe(JointState, "joint_torque_commands", push, convert=torque_command_from_msg, kind=kind)
         self.add_trigger("~/reset", self._reset)
         self.add_switch("~/pause", self._pause)
         self._timer: Any = None
@@ -79,25 +71,6 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         if self._options.viewer:
             self._viewer = RobotViewer(self.simulation.robot, terrain_from_config(config.ground))
             self.add_timer(VIEWER_PERIOD, self._show)
-
-    def _create_outputs(self, robot: RobotConfig) -> None:
-        model = self.simulation.robot
-        self._base_frame = self._options.base_frame or model.base_link
-        self._frames = (robot.imu_frame, dict(zip(robot.contacts, _wrench_frames(robot), strict=True)))
-        self._clock_publisher = self.add_output(Clock, "/clock")
-        self._clock_period_ns = round(NANOSECONDS / self._options.clock_rate)
-        self._next_clock_ns = self.simulation.stamp_ns
-        self._joints = self.add_output(JointState, "joint_states")
-        self._imu = self.add_output(Imu, "imu/data") if robot.imu_frame else None
-        self._wrenches: dict[str, Publisher] = {
-            contact: self.add_output(WrenchStamped, f"{topic_token(contact)}/wrench")
-            for contact in robot.contacts
-        }
-        self._odometry = self.add_output(Odometry, "ground_truth/odom")
-        self._inertias: dict[str, Publisher] = {
-            link: self.add_output(InertiaStamped, f"ground_truth/link_inertias/{topic_token(link)}")
-            for link in self._links
-        }
 
     def _on_inputs(self) -> None:
         if self._options.pacing.lockstep:
@@ -112,32 +85,14 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             if not (self._options.pacing.lockstep and self.simulation.released):
                 break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
-            self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
+            self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
-        stamp_ns = self.simulation.stamp_ns
-        if stamp_ns >= self._next_clock_ns:
-            self._clock_publisher.publish(clock_to_msg(stamp_ns))
-            self._next_clock_ns += self._clock_period_ns
-        self._publish_truth()
-        imu_frame, wrench_frames = self._frames
+        self._clock_output.publish(self.simulation.stamp_ns)
+        self._truth_outputs.publish()
         for readings in arrived:
-            for contact, wrench in readings.wrenches.items():
-                self._wrenches[contact].publish(wrench_to_msg(wrench, wrench_frames[contact]))
-            if readings.joints is not None:
-                self._joints.publish(joints_to_msg(readings.joints))
-            if readings.imu is not None and self._imu is not None:
-                self._imu.publish(imu_to_msg(readings.imu, imu_frame))
-
-    def _publish_truth(self) -> None:
-        publishers = (self._odometry, *self._inertias.values())
-        if not any(publisher.get_subscription_count() for publisher in publishers):
-            return
-        truth = self.simulation.truth(self._links)
-        self._odometry.publish(base_state_to_msg(truth.base, self._options.world_frame, self._base_frame))
-        for link, publisher in self._inertias.items():
-            publisher.publish(link_inertia_to_msg(truth.inertias[link], truth.stamp_ns))
+            self._sensor_outputs.publish(readings)
 
     def _show(self) -> None:
         if self._viewer.is_open:
@@ -145,7 +100,8 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             self._viewer.show(truth.base, truth.q)
 
     def _set_timer(self) -> None:
-        period = self.driver.wall_period or (WATCHING if self._options.pacing.lockstep else FASTEST)
+        idle = LOCKSTEP_PERIOD if self._options.pacing.lockstep else FREE_RUN_PERIOD
+        period = self.driver.wall_period or idle
         if self._timer is None:
             self._timer = self.add_timer(period, self._poll)
         else:
@@ -154,7 +110,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
     def _set_parameter(self, name: str, value: Any) -> None:
         if name == "real_time_factor":
-            self.driver.set_factor(value)
+            self.driver.pace.factor = value
             self._set_timer()
 
     def _health(self, now_ns: int) -> list[Health]:
@@ -162,14 +118,10 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
 
     def _reset(self) -> str:
         self.driver.reset()
-        self._next_clock_ns = self.simulation.stamp_ns
+        self._clock_output.restart(self.simulation.stamp_ns)
         self._set_timer()
         return "the robot hangs from the hoist again"
 
     def _pause(self, paused: bool) -> str:
         self.driver.pause(paused)
         return "paused" if paused else "running"
-
-
-def _wrench_frames(robot: RobotConfig) -> Sequence[str]:
-    return robot.wrench_frames or robot.contact_frames or robot.contacts

@@ -5,22 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
+from geometry_msgs.msg import QuaternionStamped, Vector3Stamped, WrenchStamped
 from nav_msgs.msg import Odometry
+from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.message_conversion import orientation_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, tilt_markers
-from inertial_estimation.ros.messages import (
-    base_orientation_to_msg,
-    base_state_to_transform,
-    odometry_to_msg,
-    tilt_to_msg,
-)
-from inertial_estimation.ros.pipeline_node import EstimatorNode
-from inertial_estimation.ros.serialized import orientation_from_bytes
+from inertial_estimation.ros.messages import base_state_to_transform, odometry_to_msg, tilt_to_msg
+from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
 
@@ -28,24 +25,34 @@ __all__ = ["TiltNodeConfig", "TiltObserverNode"]
 
 
 @dataclass(frozen=True)
-class TiltNodeConfig:
+class TiltNodeConfig(PipelineNodeConfig):
     """All parameters of the node."""
 
-    pipeline: TiltPipelineConfig = section(TiltPipelineConfig, prefix="")
     options: TiltNodeOptions = section(TiltNodeOptions, prefix="")
+    pipeline: TiltPipelineConfig = section(TiltPipelineConfig, prefix="")
 
 
-class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
+class TiltObserverNode(PipelineNode[TiltNodeConfig]):
     """Publishes what the tilt pipeline estimates."""
 
     name = "tilt_observer"
     config_class = TiltNodeConfig
-    node_options = TiltNodeOptions
+    pipeline: TiltPipeline
 
-    def _build(self, config: TiltNodeConfig, urdf: str) -> TiltPipeline:
-        return TiltPipeline(config.pipeline, urdf)
+    def _build(self, urdf: str) -> None:
+        self.pipeline = TiltPipeline(self.config.pipeline, urdf)
 
-    def _create_interfaces(self) -> None:
+    def _subscribe(self) -> None:
+        pipeline = self.pipeline
+        for topic in self.config.pipeline.robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+        for contact in pipeline.contacts:
+            topic = f"{topic_token(contact)}/wrench"
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+        self.subscribe(QuaternionStamped, "yaw_reference", pipeline.push_yaw_reference)
+
+    def _advertise(self) -> None:
         options = self.config.options
         self._world = options.world_frame
         self._base = options.base_frame or self.pipeline.robot.base_link
@@ -56,20 +63,19 @@ class TiltObserverNode(EstimatorNode[TiltNodeConfig, TiltPipeline]):
         self._markers = MarkerOutput(self)
         self._messages = (QuaternionStamped(), Odometry(), Vector3Stamped())
         self._broadcaster = self._transform_broadcaster() if options.publish_tf else None
-        push = self.pipeline.push_yaw_reference
-        self.add_input(QuaternionStamped, "yaw_reference", orientation_from_bytes, push)
         self.add_trigger("~/calibrate_gyro", self._calibrate_gyro)
 
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
         orientation, state, tilt = self._messages
+        world, base = self._world, self._base
         for estimate in estimates:  # every step: the inertial filter interpolates between them
-            self.send(self._orientation, partial(base_orientation_to_msg, estimate, self._world, orientation))
-            self.send(self._state, partial(odometry_to_msg, estimate, self._world, self._base, state))
-            self.send(self._tilt, partial(tilt_to_msg, estimate, self._base, tilt))
+            self.send(self._orientation, partial(orientation_to_msg, estimate.state, orientation, world))
+            self.send(self._state, partial(odometry_to_msg, estimate, state, world, base))
+            self.send(self._tilt, partial(tilt_to_msg, estimate, tilt, base))
             self._telemetry.send(estimate, estimate.state.stamp_ns)
         self._markers.send(estimates[-1].state.stamp_ns, partial(self._draw, estimates[-1]))
         if self._broadcaster is not None:
-            transform = base_state_to_transform(estimates[-1].state, self._world, self._base)
+            transform = base_state_to_transform(estimates[-1].state, world, base)
             self._broadcaster.sendTransform(transform)
 
     def _draw(self, estimate: BaseEstimate) -> list[Any]:

@@ -1,14 +1,15 @@
 """Node `trunk_payload`: mass and centre of mass of a legged robot's trunk, identified at rest."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, PoseStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 
 from inertial_estimation.configuration.node_options import PayloadNodeOptions
@@ -18,15 +19,15 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
-from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
+from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import base_reference_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
-from inertial_estimation.ros.messages import link_inertia_to_msg
 from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
-from inertial_estimation.ros.pipeline_node import EstimatorNode
+from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.ros.serialized import base_state_from_bytes
+from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseReference, HealthLevel
 
@@ -34,24 +35,34 @@ __all__ = ["PayloadNodeConfig", "TrunkPayloadNode"]
 
 
 @dataclass(frozen=True)
-class PayloadNodeConfig:
+class PayloadNodeConfig(PipelineNodeConfig):
     """All parameters of the node."""
 
-    pipeline: TrunkPayloadConfig = section(TrunkPayloadConfig, prefix="")
     options: PayloadNodeOptions = section(PayloadNodeOptions, prefix="")
+    pipeline: TrunkPayloadConfig = section(TrunkPayloadConfig, prefix="")
 
 
-class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
+class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
     """Publishes what the identification of the trunk says and asks for."""
 
     name = "trunk_payload"
     config_class = PayloadNodeConfig
-    node_options = PayloadNodeOptions
+    pipeline: TrunkPayloadPipeline
 
-    def _build(self, config: PayloadNodeConfig, urdf: str) -> TrunkPayloadPipeline:
-        return TrunkPayloadPipeline(config.pipeline, urdf)
+    def _build(self, urdf: str) -> None:
+        self.pipeline = TrunkPayloadPipeline(self.config.pipeline, urdf)
 
-    def _create_interfaces(self) -> None:
+    def _subscribe(self) -> None:
+        pipeline, config = self.pipeline, self.config.pipeline
+        for topic in config.robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+        for contact in config.robot.contacts if config.ground_forces == "measured" else ():
+            topic = f"{topic_token(contact)}/wrench"
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+        self.subscribe(Odometry, "base_state", pipeline.push_base_state)
+
+    def _advertise(self) -> None:
         self._message = InertiaStamped()
         self._inertia = self.add_output(InertiaStamped, "trunk_inertia")
         self._payload = self.add_output(InertiaStamped, "payload")
@@ -63,22 +74,19 @@ class TrunkPayloadNode(EstimatorNode[PayloadNodeConfig, TrunkPayloadPipeline]):
         self._events = PayloadEvents()
         self._asked: BaseReference | None = None
         self._set_hold(False)
-        self.add_input(Odometry, "base_state", base_state_from_bytes, self.pipeline.push_base_state)
         self.add_trigger("~/identify", self.pipeline.identify)
         self.add_trigger("~/cancel", self._cancel)
         for method in METHODS:
             self.add_trigger(f"~/use_{method}", partial(self._use, method))
 
-    def _create_inputs(self, robot: RobotConfig) -> None:
-        measured = self.config.pipeline.ground_forces == "measured"
-        super()._create_inputs(robot if measured else replace(robot, contacts=()))
-
     def _publish(self, estimates: Sequence[PayloadEstimate]) -> None:
         msg = self._message
         for estimate in estimates:
             stamp_ns = estimate.stamp_ns
-            self.send(self._inertia, partial(link_inertia_to_msg, estimate.trunk, stamp_ns, msg))
-            self.send(self._payload, partial(link_inertia_to_msg, estimate.payload, stamp_ns, msg))
+            trunk = StampedInertia(stamp_ns, estimate.trunk)
+            payload = StampedInertia(stamp_ns, estimate.payload)
+            self.send(self._inertia, partial(link_inertia_to_msg, trunk, msg))
+            self.send(self._payload, partial(link_inertia_to_msg, payload, msg))
             self._telemetry.send(estimate, stamp_ns)
             self._ask(estimate)
             for event in self._events.take(estimate):

@@ -12,9 +12,9 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.recordings.watch_record import WatchRecord
+from inertial_estimation.ros.messages import health_from_msg, message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
-from inertial_estimation.ros.serialized import joints_from_bytes
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.signals import Health
 
 __all__ = ["WatchMonitor", "watch"]
 
@@ -46,6 +46,7 @@ class WatchMonitor(Node):
         self.record = record
         self._inside = namespace.strip("/") + "/" if namespace.strip("/") else ""
         self._telemetry: dict[str, Any] = {}
+        self._read = message_reader(JointState)
         events = {"event_callbacks": NO_INPUT_EVENTS}
         self._reports = self.create_subscription(
             DiagnosticArray, "/diagnostics", _ignore, RELIABLE_OUTPUT, **events
@@ -74,7 +75,7 @@ class WatchMonitor(Node):
             while (taken := subscription.handle.take_message(JointState, True)) is not None:
                 newest, count = taken[0], count + 1
             if newest is not None:
-                reading = joints_from_bytes(newest)
+                reading = self._read(newest)
                 figures = dict(zip(reading.names, reading.position.tolist(), strict=True))
                 self.record.node(node).hear_figures(now_s, figures, count)
         while (taken := self._reports.handle.take_message(DiagnosticArray, False)) is not None:
@@ -83,13 +84,11 @@ class WatchMonitor(Node):
     def _report(self, now_s: float, msg: DiagnosticArray) -> None:
         parts: dict[str, list[Health]] = {}
         for status in msg.status:
-            node, separator, part = status.name.partition(": ")
+            node, separator, _part = status.name.partition(": ")
             if separator and node.startswith(self._inside) and self._is_ours(node):
-                level = status.level[0] if isinstance(status.level, bytes) else int(status.level)
-                values = {item.key: item.value for item in status.values}
-                parts.setdefault(node, []).append(Health(part, HealthLevel(level), status.message, values))
-        for node, health in parts.items():
-            self.record.node(node).hear_report(now_s, health)
+                parts.setdefault(node, []).append(health_from_msg(status)[1])
+        for node, report in parts.items():
+            self.record.node(node).hear_report(now_s, report)
 
     def _is_ours(self, node: str) -> bool:
         return node in self._telemetry or node.rpartition("/")[2] in OWN_NODES

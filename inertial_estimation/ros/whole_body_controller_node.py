@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, QuaternionStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
@@ -14,67 +14,71 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     effort_array_to_msg,
     torque_command_to_msg,
     walk_command_from_msg,
 )
-from inertial_estimation.ros.messages import joints_from_msg
-from inertial_estimation.ros.node_input import InputKind
+from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.payload_messages import hold_from_msg
-from inertial_estimation.ros.pipeline_node import PipelineNode
+from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.ros.serialized import (
-    base_state_from_bytes,
-    link_inertia_from_bytes,
-    orientation_from_bytes,
-)
-from inertial_estimation.signals import Health, HealthLevel, LinkInertia, TorqueCommand
+from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
 
 __all__ = ["ControllerNodeConfig", "WholeBodyControllerNode"]
 
-COMMAND = InputKind.COMMAND
-
 
 @dataclass(frozen=True)
-class ControllerNodeConfig:
+class ControllerNodeConfig(PipelineNodeConfig):
     """All parameters of the node."""
 
-    pipeline: ControllerConfig = section(ControllerConfig, prefix="")
     options: ControllerNodeOptions = section(ControllerNodeOptions, prefix="")
+    pipeline: ControllerConfig = section(ControllerConfig, prefix="")
 
 
-class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipeline]):
+class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     """Publishes the torques the controller pipeline answers with."""
 
     name = "whole_body_controller"
     config_class = ControllerNodeConfig
-    node_options = ControllerNodeOptions
     works_inactive = False  # what it integrates would wind up
+    pipeline: ControllerPipeline
 
-    def _build(self, config: ControllerNodeConfig, urdf: str) -> ControllerPipeline:
-        return ControllerPipeline(config.pipeline, urdf)
+    def _build(self, urdf: str) -> None:
+        self.pipeline = ControllerPipeline(self.config.pipeline, urdf)
 
-    def _create_interfaces(self) -> None:
-        pipeline = self.pipeline
-        self._create_command_output(self.config.options)
-        config = self.config.pipeline
-        self._unheard = set(config.inertias.links) if self.config.options.await_inertias else set()
-        if config.robot.floating_base:
-            self.add_input(
-                QuaternionStamped, "base_orientation", orientation_from_bytes, pipeline.push_orientation
-            )
-            self.add_input(Odometry, "base_state", base_state_from_bytes, pipeline.push_base_state)
-        for link in config.inertias.links:
+    def _subscribe(self) -> None:
+        pipeline, robot = self.pipeline, self.config.pipeline.robot
+        if robot.floating_base:
+            self.subscribe(QuaternionStamped, "base_orientation", pipeline.push_orientation)
+            self.subscribe(Odometry, "base_state", pipeline.push_base_state)
+        self.subscribe(JointState, "joint_states", pipeline.push_joints)
+        for contact in robot.contacts:
+            topic = f"{topic_token(contact)}/wrench"
+            self.subscribe(WrenchStamped, topic, partial(pipeline.push_wrench, contact))
+        for link in self.config.pipeline.inertias.links:
             topic = f"link_inertias/{topic_token(link)}"
-            self.add_input(InertiaStamped, topic, partial(_inertia_of, link), self._push_inertia)
-        push_joints, push_base = pipeline.push_joint_reference, pipeline.push_base_reference
-        self.add_input(JointState, "joint_reference", joints_from_msg, push_joints, kind=COMMAND)
-        self.add_input(PoseStamped, "base_reference", base_reference_from_msg, push_base, kind=COMMAND)
-        push_walk = pipeline.push_walk_command
-        self.add_input(Float64MultiArray, "walk_command", walk_command_from_msg, push_walk, kind=COMMAND)
-        self.add_input(Bool, "hold", hold_from_msg, pipeline.push_hold, kind=InputKind.LATCHED)
+            self.subscribe(InertiaStamped, topic, partial(self._push_inertia, link))
+        self._subscribe_to_commands()
+
+    def _subscribe_to_commands(self) -> None:
+        pipeline, kind = self.pipeline, InputKind.COMMAND
+        self.subscribe(JointState, "joint_reference", pipeline.push_joint_reference, kind=kind)
+        to_base, to_walk = base_reference_from_msg, walk_command_from_msg
+        self.subscribe(
+            PoseStamped, "base_reference", pipeline.push_base_reference, convert=to_base, kind=kind
+        )
+        self.subscribe(
+            Float64MultiArray, "walk_command", pipeline.push_walk_command, convert=to_walk, kind=kind
+        )
+        self.subscribe(Bool, "hold", pipeline.push_hold, convert=hold_from_msg, kind=InputKind.LATCHED)
+
+    def _advertise(self) -> None:
+        links = self.config.pipeline.inertias.links
+        self._unheard = set(links) if self.config.options.await_inertias else set()
+        self._create_command_output(self.config.options)
 
     def _create_command_output(self, options: ControllerNodeOptions) -> None:
         self._command_to_msg: Callable[[TorqueCommand], JointState | Float64MultiArray]
@@ -91,6 +95,9 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         self._command = self.add_output(Float64MultiArray, "joint_effort_commands")
         self._command_to_msg = partial(effort_array_to_msg, joints=joints, msg=Float64MultiArray())
 
+    def _on_message(self) -> None:
+        """Tick when all inputs have been read: a command answers the newest of them."""
+
     def _on_inputs(self) -> None:
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
             self._tick()
@@ -103,9 +110,10 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig, ControllerPipel
         for command in results:
             self.send(self._command, partial(self._command_to_msg, command))
 
-    def _push_inertia(self, stamped: tuple[int, LinkInertia]) -> None:
-        self._unheard.discard(stamped[1].link)
-        self.pipeline.push_inertia(*stamped)
+    def _push_inertia(self, link: str, stamped: StampedInertia) -> None:
+        """Take the link from the topic: the frame in the message may carry a prefix."""
+        self._unheard.discard(link)
+        self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
 
     def _health(self, now_ns: int) -> list[Health]:
         parts = super()._health(now_ns)
@@ -133,9 +141,3 @@ def _check_command_joints(joints: Sequence[str], driven: Sequence[str]) -> list[
             f"{listing(driven, limit=200)}"
         )
     return [joint for joint in driven if joint not in joints]
-
-
-def _inertia_of(link: str, data: bytes) -> tuple[int, LinkInertia]:
-    """Take the link from the topic: the frame in the message may carry a prefix."""
-    stamp_ns, inertia = link_inertia_from_bytes(data)
-    return stamp_ns, replace(inertia, link=link)

@@ -8,20 +8,23 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, frozen_array
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.disturbed_robot import DisturbedRobot
 from inertial_estimation.simulation.ground_truth import GroundTruth, SensorReadings
+from inertial_estimation.simulation.noisy_sensors import NoisySensors
 from inertial_estimation.simulation.robot_physics import RobotPhysics
-from inertial_estimation.simulation.sensors import SensorSuite
+from inertial_estimation.simulation.sensor_suite import SensorSuite
 from inertial_estimation.simulation.simulation_config import SimulationConfig, step_ns
+from inertial_estimation.simulation.standing import stand_at_rest
 from inertial_estimation.simulation.true_readings import TrueReadings
-from inertial_estimation.spatial.vectors import cross, vector
+from inertial_estimation.simulation.true_state import base_rotation, base_state, generalised_acceleration
 
 __all__ = ["Simulation"]
 
-FALLEN_HEIGHT = 0.6  # a base below this share of its height at the start has fallen
-FALLEN_TILT = np.cos(np.radians(60.0))
+FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
+FALLEN_UPRIGHT = np.cos(np.radians(60.0))  # so has one whose vertical axis has a smaller vertical component
 
 
 class Simulation:
@@ -50,10 +53,12 @@ class Simulation:
                 has no inertia, or the robot cannot stand in its stance.
             ConfigurationError: If rate, delays and step do not fit, or the stance is out of its bounds.
         """
-        self._config, self._urdf, self._disturbances = config, urdf, tuple(disturbances)
+        self._config = config
         self._physics = RobotPhysics(config, urdf)
         self.robot: RobotModel = self._physics.robot
-        self._disturbed = DisturbedRobot(self._physics, self._disturbances, config.step)
+        self._stance = stance_positions(config.stance, self.robot)
+        self._physics.actuators.stops.check_stance(self._stance)
+        self._disturbed = DisturbedRobot(self._physics, disturbances, config.step)
         self._true = TrueReadings(self._physics, config)
         offsets, gains = config.robot.joint_offsets, config.robot.drive_gains
         self._corrections = joint_corrections(offsets, gains, self.robot)
@@ -63,9 +68,10 @@ class Simulation:
     def reset(self) -> None:
         """Begin again: same start, same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
-        self._suite = SensorSuite(self._true, self._config, self._corrections)
+        sensors = NoisySensors(self._true, self._config.sensors, self._corrections)
+        self._suite = SensorSuite(sensors, self._config)
         self._disturbed.set_inertias(0.0)
-        self._physics.place()
+        stand_at_rest(self._physics, self._stance)
         self._forces_W: Array | None = None
         self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
         self._suite.begin(self._instant())
@@ -85,8 +91,9 @@ class Simulation:
         """Whether the base lies below 0.6 of its height at the start, or tilts by more than 60 degrees."""
         if not self.robot.floating_base:
             return False
-        upright = float(self._base_rotation()[2, 2])
-        return bool(self._physics.data.qpos[2] < FALLEN_HEIGHT * self._start_height or upright < FALLEN_TILT)
+        upright = float(base_rotation(self._physics)[2, 2])
+        low = self._physics.data.qpos[2] < FALLEN_HEIGHT_SHARE * self._start_height
+        return bool(low or upright < FALLEN_UPRIGHT)
 
     def apply(self, tau: Array) -> None:
         """Hold these joint torques until the next call; the first call releases the robot.
@@ -109,7 +116,7 @@ class Simulation:
             self._instant()
             self._forces_W = None
             self.released, self._release_step = True, self._steps
-        self._physics.actuators.command(torques)
+        self._physics.actuators.motors.command(torques)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
         """Let time pass.
@@ -150,16 +157,14 @@ class Simulation:
         physics, data = self._physics, self._physics.data
         forces = self._instant()
         mujoco.mj_subtreeVel(physics.model, data)
-        places = {
-            contact.name: where for contact, where in zip(physics.contacts, physics.point_slices, strict=True)
-        }
-        base = self._base_state()
+        places = {patch.name: patch.where for patch in physics.patches}
+        base = base_state(physics, self.stamp_ns)
         return GroundTruth(
             self.stamp_ns,
             base,
             physics.q,
             physics.v,
-            self._acceleration(base),
+            generalised_acceleration(physics, base),
             physics.actuators.tau,
             physics.tau_link,
             self._true.wrenches(forces),
@@ -196,26 +201,3 @@ class Simulation:
         if self._forces_W is None:
             self._forces_W = self._physics.accelerate() if self.released else self._physics.rest()
         return self._forces_W
-
-    def _base_state(self) -> BaseState:
-        if not self.robot.floating_base:
-            zero = np.zeros(3)
-            return BaseState(self.stamp_ns, np.array([0.0, 0.0, 0.0, 1.0]), zero, zero, zero)
-        qpos, qvel = self._physics.data.qpos, self._physics.data.qvel
-        xyzw = qpos[[4, 5, 6, 3]]
-        v_B = self._base_rotation().T @ qvel[:3]
-        return BaseState(self.stamp_ns, xyzw, qpos[:3], v_B, qvel[3:6])
-
-    def _base_rotation(self) -> Array:
-        R_WB: Array = self._physics.data.xmat[1].reshape(3, 3)
-        return R_WB
-
-    def _acceleration(self, base: BaseState) -> Array:
-        """Generalised acceleration in Pinocchio's coordinates: d/dt of the base twist in the base."""
-        data = self._physics.data
-        joints: Array = data.qacc[self._physics.built.dof]
-        if not self.robot.floating_base:
-            return joints
-        turning = cross(vector(base.w_WB_B), vector(base.v_WB_B))
-        linear = self._base_rotation().T @ data.qacc[:3] - np.array(turning)
-        return np.concatenate([linear, data.qacc[3:6], joints])

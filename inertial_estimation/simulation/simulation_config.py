@@ -6,7 +6,8 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
-from inertial_estimation.simulation.sensor_noise import SensorNoise
+from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig", "period_in_steps", "step_ns"]
 
@@ -15,25 +16,41 @@ __all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig",
 class GroundConfig:
     """Shape of the ground and how it gives way under a contact point."""
 
-    terrain: str = parameter("flat", "Shape of the ground.", choices=("flat", "ramp", "rough"))
-    slope: float = parameter(0.1, "Of a ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2)
+    terrain: str = parameter(
+        "flat",
+        "Shape of the ground: a plane, a ramp along x, or random heights.",
+        choices=("flat", "ramp", "rough"),
+    )
+    slope: float = parameter(
+        0.1, "Inclination of the ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2
+    )
     roughness: float = parameter(
-        0.02, "Of rough ground: heights are between minus this and this.", unit="m", lower=0.0, upper=1.0
+        0.02, "Largest height of rough ground above and below zero.", unit="m", lower=0.0, upper=1.0
     )
     cell: float = parameter(
-        0.2, "Of rough ground: distance of the heights.", unit="m", lower=0.01, upper=10.0
+        0.2,
+        "Horizontal distance between the random heights of rough ground.",
+        unit="m",
+        lower=0.01,
+        upper=10.0,
     )
     begin: float = parameter(
         0.3,
-        "Ramp and rough ground begin at this x; before it the ground is flat.",
+        "Coordinate x at which the ramp or the rough ground begins; before it the ground is flat.",
         unit="m",
         lower=-1e3,
         upper=1e3,
     )
-    seed: int = parameter(0, "Of the heights of rough ground.", lower=0, upper=2**31)
-    stiffness: float = parameter(1e5, "Of each contact point.", unit="N/m", lower=100.0, upper=1e7)
-    damping: float = parameter(1e3, "Of each contact point.", unit="Ns/m", lower=0.0, upper=1e5)
-    friction: float = parameter(0.7, "Coulomb friction coefficient.", lower=0.0, upper=10.0)
+    seed: int = parameter(0, "Seed of the random heights of rough ground.", lower=0, upper=2**31)
+    stiffness: float = parameter(
+        1e5, "Stiffness of the ground at each contact point.", unit="N/m", lower=100.0, upper=1e7
+    )
+    damping: float = parameter(
+        1e3, "Damping of the ground at each contact point.", unit="Ns/m", lower=0.0, upper=1e5
+    )
+    friction: float = parameter(
+        0.7, "Coulomb friction coefficient between the ground and each contact point.", lower=0.0, upper=10.0
+    )
 
 
 @dataclass(frozen=True)
@@ -41,24 +58,47 @@ class ActuatorConfig:
     """What lies between a torque command and the links."""
 
     armature: float = parameter(
-        0.0, "Rotor inertia as seen at each joint.", unit="kg m^2", lower=0.0, upper=100.0
+        0.0,
+        "Rotor inertia of each simulated actuator, reflected to the joint side.",
+        unit="kg m^2",
+        lower=0.0,
+        upper=100.0,
     )
-    coulomb: float = parameter(0.0, "Coulomb friction of each joint.", unit="Nm", lower=0.0, upper=1e3)
+    coulomb: float = parameter(
+        0.0, "Coulomb friction of each simulated joint.", unit="Nm", lower=0.0, upper=1e3
+    )
     coulomb_speed: float = parameter(
-        0.02, "Speed over which Coulomb friction changes sign.", unit="rad/s", lower=1e-4, upper=1.0
+        0.02,
+        "Speed over which the Coulomb friction of simulated joints changes sign.",
+        unit="rad/s",
+        lower=1e-4,
+        upper=1.0,
     )
-    viscous: float = parameter(0.0, "Viscous friction of each joint.", unit="Nms/rad", lower=0.0, upper=1e4)
+    viscous: float = parameter(
+        0.0, "Viscous friction coefficient of each simulated joint.", unit="Nms/rad", lower=0.0, upper=1e4
+    )
     urdf_friction: bool = parameter(
-        False, "Add friction and damping of the URDF (<dynamics>) to those given here."
+        False, "Whether friction and damping of the URDF (<dynamics>) are added to those of the parameters."
     )
     torque_limit_scale: float = parameter(
-        1.0, "The URDF's effort limits times this; 0: no limits.", lower=0.0, upper=1e3
+        1.0,
+        "Factor on the URDF's effort limits at which simulated torques saturate; 0 disables the limits.",
+        lower=0.0,
+        upper=1e3,
     )
     lag: float = parameter(
-        0.0, "Time constant of the torque's first-order lag; 0: none.", unit="s", lower=0.0, upper=1.0
+        0.0,
+        "Time constant of the first-order lag of simulated joint torques; 0 means no lag.",
+        unit="s",
+        lower=0.0,
+        upper=1.0,
     )
     stop_stiffness: float = parameter(
-        1000.0, "Of the joints' end stops (URDF limits); 0: no stops.", unit="Nm/rad", lower=0.0, upper=1e6
+        1000.0,
+        "Stiffness of the joints' end stops, which are at the URDF's position limits; 0 disables the stops.",
+        unit="Nm/rad",
+        lower=0.0,
+        upper=1e6,
     )
 
 
@@ -68,18 +108,21 @@ class SensorConfig:
 
     rate: float = parameter(
         1000.0 / 3.0,
-        "Rate of the readings; its period is a whole number of steps.",
+        "Rate of the sensor readings; its period must be a whole number of simulation steps.",
         unit="Hz",
         lower=1.0,
         upper=1e5,
     )
     effort_at: str = parameter(
         "link",
-        "Where joint torque is sensed: at the link, behind rotor inertia and friction, or at the motor.",
+        "Where joint torque is sensed: at the link (the output side of rotor inertia and friction), or at "
+        "the motor.",
         choices=("link", "motor"),
     )
     noise: SensorNoise = section(SensorNoise, prefix="")
-    seed: int = parameter(0, "Of noise and losses.", lower=0, upper=2**31)
+    seed: int = parameter(
+        0, "Seed of the random sensor noise and of the lost messages.", lower=0, upper=2**31
+    )
 
 
 @dataclass(frozen=True)
@@ -88,8 +131,10 @@ class SimulationConfig:
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)
-    step: float = parameter(0.001, "Of the integration.", unit="s", lower=1e-5, upper=0.01)
-    start_ns: int = parameter(0, "Stamp of the beginning.", unit="ns", lower=0)
+    step: float = parameter(
+        0.001, "Step size of the numerical integration.", unit="s", lower=1e-5, upper=0.01
+    )
+    start_ns: int = parameter(0, "Stamp at which the simulation begins.", unit="ns", lower=0)
     ground: GroundConfig = section(GroundConfig)
     actuators: ActuatorConfig = section(ActuatorConfig)
     sensors: SensorConfig = section(SensorConfig)
@@ -97,7 +142,7 @@ class SimulationConfig:
 
 def step_ns(config: SimulationConfig) -> int:
     """Return the step in whole nanoseconds."""
-    return round(config.step * 1e9)
+    return round(config.step * NANOSECONDS)
 
 
 def period_in_steps(config: SimulationConfig) -> int:

@@ -21,18 +21,16 @@ class TrueReadings:
         model = physics.robot.model
         self._imu: tuple[int, Array, Vector] | None = None
         self._twist, self._acceleration = np.zeros(6), np.zeros(6)
-        if config.robot.imu_frame:
-            frame = model.frames[physics.robot.frame_id(config.robot.imu_frame)]
-            T_BI = frame.placement
-            self._imu = (physics.built.bodies[frame.parentJoint], T_BI.rotation, vector(T_BI.translation))
+        if physics.imu is not None:
+            T_BI = physics.imu.T_JI
+            body = physics.built.bodies[physics.imu.joint_id]
+            self._imu = (body, T_BI.rotation, vector(T_BI.translation))
         self._contacts = []
-        for contact, where, points_C in zip(
-            physics.contacts, physics.point_slices, physics.points_C, strict=True
-        ):
-            frame = model.frames[physics.robot.frame_id(contact.wrench_frame)]
-            body, R_BC = physics.built.bodies[frame.parentJoint], frame.placement.rotation
-            resultant = np.hstack([np.vstack([np.eye(3), skew(p)]) for p in points_C])
-            self._contacts.append((contact.name, where, body, R_BC, resultant))
+        for patch in physics.patches:
+            frame = model.frames[physics.robot.frame_id(patch.wrench_frame)]
+            body, R_BF = physics.built.bodies[frame.parentJoint], frame.placement.rotation
+            resultant = np.hstack([np.vstack([np.eye(3), skew(p)]) for p in patch.points_F])
+            self._contacts.append((patch.name, patch.where, body, R_BF, resultant))
 
     @property
     def has_imu(self) -> bool:
@@ -68,7 +66,7 @@ class TrueReadings:
         """
         found = {}
         xmat = self._physics.data.xmat
-        for name, where, body, R_BC, resultant in self._contacts:
-            forces_C = forces_W[where] @ (xmat[body].reshape(3, 3) @ R_BC)
-            found[name] = resultant @ forces_C.ravel()
+        for name, where, body, R_BF, resultant in self._contacts:
+            forces_F = forces_W[where] @ (xmat[body].reshape(3, 3) @ R_BF)
+            found[name] = resultant @ forces_F.ravel()
         return found

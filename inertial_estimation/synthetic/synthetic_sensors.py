@@ -8,18 +8,16 @@ from inertial_estimation.models.coulomb import CoulombDirection
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law, friction_model
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     POSE_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    PoseSample,
-    RecordingEntry,
-    Sample,
 )
-from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.samples import PoseSample, Sample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
 __all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]
@@ -50,7 +48,7 @@ def measure(
     topics = {"/joint_states": JOINT_STATE_TYPE}
     given = config or RobotConfig()
     entries = _kept("/joint_states", _joints(truth, noise, rng, given), noise.dropped, rng)
-    if truth.imu_frame:
+    if truth.imu is not None:
         topics["/imu/data"] = IMU_TYPE
         entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
     for index, contact in enumerate(truth.contacts):
@@ -76,7 +74,7 @@ def _kept(
 
 
 def _stamps(truth: Truth, delay_s: float) -> list[int]:
-    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * 1e9)]
+    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * NANOSECONDS)]
 
 
 def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:

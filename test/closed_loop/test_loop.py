@@ -20,7 +20,7 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.experiments.foster_elbow import ELBOW, ELBOW_OVERRIDES, FOREARM
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.simulation.disturbances import MassWaveform
-from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 HEAVY = MassWaveform(FOREARM, "step", offset=6.0)

@@ -3,7 +3,7 @@
 import argparse
 import json
 import math
-from collections.abc import Sequence
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,47 +14,56 @@ from inertial_estimation.commands import experiment as command
 from inertial_estimation.commands.main import main
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
-from inertial_estimation.experiments.experiment import (
-    Bound,
-    Experiment,
-    ExperimentResult,
-    Progress,
-    TableRow,
-)
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span
+from inertial_estimation.experiments.registry import RegisteredExperiment
 
-GOOD = Experiment("apple", "Newton, Fig. 1", "an apple falls", "fake_apple", seeds=3)
-BAD = Experiment("pear", "Newton, Fig. 2", "a pear fails", "fake_pear")
-
-
-def run_apple(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    progress("falling", 0.5)
-    x = np.linspace(0.0, 1.0, 50)
-    panel = Panel(
-        "height",
-        "time [s]",
-        "height [m]",
-        (
-            Series("truth", x, 1.0 - x, "reference"),
-            Series("estimate", x, np.where(x > 0.9, np.nan, 1.0 - x), low=0.9 - x, high=1.1 - x),
-        ),
-        spans=(Span(0.2, 0.4, "wind"),),
-        levels=(Level(0.1, "ground"),),
-    )
-    rows = (TableRow("fall time", "s", 2.0, bound=Bound("<=", 1.0)),)
-    return ExperimentResult(tuple(seeds), rows, {"t": (math.nan,) * len(seeds)}, panels=(panel, panel))
+GOOD = RegisteredExperiment("apple", "Newton, Fig. 1", "an apple falls", "fake_fruit:Apple", seeds=3)
+BAD = RegisteredExperiment("pear", "Newton, Fig. 2", "a pear fails", "fake_fruit:Pear")
 
 
-def run_pear(seeds: Sequence[int], progress: Progress, quick: bool) -> ExperimentResult:
-    raise ModelError("the pear has no stalk")
+class Apple(Experiment[float]):
+    """Falls in the time that is its data."""
+
+    def simulate(self, progress: Progress) -> float:
+        progress("falling", 0.5)
+        return 2.0
+
+    def table(self, data: float) -> tuple[TableRow, ...]:
+        return (TableRow("fall time", "s", data, bound=Bound("<=", 1.0)),)
+
+    def per_seed(self, data: float) -> dict[str, tuple[float, ...]]:
+        return {"t": (math.nan,) * len(self.seeds)}
+
+    def panels(self, data: float) -> tuple[Panel, ...]:
+        x = np.linspace(0.0, 1.0, 50)
+        panel = Panel(
+            "height",
+            "time [s]",
+            "height [m]",
+            (
+                Series("truth", x, 1.0 - x, "reference"),
+                Series("estimate", x, np.where(x > 0.9, np.nan, 1.0 - x), low=0.9 - x, high=1.1 - x),
+            ),
+            spans=(Span(0.2, 0.4, "wind"),),
+            levels=(Level(0.1, "ground"),),
+        )
+        return panel, panel
+
+
+class Pear(Apple):
+    """Cannot be simulated."""
+
+    def simulate(self, progress: Progress) -> float:
+        raise ModelError("the pear has no stalk")
 
 
 @pytest.fixture(autouse=True)
 def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, run in (("fake_apple", run_apple), ("fake_pear", run_pear)):
-        fake = ModuleType(module)
-        fake.run = run  # type: ignore[attr-defined]
-        monkeypatch.setitem(__import__("sys").modules, module, fake)
+    fake = ModuleType("fake_fruit")
+    fake.Apple, fake.Pear = Apple, Pear  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "fake_fruit", fake)
     for where in (command, registry):
         monkeypatch.setattr(where, "EXPERIMENTS", (BAD, GOOD))
 

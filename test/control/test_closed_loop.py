@@ -11,7 +11,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.signals import BaseReference, BaseState, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
-from inertial_estimation.simulation.sensor_noise import REALISTIC
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.walking.step_adjustment import StepAdjustment, uncorrected_error
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 
 OMEGA, REACH = 3.3, np.array([0.085, 0.045])
 LANDING = np.array([0.15, 0.17, 0.0])  # of the left foot

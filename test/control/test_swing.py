@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.walking.swing import SwingPath
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.spatial.rotations import exp_so3, yaw_of
 

@@ -12,10 +12,10 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.experiments.balance_run import Lean, balance_run, steps_landed
-from inertial_estimation.experiments.experiment import ExperimentResult
+from inertial_estimation.experiments.experiment_result import ExperimentResult
 from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
-from inertial_estimation.simulation.sensor_noise import NOISE_FREE
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("vqf")
 
-from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN, settling_time, tilt_error
+from inertial_estimation.experiments.benallegue_push import COMPARED, DRAWN
 from inertial_estimation.experiments.biped_push import FORCE_NOISE, GYRO_NOISE, PushRecord
-from inertial_estimation.experiments.experiment import ExperimentResult
+from inertial_estimation.experiments.experiment_result import ExperimentResult
 from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result_table import verdict
@@ -23,6 +23,7 @@ from inertial_estimation.experiments.tilt_benchmark import (
     TWO_STAGE_PAPER,
     estimate_tilt,
 )
+from inertial_estimation.experiments.tilt_metrics import settling_time, tilt_error
 
 
 @pytest.fixture(scope="module")

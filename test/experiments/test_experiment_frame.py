@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
-from inertial_estimation.experiments.experiment import Bound, Experiment, ExperimentResult, TableRow
-from inertial_estimation.experiments.figure_description import Series, thinned
-from inertial_estimation.experiments.registry import EXPERIMENTS, find_experiment
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
+from inertial_estimation.experiments.figure_description import Panel, Series, thinned
+from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict
 
-EXPERIMENT = Experiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module")
+EXPERIMENT = RegisteredExperiment("falling-apple", "Newton, Fig. 1", "an apple falls", "no.such.module:Apple")
 
 
 def result() -> ExperimentResult:
@@ -115,6 +116,48 @@ def test_missing_package_is_named_with_what_to_install() -> None:
 def test_no_seeds_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="got no seeds"):
         EXPERIMENT.run([])
+
+
+class Seeded(Experiment[list[float]]):
+    """Its data are its seeds."""
+
+    figure_columns = 2
+    quick_seeds = 1
+
+    def simulate(self, progress: Progress) -> list[float]:
+        progress("counting", 0.5)
+        return [float(seed) for seed in self.seeds]
+
+    def table(self, data: list[float]) -> list[TableRow]:
+        return [TableRow("largest seed", "", max(data))]
+
+    def panels(self, data: list[float]) -> list[Panel]:
+        return [Panel("seeds", "place [-]", "seed [-]", (Series("", np.arange(len(data)), np.array(data)),))]
+
+    def per_seed(self, data: list[float]) -> dict[str, tuple[float, ...]]:
+        return {"seed": tuple(data)}
+
+
+def test_experiment_makes_everything_of_what_it_simulated() -> None:
+    told: list[tuple[str, float]] = []
+    made = Seeded([3, 4]).run(lambda what, share: told.append((what, share)))
+    assert (made.seeds, made.rows[0].ours, made.columns) == ((3, 4), 4.0, 2)
+    assert made.per_seed == {"seed": (3.0, 4.0)}
+    np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
+    assert (made.settings, made.facts, made.caveat) == ({}, (), "")
+    assert told == [("counting", 0.5), ("done", 1.0)]
+
+
+def test_quick_run_uses_no_more_seeds_than_it_says() -> None:
+    assert Seeded([3, 4], quick=True).seeds == (3,)
+    with pytest.raises(ConfigurationError, match="got no seeds"):
+        Seeded([])
+
+
+def test_every_registered_experiment_is_a_subclass() -> None:
+    pytest.importorskip("mujoco")
+    pytest.importorskip("proxsuite")
+    assert all(issubclass(experiment.load(), Experiment) for experiment in EXPERIMENTS)
 
 
 def test_registry_loads_no_experiment() -> None:

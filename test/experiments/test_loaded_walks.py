@@ -9,7 +9,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
 from inertial_estimation.experiments import tournois_walk, trunk_ekf_walk
-from inertial_estimation.experiments.crawl_run import unlike_its_file
+from inertial_estimation.experiments.crawl_run import perturbed_robot
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -51,12 +51,12 @@ def test_the_load_comes_at_another_moment_for_every_seed():
     assert trunk_ekf_walk.POINT_B == tournois_walk.POINT_B
 
 
-def test_a_robot_unlike_its_file_differs_in_masses_offsets_and_bias():
+def test_a_robot_perturbed_robot_differs_in_masses_offsets_and_bias():
     robot = RobotLoop("hyq")
-    urdf, overrides = unlike_its_file(robot, 3)
+    urdf, overrides = perturbed_robot(robot, 3)
     mass = [RobotModel.from_urdf(text).link_body("lf_lowerleg").nominal_J.mass for text in (robot.urdf, urdf)]
     assert 0.001 < abs(np.log(mass[1] / mass[0])) < 0.15
     simulator = overrides[SIMULATOR_NODE]
     assert len(simulator["nominal_friction.offset"]) == len(simulator["nominal_friction.joints"]) == 12
-    assert unlike_its_file(robot, 3)[0] == urdf
-    assert unlike_its_file(robot, 4)[0] != urdf
+    assert perturbed_robot(robot, 3)[0] == urdf
+    assert perturbed_robot(robot, 4)[0] != urdf

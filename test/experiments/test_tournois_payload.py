@@ -21,7 +21,7 @@ from inertial_estimation.experiments.payload_stand import (
     Identification,
     Scene,
     identification,
-    mistaken,
+    perturbed,
     standing_loop,
 )
 from inertial_estimation.experiments.perturbed_models import urdf_with_moved_com, urdf_with_moved_links
@@ -112,7 +112,7 @@ def test_without_adaptation_the_trunk_stays_and_the_hold_is_passed_on(
 def test_load_and_believed_centre_are_found(robot: RobotLoop) -> None:
     """100 N on a robot wrong about its trunk: found to millimetres by the pipeline of the node."""
     shortened = {PAYLOAD_NODE: dict(QUICK)}
-    loop = standing_loop(mistaken(robot), Scene(100.0), 0, hoist_s=0.5, overrides=shortened)
+    loop = standing_loop(perturbed(robot), Scene(100.0), 0, hoist_s=0.5, overrides=shortened)
     found = identification(loop, "contact_forces", 15.0)
     assert found.converged
     assert np.hypot(*found.error_L[0, :2]) > 0.1

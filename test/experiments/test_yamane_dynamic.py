@@ -12,7 +12,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.experiments.arm_tracking import UpperBodyMotion
-from inertial_estimation.experiments.experiment import ExperimentResult
+from inertial_estimation.experiments.experiment_result import ExperimentResult
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel

@@ -14,14 +14,13 @@ from inertial_estimation.models.robot_config import InputConfig, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline import uniform_resampler
 from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    RecordingEntry,
 )
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 START = 1_700_000_000_000_000_000
@@ -105,7 +104,7 @@ def test_uniform_input_passes_through_unchanged():
     np.testing.assert_array_equal(got["q"], [reading.position for reading in readings])
     np.testing.assert_array_equal(got["tau"], [reading.effort for reading in readings])
     np.testing.assert_array_equal(got["f_I"], [imu(stamp).specific_force_I for stamp in stamps])
-    np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_C for stamp in stamps])
+    np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_F for stamp in stamps])
 
 
 @pytest.mark.parametrize("seed", range(2))

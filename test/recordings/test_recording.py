@@ -6,21 +6,23 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
     POSE_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
+)
+from inertial_estimation.recordings.recording import (
     BagRecording,
     MemoryRecording,
-    PoseSample,
     RecordingEntry,
     check_topic,
     read_orientations,
 )
 from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
+from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.signals import (
     BaseState,
     ImuSample,

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
     QUATERNION_TYPE,
     WRENCH_TYPE,
-    MemoryRecording,
-    RecordingEntry,
 )
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.signals import (
     BaseEstimate,

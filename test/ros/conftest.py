@@ -120,19 +120,25 @@ class World:
 
     def sense(self, stamp_ns, leave_out=(), **spoiled):
         """Publish one reading of every sensor."""
-        from inertial_estimation.ros import messages
+        from geometry_msgs.msg import WrenchStamped
+        from nav_msgs.msg import Odometry
+        from sensor_msgs.msg import Imu, JointState
+
+        from inertial_estimation.recordings import message_conversion as conversion
         from inertial_estimation.signals import BaseState, ImuSample, JointReading, WrenchSample
 
         force = spoiled.get("force", [0.0, 0.0, GRAVITY])
         standing = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.4], [0, 0, 0], [0, 0, 0])
         wrench = [0, 0, MASS * GRAVITY, 0, 0, 0]
         outgoing = {
-            "imu/data": lambda: messages.imu_to_msg(ImuSample(stamp_ns, force, [0, 0, 0]), "imu"),
-            "joint_states": lambda: messages.joints_to_msg(
-                JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0])
+            "imu/data": lambda: conversion.imu_to_msg(ImuSample(stamp_ns, force, [0, 0, 0]), Imu(), "imu"),
+            "joint_states": lambda: conversion.joints_to_msg(
+                JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0]), JointState()
             ),
-            "foot/wrench": lambda: messages.wrench_to_msg(WrenchSample(stamp_ns, wrench), "sole"),
-            "base_state": lambda: messages.base_state_to_msg(standing, "odom", "trunk"),
+            "foot/wrench": lambda: conversion.wrench_to_msg(
+                WrenchSample(stamp_ns, wrench), WrenchStamped(), "sole"
+            ),
+            "base_state": lambda: conversion.base_state_to_msg(standing, Odometry(), "odom", "trunk"),
         }
         for topic, make in outgoing.items():
             if topic not in leave_out:

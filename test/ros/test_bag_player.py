@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.ros.messages import stamp_from_msg
+from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
 START = 1_700_000_000_000_000_000
 STEP = 10_000_000

@@ -16,11 +16,12 @@ pytest.importorskip("example_robot_data")
 pytest.importorskip("visualization_msgs")
 
 import rclpy
-from sensor_msgs.msg import JointState
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.ros import messages
+from inertial_estimation.recordings import message_conversion as conversion
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.ros.trunk_payload_node import TrunkPayloadNode
@@ -146,10 +147,12 @@ def stand_as_talos(world):
     def sense(stamp_ns, leave_out=(), **_spoiled):
         imu = ImuSample(stamp_ns, [0.0, 0.0, 9.80665], [0.0, 0.0, 0.0])
         joints = JointReading(stamp_ns, robot.joint_names, zeros, zeros, zeros)
-        world.publish("imu/data", messages.imu_to_msg(imu, "imu_link"))
-        world.publish("joint_states", messages.joints_to_msg(joints))
+        world.publish("imu/data", conversion.imu_to_msg(imu, Imu(), "imu_link"))
+        world.publish("joint_states", conversion.joints_to_msg(joints, JointState()))
         for side in ("left", "right"):
-            wrench = messages.wrench_to_msg(WrenchSample(stamp_ns, load), f"{side}_sole_link")
+            wrench = conversion.wrench_to_msg(
+                WrenchSample(stamp_ns, load), WrenchStamped(), f"{side}_sole_link"
+            )
             world.publish(f"{side}_foot/wrench", wrench)
 
     world.sense = sense

@@ -20,14 +20,15 @@ from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from support.arm_robot import HOLDING, JOINTS, URDF
 
-from inertial_estimation.ros.command_messages import torque_command_to_msg
-from inertial_estimation.ros.messages import (
+from inertial_estimation.recordings.message_conversion import (
     joints_from_msg,
     joints_to_msg,
     link_inertia_from_msg,
     link_inertia_to_msg,
     stamp_from_msg,
 )
+from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.signals import JointReading, LinkInertia, TorqueCommand
 
 BALL = "['ball link=lower mass=1 at=0.1,0,0 start=0.1']"
@@ -152,6 +153,10 @@ def test_simulator_publishes_times_out_refuses_answers_and_ends(world, arm):
     assert "Traceback" not in node.output
 
 
+def inertia_message(inertia, stamp_ns):
+    return link_inertia_to_msg(StampedInertia(stamp_ns, inertia), InertiaStamped())
+
+
 def counts_of(diagnostics, part):
     found = statuses(diagnostics)
     return counts(found[part]) if part in found else {}
@@ -170,7 +175,9 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
         stamp_ns = time.time_ns()
         sent.append(stamp_ns)
         world.publish(
-            "joint_states", joints_to_msg(JointReading(stamp_ns, JOINTS, [0, 0], [0, 0], [0, 0])), 200
+            "joint_states",
+            joints_to_msg(JointReading(stamp_ns, JOINTS, [0, 0], [0, 0], [0, 0]), JointState()),
+            200,
         )
         world.run(lambda: False, timeout=0.01, sensors=False)
 
@@ -187,7 +194,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     assert settle(lambda: "link_inertias/lower" in statuses(diagnostics))
     assert not commands, "it waits for the first inertias"
     world.connect(InertiaStamped, "link_inertias/lower")
-    world.publish("link_inertias/lower", link_inertia_to_msg(nominal, sent[-1]))
+    world.publish("link_inertias/lower", inertia_message(nominal, sent[-1]))
     assert settle(lambda: len(commands) > 20)
     assert {stamp_from_msg(msg.header.stamp) for msg in commands} <= set(sent)
     assert torques() == pytest.approx(HOLDING, rel=1e-3)
@@ -198,12 +205,12 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     assert settle(lambda: counts_of(diagnostics, "controller")["held"] == "no")
 
     heavier = LinkInertia("lower", 2.0, np.array([0.1, 0.0, 0.0]), 0.02 * np.eye(3))
-    world.publish("link_inertias/lower", link_inertia_to_msg(heavier, sent[-1]))
+    world.publish("link_inertias/lower", inertia_message(heavier, sent[-1]))
     more = {"elbow": 2.0 * HOLDING["elbow"], "shoulder": -9.80665 * (2 * 0.2 + 2 * 0.5)}
     assert settle(lambda: torques() == pytest.approx(more, rel=1e-3))
 
     impossible = LinkInertia("lower", 9.0, np.array([0.1, 0.0, 0.0]), np.diag([1.0, 0.1, 0.1]))
-    world.publish("link_inertias/lower", link_inertia_to_msg(impossible, sent[-1]))
+    world.publish("link_inertias/lower", inertia_message(impossible, sent[-1]))
     assert settle(lambda: any("inconsistent" in key for key in counts_of(diagnostics, "link_inertias")))
     assert torques() == pytest.approx(more, rel=1e-3), "the last good ones are kept"
     stopped = settle(lambda: statuses(diagnostics)["link_inertias"].level == DiagnosticStatus.WARN)
@@ -225,7 +232,9 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm, joints):
     by_name = world.listen(JointState, "joint_torque_commands", 200)
 
     def stand():
-        world.publish("joint_states", joints_to_msg(JointReading(time.time_ns(), JOINTS, [0, 0])), 200)
+        world.publish(
+            "joint_states", joints_to_msg(JointReading(time.time_ns(), JOINTS, [0, 0]), JointState()), 200
+        )
         world.run(lambda: False, timeout=0.01, sensors=False)
 
     deadline = time.monotonic() + 15.0
@@ -247,7 +256,7 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
     target = JointReading(0, ("elbow",), np.array([0.5]))
     world.connect(JointState, "joint_reference")
     world.run(lambda: joints, sensors=False)
-    world.publish("joint_reference", joints_to_msg(target))
+    world.publish("joint_reference", joints_to_msg(target, JointState()))
     positions = lambda: dict(zip(joints[-1].name, joints[-1].position, strict=True))  # noqa: E731
     assert world.run(
         lambda: positions() == pytest.approx({"shoulder": 0.0, "elbow": 0.5}, abs=0.01), sensors=False

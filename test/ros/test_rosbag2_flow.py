@@ -21,7 +21,12 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import Imu, JointState
 
-from inertial_estimation.ros.messages import imu_to_msg, joints_to_msg, stamp_from_msg, wrench_to_msg
+from inertial_estimation.recordings.message_conversion import (
+    imu_to_msg,
+    joints_to_msg,
+    stamp_from_msg,
+    wrench_to_msg,
+)
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 PLAYER = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
@@ -60,9 +65,11 @@ def bag(tmp_path_factory):
         for k in range(int(RATE * DURATION)):
             stamp_ns = START + k * 1_000_000_000 // RATE
             messages = {
-                "imu/data": imu_to_msg(ImuSample(stamp_ns, [0.0, 0.0, 9.80665], [0.0, 0.0, 0.0]), "imu"),
-                "joint_states": joints_to_msg(JointReading(stamp_ns, ("hip",), [0.0], [0.0], [0.0])),
-                "foot/wrench": wrench_to_msg(WrenchSample(stamp_ns, [0, 0, WEIGHT, 0, 0, 0]), "sole"),
+                "imu/data": imu_to_msg(ImuSample(stamp_ns, [0, 0, 9.80665], [0, 0, 0]), Imu(), "imu"),
+                "joint_states": joints_to_msg(JointReading(stamp_ns, ("hip",), [0], [0], [0]), JointState()),
+                "foot/wrench": wrench_to_msg(
+                    WrenchSample(stamp_ns, [0, 0, WEIGHT, 0, 0, 0]), WrenchStamped(), "sole"
+                ),
             }
             for topic, msg in messages.items():
                 writer.write(connections[topic], stamp_ns + 1_000_000, serialize_message(msg))

@@ -20,11 +20,11 @@ from support.ros_domains import claimed_domain
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.recordings.message_conversion import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.replay import replay
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
-from inertial_estimation.ros.messages import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
 from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -113,10 +113,10 @@ class LiveNode:
 def message(entry):
     sample = entry.sample
     if isinstance(sample, ImuSample):
-        return imu_to_msg(sample, "imu_link")
+        return imu_to_msg(sample, Imu(), "imu_link")
     if isinstance(sample, JointReading):
-        return joints_to_msg(sample)
-    return wrench_to_msg(sample, "sole")
+        return joints_to_msg(sample, JointState())
+    return wrench_to_msg(sample, WrenchStamped(), "sole")
 
 
 def run_live(recording, name, trigger, at_once):

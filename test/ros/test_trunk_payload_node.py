@@ -9,9 +9,10 @@ pytest.importorskip("example_robot_data")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import InertiaStamped
+from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from support.standing_quadruped import CONFIG, StandingQuadruped
@@ -21,15 +22,14 @@ from inertial_estimation.configuration.pipelines import PAYLOAD_NODE, build_pipe
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
-from inertial_estimation.recordings.recording import (
+from inertial_estimation.recordings import message_conversion as conversion
+from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
     ODOMETRY_TYPE,
-    MemoryRecording,
-    RecordingEntry,
 )
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay
-from inertial_estimation.ros import messages
 from inertial_estimation.ros.payload_messages import load_change_from_msg, load_change_to_msg
 from inertial_estimation.ros.telemetry import figures_from_msg
 from inertial_estimation.signals import HealthLevel
@@ -51,9 +51,9 @@ class Quadruped:
         base, imu = self.scene.base(stamp_ns), self.scene.imu(stamp_ns)
         joints = self.scene.joints(stamp_ns, torques=self.torques)
         outgoing = {
-            "imu/data": (imu, messages.imu_to_msg(imu, "trunk_imu")),
-            "base_state": (base, messages.base_state_to_msg(base, "odom", "base_link")),
-            "joint_states": (joints, messages.joints_to_msg(joints)),
+            "imu/data": (imu, conversion.imu_to_msg(imu, Imu(), "trunk_imu")),
+            "base_state": (base, conversion.base_state_to_msg(base, Odometry(), "odom", "base_link")),
+            "joint_states": (joints, conversion.joints_to_msg(joints, JointState())),
         }
         for topic, (sample, msg) in outgoing.items():
             self.sent.append(RecordingEntry(f"/{topic}", stamp_ns, sample))
@@ -106,11 +106,11 @@ def test_a_load_is_found_told_and_identified_as_in_a_replay(world):
 
     mass = pytest.approx(robot.scene.trunk_mass, abs=0.02)
     assert world.run(lambda: inertias[-1].inertia.m == mass)
-    stamp_ns, trunk = messages.link_inertia_from_msg(inertias[-1])
+    stamp_ns, trunk = conversion.link_inertia_from_msg(inertias[-1])
     np.testing.assert_allclose(trunk.com_L[:2], robot.scene.trunk_com[:2], atol=2e-3)
-    assert messages.link_inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
+    assert conversion.link_inertia_from_msg(payloads[-1])[1].mass == pytest.approx(LOAD, abs=0.02)
     expected = robot.replayed()
-    published = dict(map(messages.link_inertia_from_msg, inertias))
+    published = dict(map(conversion.link_inertia_from_msg, inertias))
     assert stamp_ns in expected
     for stamp_ns, inertia in published.items():
         np.testing.assert_array_equal(numbers(inertia), numbers(expected[stamp_ns].trunk))
@@ -141,7 +141,7 @@ def test_telemetry_says_what_the_messages_say(world):
     inertias = world.listen(InertiaStamped, "trunk_inertia", 2000)
     telemetry = world.listen(JointState, "trunk_payload/telemetry", 2000)
     assert world.run(lambda: len(inertias) > 50 and len(telemetry) > 50), node.output
-    published = dict(map(messages.link_inertia_from_msg, inertias))
+    published = dict(map(conversion.link_inertia_from_msg, inertias))
     known = [(stamp_ns, f) for stamp_ns, f in map(figures_from_msg, telemetry) if stamp_ns in published]
     assert len(known) > 20
     for stamp_ns, figures in known:

@@ -86,11 +86,11 @@ def test_lockstep_waits_for_the_command_of_its_last_reading():
     for _ in range(20):
         before = bench.simulation.stamp_ns
         assert not bench.wait(0.1)
-        bench.command(stamp_ns=before - bench.driver.tick_ns)
+        bench.command(stamp_ns=before - bench.driver.pace.tick_ns)
         assert not bench.wait(0.1), "an older command does not answer"
         bench.command(stamp_ns=before)
         (readings,) = bench.wait()
-        assert readings.stamp_ns == before + bench.driver.tick_ns
+        assert readings.stamp_ns == before + bench.driver.pace.tick_ns
     np.testing.assert_allclose(bench.q, 0.0, atol=1e-4)
 
 
@@ -101,7 +101,7 @@ def test_results_in_lockstep_do_not_depend_on_wall_time():
         bench = Bench().release()
         path = []
         for k in range(60):
-            while bench.simulation.stamp_ns // bench.driver.tick_ns < HOIST + 3 + k:
+            while bench.simulation.stamp_ns // bench.driver.pace.tick_ns < HOIST + 3 + k:
                 truth = bench.simulation.truth()
                 bench.command(HELD - 0.3 * truth.v - 0.4)
                 bench.wait(pauses[k % len(pauses)])
@@ -118,7 +118,7 @@ def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
     assert not bench.wait()
     assert not bench.wait(0.4)
     assert bench.wait(0.2)
-    assert bench.driver.timeouts == 1
+    assert bench.driver.commands.timeouts == 1
     np.testing.assert_array_equal(bench.simulation.truth().tau_motor, 0.0)
     report = bench.health("joint_torque_commands")
     assert report.level == HealthLevel.ERROR
@@ -144,7 +144,7 @@ def test_a_bad_command_is_refused_and_counted_and_never_applied(tau, names, reas
     bench = Bench().release()
     bench.command(tau, names)
     assert not bench.wait(0.1)
-    ((counted, count),) = bench.driver.refused.items()
+    ((counted, count),) = bench.driver.commands.refused.items()
     assert reason in counted
     assert count == 1
     report = bench.health("joint_torque_commands")
@@ -158,7 +158,7 @@ def test_a_bad_command_is_refused_and_counted_and_never_applied(tau, names, reas
 def test_a_command_from_the_future_is_refused():
     bench = Bench().release()
     bench.command(stamp_ns=bench.simulation.stamp_ns + 1)
-    assert bench.driver.refused["stamp in the future"] == 1
+    assert bench.driver.commands.refused["stamp in the future"] == 1
 
 
 def test_torques_go_to_their_joints_in_any_order():
@@ -175,7 +175,7 @@ def test_without_lockstep_an_old_command_ends_in_zero_torque():
         assert bench.wait()
         torques.append(bool(np.any(bench.simulation.truth().tau_motor)))
     assert torques == [True] * 10 + [False] * 10, "as long as the command is not older"
-    assert bench.driver.timeouts == 10
+    assert bench.driver.commands.timeouts == 10
     bench.command()
     assert bench.wait()
     np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
@@ -202,7 +202,7 @@ def test_as_fast_as_possible_holds_only_after_the_hoist():
     for _ in range(10):
         bench.command()
         assert bench.wait(1e-6)
-    assert bench.simulation.stamp_ns - begin == 10 * bench.driver.tick_ns
+    assert bench.simulation.stamp_ns - begin == 10 * bench.driver.pace.tick_ns
 
 
 def test_a_simulation_that_was_held_up_does_not_race():
@@ -220,7 +220,7 @@ def test_a_pause_stops_time_and_is_no_time_out():
     bench.driver.pause(False)
     assert bench.wait()
     assert not bench.wait(0.4)
-    assert bench.driver.timeouts == 0
+    assert bench.driver.commands.timeouts == 0
 
 
 def test_reset_hangs_the_robot_up_again():

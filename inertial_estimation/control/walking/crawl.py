@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
@@ -19,6 +18,7 @@ from inertial_estimation.control.walking.footholds import Footholds, foot_sequen
 from inertial_estimation.control.walking.ground_map import GroundFrame, GroundMap, GroundPlane
 from inertial_estimation.control.walking.support_region import edge_distance, rest_point
 from inertial_estimation.control.walking.swing import SwingPath
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.walking.dcm_reference import PressureSegment
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.signals import Array
 
 __all__ = ["Footsteps", "between", "first_swing"]

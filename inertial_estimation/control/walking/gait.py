@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.control.contact_forces import Contact
-from inertial_estimation.control.controller_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import SupportTarget
@@ -15,6 +14,7 @@ from inertial_estimation.control.walking.feet import heading, mean_angle
 from inertial_estimation.control.walking.footsteps import Footsteps, between, first_swing
 from inertial_estimation.control.walking.step_adjustment import StepAdjustment, uncorrected_error
 from inertial_estimation.control.walking.swing import SwingPath
+from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.smooth_reference import SmoothReference
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.signals import Array
 
 __all__ = ["StepAdjustment", "uncorrected_error"]

@@ -5,8 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
-from inertial_estimation.control.controller_config import WalkingConfig
 from inertial_estimation.control.tasks import FootReference
+from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of

@@ -5,26 +5,31 @@ from dataclasses import dataclass
 from scipy.special import chdtri
 
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Decision
 
-__all__ = ["ACCEPTED", "REJECTED", "REOPENED", "GateConfig", "InnovationGate"]
-
-ACCEPTED, REJECTED, REOPENED = "accepted", "rejected", "reopened"
+__all__ = ["GateConfig", "InnovationGate"]
 
 
 @dataclass(frozen=True)
 class GateConfig:
     """When a measurement is an outlier, and when outliers are a change."""
 
-    enabled: bool = parameter(True, "Whether measurements are gated.", runtime=True)
+    enabled: bool = parameter(
+        True,
+        "Whether measurements are tested against the innovation gate; if false, every measurement is used.",
+        runtime=True,
+    )
     quantile: float = parameter(
         0.999,
-        "Chi-square quantile of the row count that the normalised innovation squared must not exceed.",
+        "Chi-square quantile (degrees of freedom: number of rows) above which the normalised innovation "
+        "squared rejects a measurement.",
         lower=0.5,
         upper=0.999999,
     )
     reopen_after: float = parameter(
         0.1,
-        "Measurements rejected for this long are a change (a payload), not an impact.",
+        "Rejection that lasts this long is taken for a change of the parameters (a payload) instead of an "
+        "impact, and the covariance is enlarged.",
         unit="s",
         lower=0.001,
         upper=10.0,
@@ -50,7 +55,7 @@ class InnovationGate:
         """Forget what was rejected."""
         self._rejected_for = 0.0
 
-    def decide(self, nis: float, dt: float) -> str:
+    def decide(self, nis: float, dt: float) -> Decision:
         """Judge one measurement.
 
         Args:
@@ -58,15 +63,15 @@ class InnovationGate:
             dt: Time since the measurement before [s].
 
         Returns:
-            "accepted", "rejected", or "reopened": accept it with a covariance that admits a change.
+            ACCEPTED, REJECTED, or REOPENED: accept it with a covariance that admits a change.
         """
         if not self.config.enabled:
-            return ACCEPTED
+            return Decision.ACCEPTED
         if nis <= self.bound:
             self._rejected_for = max(0.0, self._rejected_for - dt)
-            return ACCEPTED
+            return Decision.ACCEPTED
         self._rejected_for += dt
         if self._rejected_for < self.config.reopen_after:
-            return REJECTED
+            return Decision.REJECTED
         self._rejected_for = 0.0
-        return REOPENED
+        return Decision.REOPENED

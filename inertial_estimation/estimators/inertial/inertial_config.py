@@ -1,73 +1,52 @@
 """Parameters of the inertial pipeline, declared once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.dynamics_measurement import NoiseModel
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["FrictionConfig", "InertialPipelineConfig", "NoiseConfig", "PriorConfig"]
-
-
-@dataclass(frozen=True)
-class NoiseConfig:
-    """Standard deviations of means over one window, unmodelled effects included."""
-
-    torque: float = parameter(0.5, "Of joint torques.", unit="Nm", lower=1e-9, upper=1e4)
-    base_force: float = parameter(
-        2.0, "Of unmodelled forces on the base rows.", unit="N", lower=1e-9, upper=1e4
-    )
-    base_moment: float = parameter(
-        1.0, "Of unmodelled moments on the base rows.", unit="Nm", lower=1e-9, upper=1e4
-    )
-    contact_force: float = parameter(
-        2.0, "Of the forces of a measured wrench.", unit="N", lower=0.0, upper=1e4
-    )
-    contact_moment: float = parameter(
-        0.2, "Of the moments of a measured wrench.", unit="Nm", lower=0.0, upper=1e4
-    )
-    proper_acceleration: float = parameter(
-        0.05,
-        "Of the IMU's specific force; without an IMU, of the base's.",
-        unit="m/s^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    angular_acceleration: float = parameter(
-        0.1,
-        "Of the IMU's angular acceleration; without, the base's.",
-        unit="rad/s^2",
-        lower=0.0,
-        upper=1000.0,
-    )
-    joint_acceleration: float = parameter(
-        0.2, "Of the joints' accelerations.", unit="rad/s^2", lower=0.0, upper=1000.0
-    )
-
-    def model(self) -> NoiseModel:
-        """Return the noise model of the measurement equation."""
-        return NoiseModel(**vars(self))
+__all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
 
 
 @dataclass(frozen=True)
 class PriorConfig:
     """How far the inertias may be from nominal, before data say more."""
 
-    mass: float = parameter(1.0, "Standard deviation of the logarithm of the mass.", lower=1e-6, upper=10.0)
-    com: float = parameter(0.1, "Standard deviation of the centre of mass.", unit="m", lower=1e-6, upper=10.0)
+    mass: float = parameter(
+        1.0,
+        "Prior standard deviation of the logarithm of each body's mass, about its nominal value.",
+        lower=1e-6,
+        upper=10.0,
+    )
+    com: float = parameter(
+        0.1,
+        "Prior standard deviation of each body's centre of mass, about its nominal position, per axis.",
+        unit="m",
+        lower=1e-6,
+        upper=10.0,
+    )
     radii: float = parameter(
-        0.5, "Standard deviation of the logarithm of the radii of gyration.", lower=1e-6, upper=10.0
+        0.5,
+        "Prior standard deviation of the logarithm of each body's radii of gyration, about their nominal "
+        "values.",
+        lower=1e-6,
+        upper=10.0,
     )
     memory: float = parameter(
         1e5,
-        "Time constant with which parameters that are not informed return to nominal.",
+        "Time constant with which parameters that the data do not inform return to their nominal values; "
+        "larger keeps estimates longer.",
         unit="s",
         lower=0.1,
         upper=1e9,
@@ -75,17 +54,48 @@ class PriorConfig:
 
 
 @dataclass(frozen=True)
+class FrictionPriorConfig:
+    """How far the friction parameters may be from nominal, before data say more."""
+
+    coulomb: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated Coulomb friction, about its nominal value.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e3,
+    )
+    viscous: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated viscous friction coefficient, about its nominal value.",
+        unit="Nm s/rad",
+        lower=1e-9,
+        upper=1e3,
+    )
+    offset: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated constant torque offset, about its nominal value.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e3,
+    )
+    armature: float = parameter(
+        0.1,
+        "Prior standard deviation of each estimated rotor inertia, about its nominal value.",
+        unit="kg m^2",
+        lower=1e-9,
+        upper=1e3,
+    )
+
+    def sigmas(self, terms: Sequence[str], joints: int) -> Array:
+        """Return the prior standard deviations of friction terms, term after term, of a number of joints."""
+        return np.repeat([float(getattr(self, term)) for term in terms], joints)
+
+
+@dataclass(frozen=True)
 class FrictionConfig(FrictionTerms):
     """Friction estimated along with the inertias."""
 
-    coulomb: float = parameter(1.0, "Prior standard deviation.", unit="Nm", lower=1e-9, upper=1e3)
-    viscous: float = parameter(1.0, "Prior standard deviation.", unit="Nm s/rad", lower=1e-9, upper=1e3)
-    offset: float = parameter(1.0, "Prior standard deviation.", unit="Nm", lower=1e-9, upper=1e3)
-    armature: float = parameter(0.1, "Prior standard deviation.", unit="kg m^2", lower=1e-9, upper=1e3)
-
-    def sigma(self, joints: int) -> Array:
-        """Return the prior standard deviations, term after term, of a number of joints."""
-        return np.repeat([float(getattr(self, term)) for term in self.terms], joints)
+    prior: FrictionPriorConfig = section(FrictionPriorConfig)
 
 
 @dataclass(frozen=True)
@@ -93,50 +103,72 @@ class InertialPipelineConfig:
     """The inertial filter of one robot."""
 
     robot: RobotConfig = section(RobotConfig, prefix="")
-    links: tuple[str, ...] = parameter((), "Links whose bodies are estimated, each on another body.")
-    rate: float = parameter(333.0, "Rate of updates.", unit="Hz", lower=1.0, upper=2000.0)
+    links: tuple[str, ...] = parameter(
+        (), "Links whose inertial parameters are estimated; each must belong to a different body."
+    )
+    rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
     filter: str = parameter(
         "log_cholesky",
-        "Physically consistent filter, or linear Kalman filter in the parameters for comparison.",
-        choices=("log_cholesky", "linear"),
+        "Estimator: the physically consistent log-Cholesky EKF, or a linear Kalman filter in the standard "
+        "parameters for comparison.",
+        choices=tuple(FILTERS),
     )
     convention: str = parameter(
-        "rucker", "Convention of the log-Cholesky coordinates.", choices=("rucker", "foster")
+        "rucker",
+        "Convention of the log-Cholesky coordinates: that of Rucker and Wensing, or that of Foster et al.",
+        choices=tuple(CONVENTIONS),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
     window: float = parameter(
         0.1,
-        "Window in which velocities are differentiated and all else is averaged; estimates lag by half.",
+        "Length of the window in which velocities are differentiated and all other signals averaged; "
+        "estimates lag by half of it.",
         unit="s",
         lower=0.001,
         upper=2.0,
     )
-    noise: NoiseConfig = section(NoiseConfig)
+    noise: MeasurementNoise = section(MeasurementNoise)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     friction: FrictionConfig = section(FrictionConfig)
     hand_over_rate: float = parameter(
-        3.0, "Fastest change of the published mass.", unit="kg/s", lower=0.001, upper=1e6, runtime=True
+        3.0,
+        "Largest rate of change of the published mass; larger hands a new payload to the controller faster.",
+        unit="kg/s",
+        lower=0.001,
+        upper=1e6,
+        runtime=True,
     )
     calibrate_at_start: bool = parameter(
         False,
-        "Begin with a calibration: the residual at the first rest becomes a bias of the rows.",
+        "Whether the filter starts with a calibration, which takes the mean residual at the first rest as "
+        "a constant bias of the rows.",
     )
     calibration_window: float = parameter(
-        2.0, "Time at rest over which a calibration averages.", unit="s", lower=0.01, upper=60.0
+        2.0,
+        "Duration of rest over which a calibration averages the residual.",
+        unit="s",
+        lower=0.01,
+        upper=60.0,
     )
     rest_speed: float = parameter(
-        0.05, "Joint speed below which the robot is at rest.", unit="rad/s", lower=1e-6, upper=10.0
+        0.05,
+        "Joint speed below which the robot counts as at rest for a calibration.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=10.0,
     )
     information_period: float = parameter(
-        0.1, "Time between two looks at what is informed.", unit="s", lower=0.0, upper=10.0, runtime=True
+        0.1,
+        "Time between two evaluations of which parameter directions the data inform.",
+        unit="s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
     )
-    enabled: bool = parameter(True, "Whether the filter learns; if not, it only reports residuals.")
-
-    @property
-    def sensing_imu(self) -> str:
-        """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
-        return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""
+    enabled: bool = parameter(
+        True, "Whether the filter updates its estimates; if false, it only reports residuals."
+    )
 
     @property
     def coulomb_law(self) -> CoulombLaw:

@@ -1,18 +1,18 @@
-"""Where the base is asked to be, and where it stood before it was asked."""
+"""Posture the base is asked to take, and the one it had before it was asked."""
 
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.signals import BaseReference
 
 __all__ = ["AskedPosture"]
 
-LEVEL = 0.03  # rad: roll and pitch of a base that is where it was asked to be, or level
+POSTURE_TOLERANCE_RAD = 0.03  # largest turn from level, or from the posture asked for, that counts as reached
 
 
 class AskedPosture:
     """Asks for roll and pitch at the height the base had, and for its old posture in the end.
 
     Attributes:
-        reference: What is asked for; None: nothing.
+        reference: The posture asked for; None: nothing is asked.
     """
 
     def __init__(self) -> None:
@@ -20,31 +20,52 @@ class AskedPosture:
         self._before: BaseReference | None = None
 
     def reset(self) -> None:
-        """Forget; a base that was asked to tilt is asked back."""
+        """Forget the posture of before; a base that was asked to tilt is asked back to it."""
         self.reference = None if self.reference is None else self._before
         self._before = None
 
-    def stood(self, reading: TrunkReading) -> None:
-        """Take the posture of a robot that stands undisturbed; within `LEVEL` it is level."""
-        level = reading.turned_from((0.0, 0.0)) < LEVEL
+    def keep_undisturbed(self, reading: TrunkReading) -> None:
+        """Keep the posture of a robot that stands undisturbed; one near level counts as level.
+
+        Args:
+            reading: Measurement at rest, with the posture.
+        """
+        level = reading.turned_from((0.0, 0.0)) < POSTURE_TOLERANCE_RAD
         roll, pitch = (0.0, 0.0) if level else (reading.roll, reading.pitch)
         self._before = BaseReference(reading.height, roll, pitch)
 
-    def stands(self, reading: TrunkReading) -> None:
-        """Take the height of a robot whose posture is not known yet; it counts as level."""
+    def keep_height(self, reading: TrunkReading) -> None:
+        """Keep the height of a robot whose undisturbed posture is not known; it counts as level.
+
+        Args:
+            reading: Measurement at rest, with the height.
+        """
         if self._before is None:
             self._before = BaseReference(reading.height)
 
     def ask(self, tilt: tuple[float, float] | None) -> None:
-        """Ask for roll and pitch [rad]; None: for those before."""
+        """Ask for a tilt.
+
+        Args:
+            tilt: Roll and pitch [rad]; None: those of before.
+        """
         before = self._before or BaseReference(0.0)
         self.reference = before if tilt is None else BaseReference(before.height, *tilt)
+
+    def ask_back(self) -> None:
+        """Ask for the posture of before, if any posture was asked for."""
+        if self.reference is not None:
+            self.ask(None)
 
     def release(self) -> None:
         """Ask for nothing more."""
         self.reference = None
 
     def reached(self, reading: TrunkReading) -> bool:
-        """Whether the base is where it is asked to be."""
+        """Return whether the base has the posture asked for.
+
+        Args:
+            reading: Measurement at rest, with the posture.
+        """
         asked = self.reference
-        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < LEVEL
+        return asked is None or reading.turned_from((asked.roll, asked.pitch)) < POSTURE_TOLERANCE_RAD

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from inertial_estimation.estimators.payload.durations import has_lasted
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading, across_gravity
@@ -11,7 +12,6 @@ from inertial_estimation.signals import Array, frozen_array
 
 __all__ = ["LoadChangeDetector"]
 
-TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 Expectation = tuple[float, Array, bool]
 """Mass, centre of mass, and whether they were told in motion."""
 
@@ -79,7 +79,7 @@ class LoadChangeDetector:
         """Whether the last reading differed from what is expected."""
         return self._seen_for > 0.0
 
-    def look(
+    def update_at_rest(
         self, reading: TrunkReading, dt: float, stamp_ns: int, *, mass_only: bool = False
     ) -> LoadChange | None:
         """Take a reading at rest.
@@ -102,7 +102,7 @@ class LoadChangeDetector:
             self.forget_evidence()
             return None
         self._seen_for += dt
-        if self._seen_for < self.config.duration - TIME_TOLERANCE:
+        if not has_lasted(self._seen_for, self.config.duration):
             return None
         shift_B = across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
         if self._told_in_motion:
@@ -116,7 +116,7 @@ class LoadChangeDetector:
         self.unidentified = change if self._differs(reading, *self._in_force) else None
         return change
 
-    def weigh(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
+    def update_in_motion(self, mass: float, dt: float, stamp_ns: int) -> LoadChange | None:
         """Take a mass measured in motion.
 
         Time with a difference counts up, time without counts down.
@@ -134,7 +134,7 @@ class LoadChangeDetector:
             self._seen_moving_for = max(0.0, self._seen_moving_for - dt)
             return None
         self._seen_moving_for += dt
-        if self._seen_moving_for < self.config.moving_duration - TIME_TOLERANCE:
+        if not has_lasted(self._seen_moving_for, self.config.moving_duration):
             return None
         change = LoadChange(stamp_ns, self._kind(mass), self.mass, mass, frozen_array("shift", np.zeros(3)))
         self.follow(mass, self.com_B)

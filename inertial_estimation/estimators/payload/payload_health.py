@@ -40,17 +40,16 @@ def payload_health(
     if missing:
         reason = f" ({trouble})" if trouble else ""
         return Health(NAME, HealthLevel.STALE, f"waiting for {listing(missing)}{reason}", values)
-    watch = identification.watch
+    unidentified = identification.trunk.load_changes.unidentified
     if identification.identifying:
         doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
         level = HealthLevel.WARN if at_rest and gauge.trouble else HealthLevel.OK  # to move is part of it
         return Health(NAME, level, f"{doing}: {why_not}" if why_not else doing, values)
     if identification.refusal:
         return Health(NAME, HealthLevel.WARN, f"identification given up: {identification.refusal}", values)
-    if watch.unidentified is not None:
-        change = watch.unidentified
-        masses = f"trunk {change.mass_before:.2f} -> {change.mass_measured:.2f} kg"
-        return Health(NAME, HealthLevel.WARN, f"not identified: {change.kind}, {masses}", values)
+    if unidentified is not None:
+        masses = f"trunk {unidentified.mass_before:.2f} -> {unidentified.mass_measured:.2f} kg"
+        return Health(NAME, HealthLevel.WARN, f"not identified: {unidentified.kind}, {masses}", values)
     if at_rest and gauge.trouble:
         return Health(NAME, HealthLevel.WARN, gauge.trouble, values)
     if trouble:
@@ -65,7 +64,7 @@ def _values(
     why_not: str,
     changes: Mapping[str, int],
 ) -> dict[str, str]:
-    value = identification.value
+    value = identification.trunk.value
     x, y, z = value.com_B.tolist()
     values = {
         "phase": identification.phase.value,
@@ -73,10 +72,10 @@ def _values(
         "at rest": "yes" if at_rest else f"no: {why_not}",
         "trunk mass [kg]": f"{value.mass:.3f}",
         "mass sigma [kg]": f"{value.mass_sigma:.3g}",
-        "mass published [kg]": f"{identification.target.mass:.3f}",
+        "mass published [kg]": f"{identification.trunk.target.mass:.3f}",
         "com [m]": f"{x:.4f} {y:.4f} {z:.4f}",
         "residual [m]": f"{value.residual:.3g}",
-        "mass expected [kg]": f"{identification.watch.mass:.3f}",
+        "mass expected [kg]": f"{identification.trunk.load_changes.mass:.3f}",
     }
     names = gauge.config.robot.contacts
     values |= {f"force {name} [N]": f"{force:.1f}" for name, force in zip(names, gauge.forces, strict=False)}

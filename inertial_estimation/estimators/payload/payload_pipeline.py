@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
-from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.estimators.inputs.robot_inputs import JOINTS, InputPushes
-from inertial_estimation.estimators.payload.identification import Identification, Look
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.rows import JOINTS
+from inertial_estimation.estimators.inputs.stepper import Stepper
+from inertial_estimation.estimators.payload.durations import has_lasted
+from inertial_estimation.estimators.payload.identification import Identification
+from inertial_estimation.estimators.payload.identification_context import TrunkObservation
 from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
@@ -18,16 +21,15 @@ from inertial_estimation.models.robot_config import ContactFrames, robot_from_co
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
-from inertial_estimation.signals import Health, seconds
+from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
 
 __all__ = ["TrunkPayloadPipeline"]
 
 LOOK_SHARE = 0.25  # of the window, from one look at the trunk to the next
 LONGEST_LOOK = 0.02  # [s]
-TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
-class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
+class TrunkPayloadPipeline:
     """Trunk mass and centre of mass of a legged robot, identified at rest.
 
     Attributes:
@@ -51,17 +53,21 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
         """
         self.config = config
-        self.robot, contacts = robot_from_config(config.robot, urdf)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, contacts = setup.robot, setup.contacts
         self.trunk = config.trunk or self.robot.base_link
         if len(contacts) < FEWEST_FEET:
             raise ConfigurationError(
                 f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
                 f"{FEWEST_FEET} or more feet to stand on"
             )
-        self._contact_names = tuple(contact.name for contact in contacts)
+        self._contact_names = setup.contact_names
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         self.gauge = TrunkMeasurer(config, statics)
-        self._inputs = PayloadInputs(config, self.robot, _leg_joints(self.robot, contacts))
+        self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
+        self._stepper: Stepper[PayloadEstimate] = Stepper(
+            self._inputs.aligner, on_step=self._step, on_gap=self._resume, on_restart=self._forget
+        )
         self._rest = RestDetector(config.rest, self.robot.joint_names)
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
         nominal = self._publisher.nominal
@@ -70,12 +76,33 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._untold: list[LoadChange] = []
         self._without_joints_ns: int | None = None
         self._longest_step = config.robot.inputs.max_gap
-        self._last_ns: int | None = None
         self._without_ns: int | None = None  # last step with an input missing
         self._since_look = 0.0
         self._at_rest = False
         self._why_not = ""
         self._forget()
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading, ignored where the robot has no IMU."""
+        self._inputs.push_imu(sample)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
+        self._inputs.push_joints(reading)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of a contact, ignored where the forces are estimated.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self._contact_names:
+            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
+        self._inputs.push_wrench(contact, sample)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take a base state."""
+        self._inputs.push_base_state(state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Make every step whose inputs are complete.
@@ -87,11 +114,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        estimates = []
-        for sample in self._inputs.aligner.pop_ready():
-            estimate = self._step(sample)
-            if estimate is not None:
-                estimates.append(estimate)
+        estimates = self._stepper.steps()
         missing = self._inputs.aligner.missing(now_ns)
         self._go_without_joints(now_ns if JOINTS in missing else None)
         if missing:
@@ -148,6 +171,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
 
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
+        self._stepper.clear()
         self._inputs.clear()
         self._forget()
 
@@ -162,8 +186,8 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             ConfigurationError: If it does not exist, is fixed at construction, or is out of bounds.
         """
         config = replace_runtime_value(self.config, name, value)
-        self.config = self.gauge.config = self.identification.config = config
-        self.identification.watch.config = config.load_change
+        self.config = self.gauge.config = config
+        self.identification.set_config(config)
         self._rest.config = config.rest
         self._publisher.set_rate(config.hand_over_rate)
         self._inputs.aligner.set_timeout(config.robot.inputs.timeout)
@@ -176,17 +200,12 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self.identification.reset()
         self._changes.clear()
         self._untold.clear()
-        self._begun = False
         self._without_ns = None
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
-        if sample.continuity is Continuity.RESTARTED and self._begun:
-            self._forget()
-        elif sample.continuity is Continuity.AFTER_GAP:
-            self._resume()
-        elif self._last_ns is not None and seconds(sample.time_ns - self._last_ns) > self._longest_step:
+        elapsed = self._stepper.elapsed(sample)
+        if elapsed is not None and elapsed > self._longest_step:
             self._inputs.clear_window()
-        self._begun = True
         state = self._inputs.state_at(sample)
         if state is None:
             self._lose_rest()
@@ -195,12 +214,11 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             self._without_ns = sample.time_ns
             return None
         self._without_ns = None
-        period = 1.0 / self.config.rate
-        dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
-        self._last_ns = sample.time_ns
+        dt = 1.0 / self.config.rate if elapsed is None else elapsed
+        self._stepper.advance(sample)
         self._at_rest = self._rest.update(state, dt)
         self._since_look += dt
-        due = self._since_look >= min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK) - TIME_TOLERANCE
+        due = has_lasted(self._since_look, min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK))
         change = self._look(sample.stamp_ns, state) if due else None
         return self._estimate(sample.stamp_ns, dt, change)
 
@@ -211,8 +229,10 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._why_not = "" if reading else self._rest.why_not or self.gauge.trouble
         moving_mass = None if self._at_rest else self.gauge.weigh(state)
         arrived = self._publisher.arrived
-        look = Look(stamp_ns, dt, self._at_rest, reading, self._why_not, arrived, moving_mass)
-        change = self.identification.look(look)
+        observation = TrunkObservation(
+            stamp_ns, dt, self._at_rest, reading, self._why_not, arrived, moving_mass
+        )
+        change = self.identification.update(observation)
         if change is not None:
             self._changes[change.kind] = self._changes.get(change.kind, 0) + 1
         return change
@@ -227,13 +247,13 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._rest.reset()
         self._at_rest = False
         self._why_not = "an input is missing, or its window is not full"
-        self._last_ns = None
+        self._stepper.interrupt()
         self._since_look = 0.0
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
         identification = self.identification
-        value = identification.value
-        trunk = self._publisher.publish(identification.target, dt)
+        value = identification.trunk.value
+        trunk = self._publisher.publish(identification.trunk.target, dt)
         estimate, payload = self._publisher.report(value)
         return PayloadEstimate(
             stamp_ns=stamp_ns,

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.estimators.payload.durations import has_lasted
 from inertial_estimation.estimators.payload.payload_config import RestConfig
 from inertial_estimation.estimators.payload.payload_inputs import MeanState
 
 __all__ = ["RestDetector"]
 
 LEAVING = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
-TIME_TOLERANCE = 1e-6  # [s]: sums of steps fall short of a duration by rounding
 
 
 class RestDetector:
@@ -58,7 +58,7 @@ class RestDetector:
 
     @property
     def _rested(self) -> bool:
-        return self._still_for > 0.0 and self._still_for >= self.config.duration - TIME_TOLERANCE
+        return self._still_for > 0.0 and has_lasted(self._still_for, self.config.duration)
 
     def _find_culprit(self, state: MeanState, scale: float) -> str:
         limits = self.config

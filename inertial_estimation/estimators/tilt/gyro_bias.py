@@ -12,25 +12,36 @@ from collections import deque
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot
 
-__all__ = ["GyroBiasConfig", "GyroBiasEstimator"]
+__all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
 
 
 @dataclass(frozen=True)
 class GyroBiasConfig:
     """How the gyroscope bias is found."""
 
-    at_rest: bool = parameter(True, "Average the gyroscope while the robot is at rest.", runtime=True)
+    at_rest: bool = parameter(
+        True, "Whether the gyroscope bias is estimated by averaging while the robot is at rest.", runtime=True
+    )
     online: bool = parameter(
-        True, "Learn the horizontal bias from the tilt correction while the robot moves.", runtime=True
+        True,
+        "Whether the horizontal gyroscope bias is estimated in motion, from the correction of the tilt "
+        "observer.",
+        runtime=True,
     )
     initial_sigma: float = parameter(
-        0.01, "Standard deviation of the bias at start.", unit="rad/s", lower=1e-6, upper=1.0
+        0.01,
+        "Standard deviation of each component of the gyroscope bias at the start.",
+        unit="rad/s",
+        lower=1e-6,
+        upper=1.0,
     )
     drift: float = parameter(
         6e-5,
-        "Random walk of the bias, per square root of a second (0.0005 rad/s in a minute).",
+        "Random walk of the gyroscope bias per square root of a second (the default is 0.0005 rad/s in a "
+        "minute); larger adapts faster.",
         unit="rad/s",
         lower=0.0,
         upper=0.1,
@@ -38,18 +49,24 @@ class GyroBiasConfig:
     )
     rest_sigma: float = parameter(
         0.002,
-        "Error of the mean rate over one second at rest: the body sways and settles.",
+        "Standard deviation of the mean angular rate over one second of rest, in which the body sways and "
+        "settles.",
         unit="rad/s",
         lower=1e-6,
         upper=0.1,
         runtime=True,
     )
     rest_window: float = parameter(
-        0.5, "How long the readings must be quiet to count as rest.", unit="s", lower=0.05, upper=10.0
+        0.5,
+        "Time for which the IMU readings must stay quiet before they count as rest.",
+        unit="s",
+        lower=0.05,
+        upper=10.0,
     )
     rest_rate_deviation: float = parameter(
         0.02,
-        "Largest standard deviation of each axis of the gyroscope over the window at rest.",
+        "Largest standard deviation of each gyroscope axis over rest_window at which the robot counts as "
+        "at rest.",
         unit="rad/s",
         lower=1e-5,
         upper=1.0,
@@ -57,7 +74,8 @@ class GyroBiasConfig:
     )
     rest_force_deviation: float = parameter(
         0.4,
-        "Largest standard deviation of each axis of the accelerometer over the window at rest.",
+        "Largest standard deviation of each accelerometer axis over rest_window at which the robot counts "
+        "as at rest.",
         unit="m/s^2",
         lower=1e-3,
         upper=10.0,
@@ -65,7 +83,8 @@ class GyroBiasConfig:
     )
     rest_rate: float = parameter(
         0.05,
-        "Largest mean rate of each axis at rest, the estimated bias included.",
+        "Largest mean angular rate of each gyroscope axis, the bias not subtracted, at which the robot "
+        "counts as at rest.",
         unit="rad/s",
         lower=1e-4,
         upper=1.0,
@@ -73,7 +92,8 @@ class GyroBiasConfig:
     )
     rest_joint_speed: float = parameter(
         0.02,
-        "Largest speed at rest of a joint between IMU and contacts, smoothed over the window.",
+        "Largest speed of a joint between IMU and contacts, smoothed over rest_window, at which the robot "
+        "counts as at rest.",
         unit="rad/s",
         lower=1e-4,
         upper=10.0,
@@ -81,7 +101,8 @@ class GyroBiasConfig:
     )
     online_sigma: float = parameter(
         0.01,
-        "Error of the tilt correction's mean over one second of motion.",
+        "Standard deviation of the mean tilt correction over one second of motion, as a measurement of the "
+        "gyroscope bias.",
         unit="rad/s",
         lower=1e-6,
         upper=1.0,
@@ -89,7 +110,7 @@ class GyroBiasConfig:
     )
     online_floor: float = parameter(
         0.003,
-        "Uncertainty of the bias below which motion no longer teaches it.",
+        "Standard deviation of the gyroscope bias below which it is no longer corrected in motion.",
         unit="rad/s",
         lower=0.0,
         upper=1.0,
@@ -218,3 +239,38 @@ class GyroBiasEstimator:
     def sigma(self) -> float:
         """Standard deviation of the horizontal bias [rad/s]."""
         return math.sqrt(self.variance_horizontal)
+
+
+class JointSpeed:
+    """Speed of the fastest joint, the velocities low-passed over the window in which rest is judged."""
+
+    def __init__(self, rest_window: float) -> None:
+        """Begin without a velocity.
+
+        Args:
+            rest_window: The window [s]; the time constant is half of it.
+        """
+        self._time_constant = 0.5 * rest_window
+        self._velocity: Array | None = None
+
+    def reset(self) -> None:
+        """Forget the velocities."""
+        self._velocity = None
+
+    def update(self, h: float, velocity: Array | None) -> float:
+        """Take the velocities of one step.
+
+        Args:
+            h: Duration of the step [s].
+            velocity: Of the joints that matter [rad/s], shape (n,); None where missing.
+
+        Returns:
+            Speed of the fastest [rad/s]; infinite where the velocities are missing.
+        """
+        if velocity is None:
+            return math.inf
+        if self._velocity is None:
+            self._velocity = velocity
+        share = h / (h + self._time_constant)
+        self._velocity = self._velocity + share * (velocity - self._velocity)
+        return max(map(abs, self._velocity.tolist()), default=0.0)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from inertial_estimation.estimators.tilt.r3s2_observer import relaxed_innovation
 from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
-    GravityFallbackConfig,
     TiltObserver,
     slow_root,
 )
@@ -30,7 +29,7 @@ class HuaConfig:
 
     k1v: float = parameter(
         100.0,
-        "Gain of the velocity innovation on the velocity, all directions.",
+        "Gain of the velocity innovation on the velocity, in all directions, of the observer hua.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -38,7 +37,8 @@ class HuaConfig:
     )
     k2v: float = parameter(
         100.0,
-        "Further gain of the velocity innovation across the vertical.",
+        "Additional gain of the velocity innovation on the velocity, across the vertical, of the observer "
+        "hua.",
         unit="1/s",
         lower=0.0,
         upper=1e4,
@@ -46,7 +46,8 @@ class HuaConfig:
     )
     k1r: float = parameter(
         20.0,
-        "Gain of the velocity innovation on the vertical.",
+        "Gain of the velocity innovation on the vertical of the observer hua; larger corrects tilt errors "
+        "faster.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e5,
@@ -54,12 +55,8 @@ class HuaConfig:
     )
 
 
-class HuaObserver(TiltObserver):
+class HuaObserver(TiltObserver[HuaConfig]):
     """Observer with different gains along and across the estimated vertical."""
-
-    def __init__(self, config: HuaConfig, fallback: GravityFallbackConfig) -> None:
-        self.config = config
-        super().__init__(fallback)
 
     @property
     def bias_sensitivity(self) -> float:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
-    GravityFallbackConfig,
     TiltObserver,
     slow_root,
 )
@@ -28,7 +27,7 @@ class R3S2Config:
 
     k1v: float = parameter(
         100.0,
-        "Gain of the velocity innovation on the velocity.",
+        "Gain of the velocity innovation on the velocity of the observer r3s2.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -36,7 +35,8 @@ class R3S2Config:
     )
     k1r: float = parameter(
         20.0,
-        "Gain of the velocity innovation on the vertical.",
+        "Gain of the velocity innovation on the vertical of the observer r3s2; larger corrects tilt errors "
+        "faster.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e5,
@@ -44,12 +44,8 @@ class R3S2Config:
     )
 
 
-class R3S2Observer(TiltObserver):
+class R3S2Observer(TiltObserver[R3S2Config]):
     """Observer with the vertical on the sphere in one stage."""
-
-    def __init__(self, config: R3S2Config, fallback: GravityFallbackConfig) -> None:
-        self.config = config
-        super().__init__(fallback)
 
     @property
     def bias_sensitivity(self) -> float:

@@ -7,6 +7,7 @@ dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific f
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
@@ -15,6 +16,8 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, no
 
 __all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "slow_root"]
 
+GainsT = TypeVar("GainsT")
+
 
 @dataclass(frozen=True)
 class GravityFallbackConfig:
@@ -22,7 +25,8 @@ class GravityFallbackConfig:
 
     gain: float = parameter(
         0.5,
-        "Rate at which the tilt turns towards the accelerometer while no foot is in contact; 0: never.",
+        "Rate at which the tilt converges to the accelerometer's direction while no foot is in contact; 0 "
+        "disables this correction.",
         unit="1/s",
         lower=0.0,
         upper=100.0,
@@ -30,7 +34,8 @@ class GravityFallbackConfig:
     )
     tolerance: float = parameter(
         0.5,
-        "Largest difference between specific force and gravity at which the accelerometer is believed.",
+        "Largest difference between the magnitude of the specific force and gravity at which the "
+        "accelerometer corrects the tilt.",
         unit="m/s^2",
         lower=0.0,
         upper=9.0,
@@ -38,10 +43,12 @@ class GravityFallbackConfig:
     )
 
 
-class TiltObserver(ABC):
+class TiltObserver(ABC, Generic[GainsT]):
     """Velocity and vertical of an IMU, corrected by a velocity measured from contacts.
 
     Attributes:
+        config: Gains of the observer; they may be replaced while it runs.
+        fallback: Correction without contact; likewise replaceable.
         x1: Velocity of the IMU in its own frame [m/s].
         x2: The vertical in the IMU frame, unit norm.
         innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.
@@ -51,7 +58,8 @@ class TiltObserver(ABC):
         gravity_aided: Whether the last step used the accelerometer alone.
     """
 
-    def __init__(self, fallback: GravityFallbackConfig) -> None:
+    def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
+        self.config = config
         self.fallback = fallback
         self.initialise(ZERO, (0.0, 0.0, 1.0))
 

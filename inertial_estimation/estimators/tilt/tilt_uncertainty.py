@@ -23,19 +23,30 @@ class UncertaintyConfig:
     """Errors the covariance is made of."""
 
     initial_tilt: float = parameter(
-        0.05, "Error of the first tilt, from the accelerometer.", unit="rad", lower=1e-6, upper=3.2
+        0.05,
+        "Standard deviation of the initial tilt, which comes from the accelerometer.",
+        unit="rad",
+        lower=1e-6,
+        upper=3.2,
     )
     contact_tilt: float = parameter(
-        0.006, "Steady error of the tilt in contact, bias apart.", unit="rad", lower=1e-6, upper=1.0
+        0.006,
+        "Steady standard deviation of the tilt in contact, apart from the effect of the gyroscope bias.",
+        unit="rad",
+        lower=1e-6,
+        upper=1.0,
     )
     gyro_noise: float = parameter(
         0.003,
-        "Angle random walk while moving, per square root of a second.",
+        "Angle random walk in motion, per square root of a second; larger increases the published "
+        "covariance faster.",
         unit="rad",
         lower=0.0,
         upper=1.0,
     )
-    yaw_reference: float = parameter(0.02, "Error of the yaw reference.", unit="rad", lower=1e-6, upper=3.2)
+    yaw_reference: float = parameter(
+        0.02, "Standard deviation of the yaw of the yaw reference.", unit="rad", lower=1e-6, upper=3.2
+    )
 
 
 class TiltUncertainty:

@@ -35,8 +35,8 @@ class TwoStageConfig:
 
     alpha1: float = parameter(
         20.0,
-        "Gain of the velocity innovation on the velocity; the error's poles are the roots of "
-        "s^2 + alpha1 s + alpha2.",
+        "Gain of the velocity innovation on the velocity; the poles of the error are the roots of s^2 + "
+        "alpha1 s + alpha2.",
         unit="1/s",
         lower=1e-3,
         upper=1e4,
@@ -44,7 +44,8 @@ class TwoStageConfig:
     )
     alpha2: float = parameter(
         100.0,
-        "Gain of the velocity innovation on the intermediate vertical.",
+        "Gain of the velocity innovation on the intermediate vertical; the poles of the error are the "
+        "roots of s^2 + alpha1 s + alpha2.",
         unit="1/s^2",
         lower=1e-3,
         upper=1e6,
@@ -52,7 +53,7 @@ class TwoStageConfig:
     )
     gamma: float = parameter(
         1.0,
-        "Rate at which the vertical on the sphere follows the intermediate one.",
+        "Rate at which the estimated vertical on the unit sphere follows the intermediate vertical.",
         unit="1/s",
         lower=1e-3,
         upper=1e3,
@@ -60,14 +61,13 @@ class TwoStageConfig:
     )
 
 
-class TwoStageObserver(TiltObserver):
+class TwoStageObserver(TiltObserver[TwoStageConfig]):
     """Two-stage observer; `x2_intermediate` is x2' of (B 17), `x2` is x2^."""
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
-        self.config = config
         self._transition: Pair = ((1.0, 0.0), (0.0, 1.0))
         self._input: Pair = ((0.0, 0.0), (0.0, 0.0))
-        super().__init__(fallback)
+        super().__init__(config, fallback)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Begin from a state, the intermediate vertical equal to the output."""

@@ -12,10 +12,12 @@ __all__ = ["YawConfig", "YawTracker"]
 class YawConfig:
     """Where the yaw comes from; tilt is never taken from the reference."""
 
-    use_reference: bool = parameter(True, "Take the yaw from the reference while it arrives.", runtime=True)
+    use_reference: bool = parameter(
+        True, "Whether the yaw is taken from the yaw reference while that arrives.", runtime=True
+    )
     timeout: float = parameter(
         0.1,
-        "Age of the reference beyond which the yaw is integrated from the gyroscope instead.",
+        "Age of the yaw reference beyond which the yaw is integrated from the gyroscope instead.",
         unit="s",
         lower=1e-3,
         upper=10.0,

@@ -13,44 +13,81 @@ class ExcitationConfig:
 
     objective: str = parameter(
         "condition",
-        "What is made small: the condition number, the largest variance, or -log det of the information.",
+        "Quantity to minimise: the condition number, the largest variance of a base parameter, or -log det "
+        "of the information matrix.",
         choices=("condition", "max-variance", "log-det"),
     )
     kind: str = parameter(
         "fourier",
-        "Finite Fourier series, sums of sinusoids that fade in and out, or static poses.",
+        "Kind of trajectory: finite Fourier series, sums of sinusoids that fade in and out, or a sequence "
+        "of static poses.",
         choices=("fourier", "sines", "poses"),
     )
     duration: float = parameter(
-        20.0, "Length of the trajectory (of poses: a result).", unit="s", lower=0.1, upper=600.0
+        20.0,
+        "Length of the trajectory; for static poses it follows from the poses, and this value is not used.",
+        unit="s",
+        lower=0.1,
+        upper=600.0,
     )
-    terms: int = parameter(6, "Harmonics, or sinusoids, of each joint.", lower=2, upper=50)
+    terms: int = parameter(6, "Number of harmonics, or sinusoids, of each joint.", lower=2, upper=50)
     highest_frequency: float = parameter(
-        0.6, "Largest frequency of a joint's motion.", unit="Hz", lower=0.01, upper=20.0
+        0.6, "Highest frequency of the motion of a joint.", unit="Hz", lower=0.01, upper=20.0
     )
     position_margin: float = parameter(
-        0.05, "What is left free at either end of a joint's range.", unit="rad", lower=0.0, upper=10.0
+        0.05,
+        "Margin kept from either end of every joint's position range.",
+        unit="rad",
+        lower=0.0,
+        upper=10.0,
     )
-    velocity_share: float = parameter(0.9, "Share of the speed limits that is used.", lower=0.01, upper=1.0)
+    velocity_share: float = parameter(
+        0.9, "Fraction of the joint speed limits that the trajectory may use.", lower=0.01, upper=1.0
+    )
     acceleration_limit: float = parameter(
-        5.0, "Largest acceleration of every joint; a URDF has none.", unit="rad/s^2", lower=0.01, upper=1e4
+        5.0,
+        "Largest acceleration of every joint; a URDF has no such limit.",
+        unit="rad/s^2",
+        lower=0.01,
+        upper=1e4,
     )
-    clearance: float = parameter(0.01, "Smallest distance between two links.", unit="m", lower=0.0, upper=1.0)
+    clearance: float = parameter(
+        0.01,
+        "Smallest distance between two links of the robot along the trajectory.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+    )
     torque_share: float = parameter(
         0.95,
-        "Share of the URDF's torque limits that the nominal model may need.",
+        "Fraction of the URDF's torque limits that the motion may need, according to the nominal model.",
         lower=0.01,
         upper=1e6,
     )
     torque_noise: float = parameter(
-        0.1, "Standard deviation of the white noise of every row.", unit="Nm", lower=1e-9, upper=1e6
+        0.1, "Standard deviation of the white noise assumed in every row.", unit="Nm", lower=1e-9, upper=1e6
     )
-    starts: int = parameter(20, "Random motions of which the best are refined.", lower=1, upper=100000)
-    refined: int = parameter(1, "How many of them are refined.", lower=1, upper=1000)
-    iterations: int = parameter(150, "Iterations of the optimiser for each.", lower=0, upper=100000)
+    starts: int = parameter(
+        20, "Number of random trajectories from which the best are refined.", lower=1, upper=100000
+    )
+    refined: int = parameter(
+        1, "Number of random trajectories that the optimiser refines.", lower=1, upper=1000
+    )
+    iterations: int = parameter(
+        150, "Number of iterations of the optimiser for each refined trajectory.", lower=0, upper=100000
+    )
     design_rate: float = parameter(
-        10.0, "Rate of the samples the optimiser looks at, at least.", unit="Hz", lower=0.5, upper=1000.0
+        10.0,
+        "Lowest sampling rate at which the optimiser evaluates a trajectory.",
+        unit="Hz",
+        lower=0.5,
+        upper=1000.0,
     )
-    poses: int = parameter(20, "Number of static poses.", lower=1, upper=10000)
-    candidates: int = parameter(400, "Random poses they are chosen from.", lower=2, upper=100000)
-    dwell: float = parameter(1.0, "How long each pose is held.", unit="s", lower=0.0, upper=60.0)
+    poses: int = parameter(20, "Number of static poses in the sequence.", lower=1, upper=10000)
+    candidates: int = parameter(
+        400,
+        "Number of random candidate poses from which the static poses are selected.",
+        lower=2,
+        upper=100000,
+    )
+    dwell: float = parameter(1.0, "Time for which each static pose is held.", unit="s", lower=0.0, upper=60.0)

@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.inertial.gate import (
-    ACCEPTED,
-    REJECTED,
-    REOPENED,
-    GateConfig,
-    InnovationGate,
-)
+from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
+from inertial_estimation.signals import Decision
 
+ACCEPTED, REJECTED, REOPENED = Decision.ACCEPTED, Decision.REJECTED, Decision.REOPENED
 OUTLIER = 1e3
 STEP = 0.125  # [s]; a binary fraction: times add up exactly
 

@@ -7,7 +7,8 @@ import pytest
 from support.standing_hyq import config
 
 from inertial_estimation.estimators.payload.com_method import ComStep
-from inertial_estimation.estimators.payload.identification import Identification, Look
+from inertial_estimation.estimators.payload.identification import Identification
+from inertial_estimation.estimators.payload.identification_context import TrunkObservation
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading
 from inertial_estimation.models.trunk_statics import StaticMeasurement
@@ -43,9 +44,10 @@ class Robot:
 
     def __init__(self, script, **changes):
         self.made = []
+        self.script = script
 
         def factory(name, _config):
-            self.made.append((name, Method(script)))
+            self.made.append((name, Method(self.script)))
             return self.made[-1][1]
 
         self.identification = Identification(config(**changes), NOMINAL_MASS, NOMINAL_COM, factory)
@@ -73,8 +75,8 @@ class Robot:
         for _ in range(round(duration / DT)):
             reading = self.reading() if self.at_rest else None
             why = "" if reading else "the base moves with 0.2 m/s"
-            look = Look(0, DT, self.at_rest, reading, why, self.arrived)
-            change = self.identification.look(look)
+            observation = TrunkObservation(0, DT, self.at_rest, reading, why, self.arrived)
+            change = self.identification.update(observation)
             if change is not None:
                 self.changes.append(change.kind)
             if not self.phases or self.phases[-1] is not self.identification.phase:
@@ -96,9 +98,9 @@ def test_a_request_goes_through_all_phases():
     assert identification.converged
     assert not identification.hold
     assert identification.reference is None, "a method that asks no tilt moves no base"
-    assert identification.value.mass == pytest.approx(61.0)
-    np.testing.assert_array_equal(identification.value.com_B, FOUND)
-    assert identification.target is identification.value
+    assert identification.trunk.value.mass == pytest.approx(61.0)
+    np.testing.assert_array_equal(identification.trunk.value.com_B, FOUND)
+    assert identification.trunk.target is identification.trunk.value
     assert robot.method.began[0][1] == pytest.approx(61.0), "the method is told the measured mass"
     assert sum(robot.method.steps) == pytest.approx(5 * DT)
 
@@ -110,7 +112,7 @@ def test_a_load_change_starts_it_or_is_only_told():
         robot.run(0.1)
         assert robot.changes == ["loaded"]
         assert robot.identification.phase is phase
-        assert (robot.identification.watch.unidentified is not None) or phase is Phase.SETTLING
+        assert (robot.identification.trunk.load_changes.unidentified is not None) or phase is Phase.SETTLING
 
 
 def test_nothing_is_published_before_it_has_converged_unless_the_method_works_through_the_controller():
@@ -119,7 +121,7 @@ def test_nothing_is_published_before_it_has_converged_unless_the_method_works_th
         robot.identification.start()
         robot.run(2.0)
         assert robot.identification.phase is Phase.COM
-        published = robot.identification.target.com_B
+        published = robot.identification.trunk.target.com_B
         np.testing.assert_array_equal(published, FOUND if through else NOMINAL_COM)
 
 
@@ -145,7 +147,7 @@ def test_a_robot_never_at_rest_gives_up_says_why_and_keeps_its_trunk():
     assert identification.phase is Phase.WATCHING, "nothing to return from, so no rest is waited for"
     assert "the base moves with 0.2 m/s" in identification.refusal
     assert not identification.converged
-    assert identification.value.mass == NOMINAL_MASS
+    assert identification.trunk.value.mass == NOMINAL_MASS
 
 
 def test_flickering_rest_does_not_wait_for_ever():
@@ -176,7 +178,7 @@ def test_what_a_method_does_not_find_leaves_what_was_before(last, words):
     assert words in identification.refusal
     assert identification.phase is Phase.WATCHING
     assert not identification.converged
-    for trunk in (identification.value, identification.target):
+    for trunk in (identification.trunk.value, identification.trunk.target):
         assert trunk.mass == NOMINAL_MASS
         np.testing.assert_array_equal(trunk.com_B, NOMINAL_COM)
 
@@ -190,7 +192,7 @@ def test_an_impossible_mass_is_refused_with_its_likely_cause(mass, words):
     assert words in robot.identification.refusal
     assert robot.made == []
     assert robot.changes == [], "what cannot be is no load either"
-    assert robot.identification.value.mass == NOMINAL_MASS
+    assert robot.identification.trunk.value.mass == NOMINAL_MASS
 
 
 def test_cancelling_keeps_what_was_before_without_a_refusal():
@@ -202,7 +204,7 @@ def test_cancelling_keeps_what_was_before_without_a_refusal():
     robot.run(0.1)
     identification = robot.identification
     assert (identification.phase, identification.refusal) == (Phase.WATCHING, "")
-    np.testing.assert_array_equal(identification.target.com_B, NOMINAL_COM)
+    np.testing.assert_array_equal(identification.trunk.target.com_B, NOMINAL_COM)
 
 
 def test_a_load_that_comes_during_an_identification_begins_it_anew():
@@ -215,7 +217,7 @@ def test_a_load_that_comes_during_an_identification_begins_it_anew():
     assert robot.identification.phase is Phase.SETTLING
     robot.run(3.0, until=Phase.RETURNING)
     assert [name for name, _ in robot.made] == ["static_poses"] * 2
-    assert robot.identification.value.mass == pytest.approx(66.0)
+    assert robot.identification.trunk.value.mass == pytest.approx(66.0)
 
 
 def test_a_load_during_the_averaging_is_not_averaged_in():
@@ -225,7 +227,7 @@ def test_a_load_during_the_averaging_is_not_averaged_in():
     assert robot.identification.phase is Phase.MASS
     robot.mass = 70.0
     robot.run(2.0, until=Phase.RETURNING)
-    assert robot.identification.value.mass == pytest.approx(70.0)
+    assert robot.identification.trunk.value.mass == pytest.approx(70.0)
 
 
 def test_a_reset_while_the_base_is_tilted_asks_it_back():
@@ -355,7 +357,7 @@ def test_a_posture_under_a_load_that_was_refused_is_none_to_return_to():
     robot.mass, robot.tilt = 70.0, (0.0, 0.2)
     robot.run(2.0)
     assert robot.identification.refusal == "no"
-    robot.identification._factory = lambda name, config: Method([asks, step(refusal="no")])
+    robot.script = [asks, step(refusal="no")]
     robot.identification.start()
     robot.run(2.0, until=Phase.RETURNING)
     assert (robot.identification.reference.roll, robot.identification.reference.pitch) == (0.0, 0.0)
@@ -376,7 +378,7 @@ def test_what_goes_on_changing_holds_no_robot_for_ever(disturbance):
             break
     assert not robot.identification.hold
     assert "begun anew 10 times" in robot.identification.refusal
-    assert robot.identification.target.mass == NOMINAL_MASS
+    assert robot.identification.trunk.target.mass == NOMINAL_MASS
 
 
 def test_a_slow_hand_over_is_waited_for():
@@ -409,13 +411,13 @@ def test_a_second_look_that_fails_leaves_the_first_result_in_force():
     robot.run(0.1)
     robot.mass, robot.com_B, robot.tilt = 70.0, FOUND, (0.1, 0.0)
     robot.run(2.0, until=Phase.RETURNING)
-    robot.identification._factory = lambda name, config: Method([step(refusal="no")])
+    robot.script = [step(refusal="no")]
     robot.tilt = (0.0, 0.0)
     robot.run(3.0)
     identification = robot.identification
     assert identification.refusal == "no"
-    assert identification.target.mass == pytest.approx(70.0)
-    assert identification.watch.unidentified is None
+    assert identification.trunk.target.mass == pytest.approx(70.0)
+    assert identification.trunk.load_changes.unidentified is None
     assert robot.changes == ["loaded"]
 
 

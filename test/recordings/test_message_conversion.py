@@ -1,0 +1,306 @@
+"""One conversion a message, for the classes of rosbags and rclpy; fast decoders give the same values."""
+
+import dataclasses
+import importlib
+import struct
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("rosbags", reason="needs rosbags")
+
+from rosbags.typesys import Stores, get_typestore
+
+from inertial_estimation.errors import DamagedMessageError, MeasurementError
+from inertial_estimation.recordings.message_conversion import (
+    CONVERSIONS,
+    IMU_TYPE,
+    INERTIA_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    POSE_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    bytes_reader,
+    imu_orientation_from_msg,
+    stamp_from_msg,
+)
+from inertial_estimation.recordings.recording_writer import empty_message
+from inertial_estimation.recordings.samples import PoseSample, StampedInertia
+from inertial_estimation.signals import (
+    BaseState,
+    ImuSample,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+NUMBERS = st.floats(width=64)  # infinite and NaN as well: a pipeline drops and counts them
+STAMPS = st.integers(0, 2**31 * 10**9 - 1)
+TEXT = st.text(st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=9)
+DECODED = [kind for kind, conversion in CONVERSIONS.items() if conversion.make_decoder is not None]
+
+
+class Rosbags:
+    """The message classes of rosbags."""
+
+    @staticmethod
+    def empty(kind):
+        return empty_message(STORE, kind)
+
+    @staticmethod
+    def serialize(msg, kind):
+        return bytes(STORE.serialize_cdr(msg, kind))
+
+    @staticmethod
+    def deserialize(data, kind):
+        return STORE.deserialize_cdr(data, kind)
+
+
+class Rclpy:
+    """The message classes of rclpy."""
+
+    @staticmethod
+    def type_of(kind):
+        package, _, name = kind.partition("/msg/")
+        return getattr(importlib.import_module(f"{package}.msg"), name)
+
+    @classmethod
+    def empty(cls, kind):
+        return cls.type_of(kind)()
+
+    @staticmethod
+    def serialize(msg, _kind):
+        return importlib.import_module("rclpy.serialization").serialize_message(msg)
+
+    @classmethod
+    def deserialize(cls, data, kind):
+        return importlib.import_module("rclpy.serialization").deserialize_message(data, cls.type_of(kind))
+
+
+@pytest.fixture(scope="module", params=["rosbags", "rclpy"])
+def family(request):
+    """Message classes of one library."""
+    if request.param == "rosbags":
+        return Rosbags
+    pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+    return Rclpy
+
+
+def vectors(size):
+    return st.lists(NUMBERS, min_size=size, max_size=size).map(np.array)
+
+
+JOINTS = st.lists(TEXT, max_size=5).flatmap(
+    lambda names: st.builds(
+        JointReading,
+        STAMPS,
+        st.just(tuple(names)),
+        vectors(len(names)),
+        *[vectors(len(names)) if names else st.none()] * 2,
+    )
+)
+INERTIAS = st.builds(
+    LinkInertia, TEXT.filter(bool), NUMBERS, vectors(3), vectors(9).map(lambda x: np.diag(x[:3]) + x[4])
+)
+VALUES = {
+    IMU_TYPE: st.builds(ImuSample, STAMPS, vectors(3), vectors(3)),
+    JOINT_STATE_TYPE: JOINTS,
+    WRENCH_TYPE: st.builds(WrenchSample, STAMPS, vectors(6)),
+    POSE_TYPE: st.builds(PoseSample, STAMPS, vectors(4), vectors(3)),
+    QUATERNION_TYPE: st.builds(OrientationSample, STAMPS, vectors(4)),
+    ODOMETRY_TYPE: st.builds(BaseState, STAMPS, vectors(4), vectors(3), vectors(3), vectors(3)),
+    INERTIA_TYPE: st.builds(StampedInertia, STAMPS, INERTIAS),
+}
+
+
+def assert_same(left, right):
+    assert type(left) is type(right)
+    if isinstance(left, StampedInertia):
+        assert left.stamp_ns == right.stamp_ns
+        left, right = left.inertia, right.inertia
+    for item in dataclasses.fields(left):
+        one, other = getattr(left, item.name), getattr(right, item.name)
+        assert type(one) is type(other)
+        if isinstance(one, np.ndarray | float):
+            np.testing.assert_array_equal(one, other)
+        else:
+            assert one == other
+
+
+def fill(msg, draw):
+    """Give every number and text of a rosbags message a random value; sequences keep their lengths."""
+    for item in dataclasses.fields(msg):
+        value = getattr(msg, item.name, None)
+        if isinstance(value, float):
+            setattr(msg, item.name, draw(NUMBERS))
+        elif isinstance(value, int):
+            setattr(msg, item.name, draw(st.integers(0, 10**9 - 1)))
+        elif isinstance(value, str):
+            setattr(msg, item.name, draw(TEXT))
+        elif isinstance(value, np.ndarray):
+            setattr(msg, item.name, draw(vectors(len(value))))
+        elif dataclasses.is_dataclass(value):
+            fill(value, draw)
+
+
+def random_message(kind, draw):
+    msg = empty_message(STORE, kind)
+    if kind == JOINT_STATE_TYPE:
+        msg.name = draw(st.lists(TEXT, max_size=6))
+        sizes = (len(msg.name), *(len(msg.name) * draw(st.booleans()) for _ in range(2)))
+        msg.position, msg.velocity, msg.effort = map(np.zeros, sizes)
+    fill(msg, draw)
+    return msg
+
+
+def test_every_registered_type_is_tested():
+    assert set(VALUES) == set(CONVERSIONS)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_there_and_back_over_the_wire(family, kind, data):
+    value = data.draw(VALUES[kind])
+    conversion = CONVERSIONS[kind]
+    msg = conversion.to_msg(value, family.empty(kind), "frame" if kind != INERTIA_TYPE else "")
+    back = conversion.from_msg(family.deserialize(family.serialize(msg, kind), kind))
+    assert_same(back, value)
+    assert stamp_from_msg(msg.header.stamp) == value.stamp_ns
+    assert msg.header.frame_id == ("frame" if kind != INERTIA_TYPE else value.inertia.link)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@given(st.data())
+@settings(max_examples=20, deadline=None)
+def test_a_message_that_is_used_again_carries_nothing_over(family, kind, data):
+    first, second = data.draw(VALUES[kind]), data.draw(VALUES[kind])
+    to_msg = CONVERSIONS[kind].to_msg
+    again = to_msg(second, to_msg(first, family.empty(kind), "one"), "two")
+    fresh = to_msg(second, family.empty(kind), "two")
+    assert family.serialize(again, kind) == family.serialize(fresh, kind)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_reading_bytes_gives_what_converting_the_message_gives(family, kind, data):
+    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    for _ in range(2):  # a decoder may keep what it knows of the message before
+        raw = Rosbags.serialize(random_message(kind, data.draw), kind)
+        expected = CONVERSIONS[kind].from_msg(family.deserialize(raw, kind))
+        assert_same(read(raw), expected)
+        assert_same(read(raw), expected)
+
+
+def refuse(_data):
+    pytest.fail("the decoder should have read it")
+
+
+@pytest.mark.parametrize("kind", DECODED)
+@given(st.data())
+@settings(max_examples=5, deadline=None)
+def test_the_decoder_alone_reads_plain_bytes_and_refuses_those_that_end_early(kind, data):
+    value = data.draw(VALUES[kind])
+    raw = Rosbags.serialize(CONVERSIONS[kind].to_msg(value, empty_message(STORE, kind), ""), kind)
+    read = bytes_reader(kind, refuse)
+    assert_same(read(raw), value) if kind != INERTIA_TYPE else read(raw)
+    for length in range(2, len(raw)):
+        with pytest.raises(DamagedMessageError, match=rf"{length} bytes are no {kind}"):
+            read(raw[:length])
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+def test_what_is_no_message_is_refused_by_whatever_reads_it(family, kind):
+    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    for raw in (b"", b"\x00", b"\x00\x01", b"\x00\x00\x00\x00", b"\x00\x01\x00\x00" + b"\xff" * 40):
+        with pytest.raises(MeasurementError):
+            read(raw)
+
+
+def test_big_endian_bytes_are_left_to_the_deserializer():
+    msg = CONVERSIONS[WRENCH_TYPE].to_msg(WrenchSample(5, range(6)), Rosbags.empty(WRENCH_TYPE), "sole")
+    raw = bytes(STORE.serialize_cdr(msg, WRENCH_TYPE, little_endian=False))
+    assert raw[:2] == b"\x00\x00"
+    assert_same(
+        bytes_reader(WRENCH_TYPE, partial(Rosbags.deserialize, kind=WRENCH_TYPE))(raw),
+        WrenchSample(5, range(6)),
+    )
+
+
+def test_a_topic_may_use_a_type_in_another_meaning():
+    raw = Rosbags.serialize(Rosbags.empty(JOINT_STATE_TYPE), JOINT_STATE_TYPE)
+    read = bytes_reader(
+        JOINT_STATE_TYPE, partial(Rosbags.deserialize, kind=JOINT_STATE_TYPE), lambda msg: len(msg.name)
+    )
+    assert read(raw) == 0
+
+
+@pytest.mark.parametrize("field", ["position", "velocity", "effort"])
+def test_joint_arrays_of_another_length_than_the_names_are_refused(family, field):
+    msg = CONVERSIONS[JOINT_STATE_TYPE].to_msg(
+        JointReading(0, ("a", "b"), [0, 0], [0, 0], [0, 0]), family.empty(JOINT_STATE_TYPE), ""
+    )
+    three = np.zeros(3)
+    setattr(msg, field, three if family is Rosbags else three.tolist())
+    raw = family.serialize(msg, JOINT_STATE_TYPE)
+    for convert, given_ in (
+        (CONVERSIONS[JOINT_STATE_TYPE].from_msg, msg),
+        (bytes_reader(JOINT_STATE_TYPE, refuse), raw),
+    ):
+        with pytest.raises(MeasurementError, match=rf"{field}.*\(3,\).*\(2,\)") as caught:
+            convert(given_)
+        assert not isinstance(caught.value, DamagedMessageError)
+
+
+def test_a_joint_state_without_positions_is_refused(family):
+    msg = family.empty(JOINT_STATE_TYPE)
+    msg.name = ["a"]
+    for convert, given_ in (
+        (CONVERSIONS[JOINT_STATE_TYPE].from_msg, msg),
+        (bytes_reader(JOINT_STATE_TYPE, refuse), family.serialize(msg, JOINT_STATE_TYPE)),
+    ):
+        with pytest.raises(MeasurementError, match="position"):
+            convert(given_)
+
+
+def test_names_that_change_are_noticed():
+    read = bytes_reader(JOINT_STATE_TYPE, refuse)
+    to_msg = CONVERSIONS[JOINT_STATE_TYPE].to_msg
+    for names in ("ab", "ba", "abc", "a", "ab", ""):
+        reading = JointReading(0, tuple(names), np.zeros(len(names)))
+        raw = Rosbags.serialize(to_msg(reading, Rosbags.empty(JOINT_STATE_TYPE), ""), JOINT_STATE_TYPE)
+        assert read(raw).names == tuple(names)
+
+
+def test_a_reading_outlives_its_message(family):
+    msg = CONVERSIONS[JOINT_STATE_TYPE].to_msg(
+        JointReading(0, ("a",), [1.0]), family.empty(JOINT_STATE_TYPE), ""
+    )
+    reading = CONVERSIONS[JOINT_STATE_TYPE].from_msg(msg)
+    msg.position[0] = 5.0
+    assert reading.position[0] == 1.0
+
+
+def test_orientation_of_an_imu_that_has_one(family):
+    msg = family.empty(IMU_TYPE)
+    msg.orientation.x, msg.orientation.w = 0.6, 0.8
+    np.testing.assert_array_equal(imu_orientation_from_msg(msg), [0.6, 0.0, 0.0, 0.8])
+    msg.orientation.w = 0.0  # not of unit norm: left at some default
+    assert imu_orientation_from_msg(msg) is None
+    sent = CONVERSIONS[IMU_TYPE].to_msg(ImuSample(0, [0, 0, 9.8], [0, 0, 0]), family.empty(IMU_TYPE), "")
+    assert imu_orientation_from_msg(sent) is None
+
+
+def test_stamps_are_at_the_start_of_every_message():
+    """Recorders and tools find the stamp of a serialised message without knowing its type."""
+    for kind in CONVERSIONS:
+        msg = Rosbags.empty(kind)
+        msg.header.stamp.sec, msg.header.stamp.nanosec = 3, 4
+        assert struct.unpack_from("<iI", Rosbags.serialize(msg, kind), 4) == (3, 4)

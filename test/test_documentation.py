@@ -1,0 +1,33 @@
+"""The pages name modules and pages that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("inertial_estimation", "test", "benchmarks", "docs", "launch")
+SOURCES = [
+    path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))
+]
+MODULE = re.compile(r"[\w./-]*\w\.py\b")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+EXAMPLES = {"imu.launch.py", "my_controller.py"}
+
+
+def exists(name: str) -> bool:
+    """Say whether a source file's path ends with the parts of a name."""
+    return any(source == name or source.endswith("/" + name) for source in SOURCES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_named_in_a_page_exist(page: Path) -> None:
+    named = set(MODULE.findall(page.read_text(encoding="utf-8"))) - EXAMPLES
+    assert not sorted(name for name in named if not exists(name.removeprefix("./")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_linked_from_a_page_exist(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]

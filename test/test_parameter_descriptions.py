@@ -1,0 +1,74 @@
+"""Every parameter's description is understood on its own, as `ros2 param describe` shows it."""
+
+import re
+
+import pytest
+
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
+from inertial_estimation.parameters import RENAMED, ParameterSpec, build_config, iterate_parameters
+
+FEWEST_WORDS = 5
+STARTS = re.compile(r"(Likewise|Of|The same|Same|Its?|Their|They|These|Those|This|Also|And|As|[a-z])\b")
+NEIGHBOURS = re.compile(
+    r"\b(likewise|ditto|as above|as below|named below|the former|the latter|the other one)\b"
+)
+CLASSES = [
+    *(cls for classes in NODE_CONFIGS.values() for cls in classes),
+    CalibrationConfig,
+    ExcitationConfig,
+]
+SPECS = {spec.name + spec.description: spec for cls in CLASSES for spec in iterate_parameters(cls)}
+
+
+def objections(description: str) -> list[str]:
+    """Return what keeps a description from standing alone."""
+    found = []
+    if len(description.split()) < FEWEST_WORDS:
+        found.append(f"shorter than {FEWEST_WORDS} words")
+    if STARTS.match(description):
+        found.append("begins as the rest of another sentence")
+    if NEIGHBOURS.search(description.lower()):
+        found.append("refers to a neighbour")
+    if not description.endswith("."):
+        found.append("no full stop")
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
+def test_description_stands_alone(spec: ParameterSpec) -> None:
+    assert not objections(spec.description), spec.description
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Likewise.",
+        "Of each of them, in the same order.",
+        "Their positions at the start of the motion.",
+        "k of every joint not named below.",
+        "Inertia of all the rotors, likewise.",
+        "Standard deviation of the joint torques",
+    ],
+)
+def test_a_description_that_needs_its_neighbour_is_found(description: str) -> None:
+    assert objections(description)
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_a_former_name_is_refused_and_the_new_one_named(old: str) -> None:
+    known = {spec.name for spec in iterate_parameters(InertialPipelineConfig)}
+    assert old not in all_parameters()
+    assert RENAMED[old] in known
+    with pytest.raises(ConfigurationError, match=f"no parameter '{old}', it was renamed to '{RENAMED[old]}'"):
+        build_config(InertialPipelineConfig, {old: 0.5}, where="robot.yaml")
+
+
+def test_the_prior_of_friction_reaches_the_filter() -> None:
+    config = build_config(
+        InertialPipelineConfig, {"friction.prior.coulomb": 0.25, "friction.prior.viscous": 4.0}
+    )
+    assert config.friction.prior.sigmas(config.friction.terms, 2).tolist() == [0.25, 0.25, 4.0, 4.0]
