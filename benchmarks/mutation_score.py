@@ -57,7 +57,9 @@ TESTS = {
     "estimators/tilt/r3s2_observer": TILT,
     "estimators/tilt/hua_observer": TILT,
     "estimators/inputs/alignment": INPUTS,
+    "estimators/inputs/input_stream": INPUTS,
     "estimators/inputs/stamped_buffer": INPUTS,
+    "estimators/inputs/thinned_mean": INPUTS,
     "models/contacts": ["test/models/test_contacts.py", "test/estimators/tilt/test_wrench_frames.py"],
     "models/dynamics_measurement": [
         "test/models/test_dynamics_measurement.py",
