@@ -18,7 +18,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import Evaluation, evaluate
 from inertial_estimation.replay.result_files import (
     read_trusted,
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         if args.settle and not 0.0 <= args.settle < length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
         with progress_bar("replay", length_s, "s") as progress:
-            result = replay(
+            result = replay_recording(
                 recording,
                 topics,
                 tilt=pipelines.tilt,

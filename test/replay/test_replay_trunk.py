@@ -16,7 +16,7 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.recording_writer import write_recording
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
@@ -63,7 +63,7 @@ def run(recording: MemoryRecording, *parameters: str, tilt: bool = True) -> Repl
     config = load_config_file(find_config("hyq")).overridden(parse_overrides([*QUICK, *parameters]))
     built = build_pipelines(config)
     topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
-    return replay(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
+    return replay_recording(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
 
 
 def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:

@@ -11,7 +11,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
@@ -48,7 +48,7 @@ def session() -> tuple[Truth, ReplayRun]:
     truth = standing(pipelines, rng)
     topics = replay_topics(pipelines.values, {})
     recording = measure(truth, REALISTIC, rng)
-    return truth, replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+    return truth, replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
 
 
 def test_tilt_from_four_point_feet(session: tuple[Truth, ReplayRun]) -> None:
