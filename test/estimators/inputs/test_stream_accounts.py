@@ -168,3 +168,14 @@ def test_a_wait_ends_at_the_stated_time():
     assert not sample.complete
     feed(aligner, ["joints"], [50])
     assert [s.stamp_ns for s in aligner.pop_ready()] == [49 * MS, 50 * MS]
+
+
+@pytest.mark.parametrize("on_jump", ["reset", "keep"])
+def test_regularised_times_begin_anew_after_a_jump_ahead(on_jump):
+    aligner = make(replace(CONFIG, stamps="regularise", on_jump=on_jump))
+    feed(aligner, ALL, range(0, 800, 4))
+    aligner.pop_ready()
+    feed(aligner, ALL, range(60003, 60403, 4))
+    ready = aligner.pop_ready()
+    assert len(ready) >= 99
+    assert all(abs(s.time_ns - s.stamp_ns) < MS for s in ready)
