@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
+from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
 
 __all__ = ["PLANE_CHANNELS", "PlaneProblem"]
 
@@ -96,7 +96,7 @@ class PlaneProblem(CalibrationProblem):
         R_FS = np.swapaxes(R, 1, 2)
         J[:, 1:, :n] = across @ R_FS @ skew(normal) @ poses.dR[:, 0]  # dv = R' (n x w)
         J[:, 1:, n : n + 2] = across @ R_FS @ d_normal
-        J[:, 1:, n + 3 : n + 5] = -np.einsum("ci,kij,jd->kcd", self._across_F, _skews(v), d_face)
+        J[:, 1:, n + 3 : n + 5] = -np.einsum("ci,kij,jd->kcd", self._across_F, skews(v), d_face)
         return Linearisation(residual, J, np.zeros((self.n_samples, 3, 0)))
 
 
@@ -110,10 +110,6 @@ def _turned(a: Array, axis: Array) -> Array:
     """Derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
     turned: Array = -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
     return turned
-
-
-def _skews(v: Array) -> Array:
-    return np.array([skew(row) for row in v])
 
 
 def _constant_axis(R_SF: Array) -> Array:

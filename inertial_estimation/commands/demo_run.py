@@ -15,7 +15,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 
 __all__ = ["NODES", "PARAMETER_FILES", "DemoRun", "Listener", "Phase"]
 
@@ -143,11 +143,11 @@ class DemoRun:
             self._check_begun()
             self._open.close()
 
-    def trial(self) -> PayloadTrial | None:
+    def response(self) -> PayloadResponse | None:
         """Return what was heard since the release; None before."""
         if self._released_ns is None or not self._record.joints.get(self._scene.joint):
             return None
-        return trial_from_record(
+        return response_from_record(
             self._record, self._scene, adaptation=self.adaptation, released_ns=self._released_ns
         )
 
