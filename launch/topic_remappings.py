@@ -4,6 +4,8 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 
+from inertial_estimation.recordings.recorded_topics import INPUT_NAMES
+
 CONTACT = "<contact>"
 PRESETS = {
     # default names of ros2_control's broadcasters; joint_state_broadcaster publishes joint_states as it is
@@ -12,7 +14,7 @@ PRESETS = {
         f"{CONTACT}/wrench": f"{CONTACT}_force_torque_sensor_broadcaster/wrench",
     },
 }
-INPUTS = ("imu/data", "joint_states", "base_state", "yaw_reference", "robot_description")
+INPUTS = (*INPUT_NAMES.values(), "robot_description")
 NAME = re.compile(r"(?!__)(?:~?/)?[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*", re.ASCII)
 
 

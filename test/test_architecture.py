@@ -148,6 +148,15 @@ def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> N
             assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
 
 
+def test_a_message_is_converted_in_one_place() -> None:
+    conversion = PACKAGE / "recordings" / "message_conversion.py"
+    decoders = "inertial_estimation.recordings.cdr"
+    importers = {path for path in modules() if any(n.startswith(decoders) for n, _ in imports_of(path))}
+    assert importers == {conversion}, "decoders are used through message_conversion.bytes_reader"
+    foreign = {name.split(".")[0] for name, _ in imports_of(conversion)} & {"rosbags", *ROS_PACKAGES}
+    assert not foreign, "it serves the message classes of rclpy and rosbags alike"
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in modules()}
     names = {name.removesuffix(".__init__"): path for name, path in names.items()}

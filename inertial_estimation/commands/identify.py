@@ -41,6 +41,7 @@ from inertial_estimation.offline.identification_setup import (
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.signals import seconds
 
 __all__ = ["add_arguments", "run"]
 
@@ -223,7 +224,7 @@ def _percent(value: float) -> str:
 @contextmanager
 def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None]]:
     """One bar over all recordings."""
-    total_s = sum(recording.end_ns - recording.start_ns for recording in recordings) * 1e-9
+    total_s = seconds(sum(recording.end_ns - recording.start_ns for recording in recordings))
     done: dict[str, float] = {}
     with progress_bar("identify", total_s, "s") as show:
 

@@ -17,6 +17,7 @@ from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseReference,
     BaseState,
     Health,
@@ -32,7 +33,6 @@ from inertial_estimation.signals import (
 
 __all__ = ["ControllerConfig", "ControllerPipeline"]
 
-NS = 1_000_000_000
 WRENCHES_KEPT = 8
 WRENCH_AGE_NS = 20_000_000  # of a wrench that still tells a touchdown
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
@@ -62,9 +62,9 @@ class ControllerPipeline:
         """
         _check(config)
         self.config = config
-        self.robot, frames = robot_from_config(config.robot, urdf)
-        if not config.robot.floating_base:
-            frames = ()
+        setup = robot_from_config(config.robot, urdf)
+        self.robot = setup.robot
+        frames = setup.contacts if config.robot.floating_base else ()
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
         self._position_limits = self.controller.dynamics.position_limits
@@ -72,7 +72,7 @@ class ControllerPipeline:
         self._intake = InertiaIntake(bodies, config.inertias.timeout)
         self._joint_map = JointMap(self.robot, config.robot)
         inputs = config.robot.inputs
-        jump_ns = int(NS * inputs.jump) if inputs.on_jump == "reset" else None
+        jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
         self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
@@ -106,7 +106,7 @@ class ControllerPipeline:
         """
         if contact not in self.contacts:
             raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
-        if np.isfinite(sample.wrench_C).all():
+        if np.isfinite(sample.wrench_F).all():
             self._wrenches[contact].append(sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
@@ -240,7 +240,7 @@ class ControllerPipeline:
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
         self._unmatched += sum(s < matched[-1] for s in self._joints.stamps()) - len(matched) + 1
-        period = int((1.0 - RATE_TOLERANCE) * NS / self.config.rate)
+        period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
             if last is None or stamp - last >= period:
@@ -290,8 +290,8 @@ class ControllerPipeline:
     def _normal_force(self, sample: WrenchSample) -> float:
         """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
         if self.config.stance.soles:
-            return float(sample.wrench_C[2])
-        return float(np.linalg.norm(sample.wrench_C[:3]))
+            return float(sample.wrench_F[2])
+        return float(np.linalg.norm(sample.wrench_F[:3]))
 
     def _controller_health(self, now_ns: int) -> Health:
         values = {

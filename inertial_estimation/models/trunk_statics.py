@@ -123,7 +123,7 @@ class TrunkStatics:
             self._excess = np.zeros(robot.n_joints + 1)
 
     def measure(
-        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_C: Array | None = None
+        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_F: Array | None = None
     ) -> StaticMeasurement:
         """Measure once, at rest.
 
@@ -131,7 +131,7 @@ class TrunkStatics:
             R_WB: Orientation of the base, shape (3, 3); its yaw plays no part.
             q: Joint positions in the model's order [rad], shape (n_joints,).
             tau: Joint torques [Nm], shape (n_joints,); needed where forces are estimated.
-            wrenches_C: Force then torque of the ground about each wrench frame's origin, in its axes
+            wrenches_F: Force then torque of the ground about each wrench frame's origin, in its axes
                 [N, Nm], shape (n_contacts, 6); needed where forces are measured.
 
         Returns:
@@ -140,7 +140,7 @@ class TrunkStatics:
         Raises:
             MeasurementError: If what is needed is missing, of another shape, or no number.
         """
-        needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_C, (len(self.contacts), 6))
+        needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_F, (len(self.contacts), 6))
         given = self._checked(needed, shape, R_WB, q)
         model, data = self._model, self._data
         configuration = self._robot.configuration(q)
@@ -199,10 +199,10 @@ class TrunkStatics:
         forces: Array = np.matmul(share[:, None, :], Vt)[:, 0, :]
         return forces, tuple(c.name for c, row in zip(self.contacts, weak, strict=True) if row.any())
 
-    def _measured(self, points: Array, wrenches_C: Array) -> tuple[Array, Array]:
+    def _measured(self, points: Array, wrenches_F: Array) -> tuple[Array, Array]:
         """Return the forces and the sum of their moments about the contact points."""
         forces, moment = [], ZERO
-        for frame, point, wrench in zip(self._sensors, points.tolist(), wrenches_C, strict=True):
+        for frame, point, wrench in zip(self._sensors, points.tolist(), wrenches_F, strict=True):
             T_WC = pin.updateFramePlacement(self._model, self._data, frame)
             force, torque = (T_WC.rotation @ wrench.reshape(2, 3).T).T.tolist()
             lever = combine(vector(T_WC.translation.tolist()), -1.0, point)

@@ -6,12 +6,11 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 
 __all__ = ["PayloadResponse", "PayloadScene", "response_from_record"]
 
-NS = 1e-9
-LAST = 0.5  # the end of a response, over which means are taken [s]
+MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class PayloadScene:
         payload: Mass of the weight [kg].
         nominal_mass: Mass of the link's body without it [kg].
         time_s: When it is attached, since the release [s].
-        duration_s: End of the response, since the release [s].
+        duration_s: End of the run, since the release [s].
     """
 
     joint: str
@@ -74,8 +73,8 @@ class PayloadResponse:
         """
         error = self.angle - scene.home
         held = error[self.t >= scene.time_s]
-        last = error[self.t >= scene.duration_s - LAST]
-        mass = self.mass[self.t_mass >= self._end(scene) - LAST]
+        last = error[self.t >= scene.duration_s - MEAN_OVER_LAST_S]
+        mass = self.mass[self.t_mass >= self._end(scene) - MEAN_OVER_LAST_S]
         return {
             "elbow_rmse_rad": _mean(held**2) ** 0.5,
             "elbow_error_at_end_rad": _mean(last),
@@ -114,7 +113,7 @@ def response_from_record(
 
 def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:
     table = np.array(series, dtype=object).reshape(-1, 2)
-    t = (table[:, 0] - released_ns).astype(np.float64) * NS
+    t = seconds(table[:, 0] - released_ns)
     values = table[:, 1].astype(np.float64)
     kept = (t >= 0.0) & (t <= duration_s + 1e-9)
     return t[kept], values[kept]

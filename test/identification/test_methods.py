@@ -45,7 +45,7 @@ def test_consistent_is_consistent_and_writes_a_urdf_that_reads_back(noisy):
     result = report.methods["consistent"]
     assert result.consistent
     assert all(value >= -1e-9 for name, value in result.friction.items() if name.endswith(BOUNDED))
-    robot, _ = robot_from_config(scene.config.robot, identifier.urdf(result))
+    robot = robot_from_config(scene.config.robot, identifier.urdf(result)).robot
     for body in result.bodies:
         joint = identifier.robot.link_body(body.link)
         T_LJ = joint.T_JL.inverse()

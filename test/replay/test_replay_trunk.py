@@ -12,6 +12,7 @@ from inertial_estimation.configuration.config_file import load_config_file, pars
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.recording_writer import write_recording
@@ -37,7 +38,7 @@ def truth() -> Truth:
         Timing(duration_s=4.0, rate_hz=200.0),
         np.random.default_rng(3),
         contacts={contact: contact for contact in shared["contacts"]},
-        imu_frame=shared["imu_frame"],
+        imu=ImuMount.on(robot, shared["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.0,) * 6),
         payload=Payload(LOAD, LOADED_AT_S),
     )
