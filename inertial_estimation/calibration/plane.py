@@ -16,7 +16,7 @@ PLANE_CHANNELS = (
     Channel("roll", "rad", 4e-3, 1e-7),
     Channel("pitch", "rad", 4e-3, 1e-7),
 )
-LOOSE = 10.0  # [m or rad]: prior of what is not known at all
+LOOSE_SIGMA = 10.0  # [m or rad]: prior of what is not known at all
 FLUSH_SIGMA = 0.035  # [rad]: how well the frame's axis is normal to the touching face
 
 
@@ -58,9 +58,9 @@ class PlaneProblem(CalibrationProblem):
         height = float((poses.p_SF[:, 0] @ self.normal_S).mean())
         self.unknowns = chain.unknowns(
             [
-                ("plane_tilt_1", LOOSE, 0.0),
-                ("plane_tilt_2", LOOSE, 0.0),
-                ("plane_height", LOOSE, height),
+                ("plane_tilt_1", LOOSE_SIGMA, 0.0),
+                ("plane_tilt_2", LOOSE_SIGMA, 0.0),
+                ("plane_height", LOOSE_SIGMA, height),
                 ("flush_tilt_1", FLUSH_SIGMA, 0.0),
                 ("flush_tilt_2", FLUSH_SIGMA, 0.0),
             ]

@@ -27,8 +27,8 @@ __all__ = ["Solution", "fit_local", "solve"]
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
 NOISE_TOLERANCE = 0.02
-TOLERANCE = 1e-10
-QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
+STEP_TOLERANCE = 1e-10
+INLIER_QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +141,7 @@ class _Iteration:
         self.iterations = 0
         self.converged = False
         n_rows = len(problem.channel_of_row)
-        self._limit = float(chi2.ppf(QUANTILE, n_rows)) if robust else np.inf
+        self._limit = float(chi2.ppf(INLIER_QUANTILE, n_rows)) if robust else np.inf
 
     def run(self, sigma: Array, *, hold: bool = False) -> None:
         """Iterate to convergence at given noise levels."""
@@ -162,7 +162,7 @@ class _Iteration:
                 if damping > 1e9:
                     break
                 continue
-            small = max(np.abs(dx).max(initial=0.0), np.abs(dl).max(initial=0.0)) < TOLERANCE
+            small = max(np.abs(dx).max(initial=0.0), np.abs(dl).max(initial=0.0)) < STEP_TOLERANCE
             settled = cost - new_cost <= 1e-9 * cost
             self.x, self.local, linear, cost = x, local, trial, new_cost
             damping = damping / 10.0 if damping > 1e-8 else 0.0

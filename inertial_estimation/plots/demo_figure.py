@@ -10,7 +10,7 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 
 __all__ = ["write_demo_figure"]
 
-PUBLISHED, ESTIMATE = 1.8, 0.8  # widths of the lines [pt]
+PUBLISHED_WIDTH, ESTIMATE_WIDTH = 1.8, 0.8  # widths of the lines [pt]
 DASHED = (0, (4, 4))
 
 
@@ -33,9 +33,9 @@ def write_demo_figure(path: Path, scene: PayloadScene, responses: Sequence[Paylo
         style = (
             DASHED if response.adaptation else "-"
         )  # both masses are alike: the upper one lets the lower show
-        mass.plot(response.t_mass, response.mass, color=colour, lw=PUBLISHED, ls=style)
-        mass.plot(response.t_estimate, response.estimate, color=colour, lw=ESTIMATE, ls=style)
-    for label, width in (("published", PUBLISHED), ("estimate", ESTIMATE)):
+        mass.plot(response.t_mass, response.mass, color=colour, lw=PUBLISHED_WIDTH, ls=style)
+        mass.plot(response.t_estimate, response.estimate, color=colour, lw=ESTIMATE_WIDTH, ls=style)
+    for label, width in (("published", PUBLISHED_WIDTH), ("estimate", ESTIMATE_WIDTH)):
         mass.plot([], [], color=GREY, lw=width, label=label)  # the colour is that of the run, as above
     elbow.axhline(np.degrees(scene.home), color=BLACK, lw=1.0, ls="--", label="wanted")
     ends = [0.0, scene.time_s, scene.time_s, scene.duration_s]

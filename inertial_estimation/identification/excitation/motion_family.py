@@ -22,10 +22,10 @@ from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FULL", "MotionFamily", "MotionSamples"]
+__all__ = ["FULL_GAIN", "MotionFamily", "MotionSamples"]
 
 POINTS_PER_PERIOD = 60  # of the shortest period, where limits are looked at
-FULL = 0.95  # share of the largest gain that random motions get
+FULL_GAIN = 0.95  # share of the largest gain that random motions get
 LARGEST_FADE_S = 3.0  # shorter ones take more acceleration than the motion itself
 # Largest derivatives of the quintic from 0 to 1 over a time of one, of orders 0 to 4.
 QUINTIC = (1.0, 1.875, 10.0 / np.sqrt(3.0), 60.0, 360.0)
@@ -89,7 +89,7 @@ class MotionFamily:
         z[:, :-2] = np.einsum("jcf,jc->jf", self._free, drawn)
         z[:, :-2] /= np.linalg.norm(z[:, :-2], axis=1, keepdims=True)
         z[:, -2] = logit(rng.uniform(0.1, 0.9, self.joints))
-        z[:, -1] = logit(FULL)
+        z[:, -1] = logit(FULL_GAIN)
         return z.ravel()
 
     def smaller(self, z: Array, share: float) -> Array:
