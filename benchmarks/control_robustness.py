@@ -17,6 +17,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, MassWaveform, Push
 from inertial_estimation.simulation.payload import ball
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk
 
 TORSO, TORSO_KG = "torso_2_link", 17.56
 SETTLE_S = 1.0
@@ -54,7 +55,7 @@ def lean(degrees: float) -> Callable[[ClosedLoop, float], None]:
 
     def profile(t: float) -> float:
         u = min(1.0, max(0.0, t if t < 1.0 else 2.0 - t))
-        return float(np.radians(degrees)) * u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+        return float(np.radians(degrees)) * minimum_jerk(u)
 
     def each(loop: ClosedLoop, t: float) -> None:
         last = loop.controller.last

@@ -31,12 +31,12 @@ CONFIG_CLASSES: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Pipelines:
-    """The pipelines a parameter file asks for.
+    """The pipelines that a parameter file configures.
 
     Attributes:
-        tilt: Tilt pipeline, None where the file has no such section.
-        inertial: Inertial pipeline, likewise.
-        payload: Trunk payload pipeline, likewise.
+        tilt: Tilt pipeline, None where the file has no section for it.
+        inertial: Inertial pipeline, None where the file has no section for it.
+        payload: Trunk payload pipeline, None where the file has no section for it.
         values: Parameters of the first of them, by dotted name (those that describe the robot are
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.control.tasks import TaskRows
 from inertial_estimation.signals import Array
 
@@ -29,7 +30,8 @@ class ControlResult:
         task_rows: What each task wanted, by its name.
         qp_status: What the solver said.
         qp_iterations: Its iterations.
-        phase: Phase of the gait.
+        phase: Phase of the gait; None where there is none: a fixed base, or damping.
+        activity: The phase with its foot, for people; empty where there is none.
         com: Centre of mass [m], shape (3,).
         dcm: Divergent component of motion [m], shape (2,).
         dcm_ref: Its reference [m], shape (2,).
@@ -48,7 +50,8 @@ class ControlResult:
     task_rows: Mapping[str, TaskRows] = field(default_factory=dict)
     qp_status: str = "not run"
     qp_iterations: int = 0
-    phase: str = ""
+    phase: GaitPhase | None = None
+    activity: str = ""
     com: Array = field(default_factory=lambda: np.zeros(3))
     dcm: Array = field(default_factory=lambda: np.zeros(2))
     dcm_ref: Array = field(default_factory=lambda: np.zeros(2))

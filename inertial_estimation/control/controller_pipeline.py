@@ -313,7 +313,7 @@ class ControllerPipeline:
             return Health("controller", HealthLevel.WARN, message, values)
         values |= {
             "state": self.last.state,
-            "phase": self.last.phase,
+            "phase": self.last.activity,
             "held": "yes" if self.controller.gait.held else "no",
             "solver": self.last.qp_status,
             "largest torque [Nm]": f"{np.abs(self.last.tau).max():.2f}",
@@ -321,7 +321,7 @@ class ControllerPipeline:
         }
         if self.last.state != "control":
             return Health("controller", HealthLevel.ERROR, f"damping: {self.last.reason}", values)
-        return Health("controller", HealthLevel.OK, f"controlling: {self.last.phase or 'posture'}", values)
+        return Health("controller", HealthLevel.OK, f"controlling: {self.last.activity or 'posture'}", values)
 
 
 def _check(config: ControllerConfig) -> None:

@@ -1,11 +1,28 @@
 """What the gait wants of the feet at one instant."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.signals import Array
 
-__all__ = ["SupportTarget"]
+__all__ = ["GaitPhase", "SupportTarget"]
+
+
+class GaitPhase(Enum):
+    """What a gait is doing.
+
+    Attributes:
+        STANDING: All feet stand, no step is to come.
+        TRANSFER: All feet stand while the weight moves over those that will carry it.
+        DWELL: All feet stand and the body rests before a foot leaves; a crawl only.
+        SWING: One foot is in the air.
+    """
+
+    STANDING = "standing"
+    TRANSFER = "transfer"
+    DWELL = "dwell"
+    SWING = "swing"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -13,7 +30,8 @@ class SupportTarget:
     """Support, centre of pressure and swing foot; positions relative to the base origin, world axes.
 
     Attributes:
-        phase: What is under way: "standing", "transfer to left_foot", "swing of left_foot" ...
+        phase: What the gait is doing.
+        activity: The phase with its foot, for people: "standing", "transfer to left_foot" ...
         capacity: How much of its full force each contact may take, 0 (in the air) to 1.
         zmp: Centre of pressure of the reference [m], shape (2,).
         dcm: Divergent component of motion of the reference [m], shape (2,).
@@ -28,7 +46,8 @@ class SupportTarget:
         fresh: Whether the reference starts anew from where the robot is, so that no error of before counts.
     """
 
-    phase: str
+    phase: GaitPhase
+    activity: str
     capacity: tuple[float, ...]
     zmp: Array
     dcm: Array

@@ -182,6 +182,7 @@ class WholeBodyController:
             result,
             wrenches_C=wrenches,
             phase=target.phase,
+            activity=target.activity,
             com=state.com,
             dcm=dcm,
             dcm_ref=target.dcm,

@@ -17,6 +17,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference, BaseState
 from inertial_estimation.simulation.ground_truth import GroundTruth
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 
 __all__ = ["BalanceRun", "Lean", "Motion", "Walk", "balance_run", "steps_landed"]
@@ -58,8 +59,8 @@ class Lean:
         half = 0.5 * self.moving_s
         t = time_s - self.begin_s
         u = min(1.0, max(0.0, (t if t < half else self.moving_s - t) / half))
-        share = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-        rate = math.copysign(30.0 * u * u * (1.0 - u) ** 2 / half, half - t)
+        share, slope, _ = minimum_jerk_derivatives(u)
+        rate = math.copysign(slope / half, half - t)
         return self.angle * share, self.angle * rate
 
     def command(self, loop: ClosedLoop) -> None:

@@ -13,6 +13,7 @@ from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, Overrides
 from inertial_estimation.closed_loop.time_series import Trace
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
+from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
@@ -255,7 +256,7 @@ class _Recorder:
             pitch=pitch,
             margin=_margin(truth),
             hold=float(self._held),
-            swinging=float(last is not None and last.phase.startswith("swing")),
+            swinging=float(last is not None and last.phase is GaitPhase.SWING),
             **_columns(truth.inertias[trunk], ""),
             **_columns(self._estimated(loop), "_hat"),
             **_columns(self._used(loop), "_used"),

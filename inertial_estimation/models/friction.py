@@ -212,7 +212,7 @@ class KnownFriction:
 
         Args:
             v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], likewise.
+            a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals; None takes
                 that of `v`.
 
@@ -242,7 +242,8 @@ def friction_model(
         nominal: What is known; what is estimated begins there.
 
     Returns:
-        What is estimated, None where no joint has friction, and what is known besides, None for nothing.
+        The estimated friction, None where no joint has any, and the known friction that is not estimated,
+        None if there is none.
 
     Raises:
         ConfigurationError: If a pattern matches no joint, or what is known does not fit.

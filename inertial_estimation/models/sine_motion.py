@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 __all__ = ["SineMotion", "random_sines"]
 
@@ -103,10 +104,5 @@ def random_sines(
 
 
 def _fade(u: Array) -> tuple[Array, Array, Array]:
-    """Return the quintic from 0 to 1 and its derivatives, constant outside of [0, 1]."""
-    u = np.clip(u, 0.0, 1.0)
-    return (
-        u**3 * (10.0 - 15.0 * u + 6.0 * u * u),
-        30.0 * u * u * (1.0 - u) ** 2,
-        60.0 * u * (1.0 - u) * (1.0 - 2.0 * u),
-    )
+    """Return the minimum-jerk blend and its derivatives, constant outside of [0, 1]."""
+    return minimum_jerk_derivatives(np.clip(u, 0.0, 1.0))

@@ -1,8 +1,8 @@
-"""A legged robot at rest: what its feet carry and where the trunk's centre of mass is (T 7-11, 17).
+"""Static measurement of trunk mass and centre of mass, with validity checks (T 7-11, 17).
 
 Forces of the ground come from the feet's sensors or from the torques of the legs,
-f = -pinv(J') (tau - g) (T V-B), with the rows of the contact's own limb alone: the base's rows carry
-the unknown trunk. Gravity of a limb depends on its own links only, which are known.
+f = -pinv(J') (tau - g) (T V-B), with only the rows of the contact's own limb: the base's rows contain
+the unknown trunk, while the gravity torques of a limb depend only on its own links, which are known.
 """
 
 import math
@@ -43,16 +43,16 @@ class StaticMeasurement:
     """Forces and lever arms of one instant, in axes parallel to the world's (z up), origin at the base.
 
     Attributes:
-        R_WB: Orientation of the base, shape (3, 3); its yaw plays no part.
+        R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
         points_W: Contact points relative to the base origin [m], shape (n, 3).
         forces_W: Forces of the ground on the robot [N], shape (n, 3).
         legs_mass: Mass of all bodies but the trunk's [kg].
-        legs_com_W: Their centre of mass relative to the base origin [m], shape (3,).
+        legs_com_W: Centre of mass of all bodies but the trunk, relative to the base origin [m], shape (3,).
         moment_W: Sum of the moments of the ground about the contact points [Nm], shape (3,); zero of point
             feet.
         gravity: Magnitude of gravity [m/s^2].
-        singular: Names of contacts whose limb is stretched so far that its torques do not tell the force
-            along it: what they do not tell is left at zero.
+        singular: Names of contacts whose limb is stretched so far that its torques do not determine the
+            force along it; that component is zero.
         silent: Names of contacts whose limb's torques are all exactly zero: sensors that read nothing.
     """
 
@@ -128,7 +128,7 @@ class TrunkStatics:
         """Measure once, at rest.
 
         Args:
-            R_WB: Orientation of the base, shape (3, 3); its yaw plays no part.
+            R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
             q: Joint positions in the model's order [rad], shape (n_joints,).
             tau: Joint torques [Nm], shape (n_joints,); needed where forces are estimated.
             wrenches_F: Force then torque of the ground about each wrench frame's origin, in its axes
@@ -172,7 +172,7 @@ class TrunkStatics:
         return tuple(c.name for c, some in zip(self.contacts, read, strict=True) if not some)
 
     def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
-        """Return the forces by J' f = g - tau of each limb, and whose limb does not tell its force."""
+        """Return the forces by J' f = g - tau of each limb, and the contacts with a singular limb."""
         model, data = self._model, self._data
         gravity = pin.computeGeneralizedGravity(model, data, configuration)
         np.subtract(gravity[6:], tau, out=self._excess[:-1])
@@ -246,14 +246,15 @@ def trunk_mass(measurement: StaticMeasurement) -> float:
 
 
 def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk_mass: float) -> Array:
-    """Return r = mu - c x F, the moment of the ground about a supposed centre of mass (T 8).
+    """Return r = mu - c x F, the moment of the ground about an assumed centre of mass (T 8).
 
-    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground turns the
-    robot about c: r > 0 about x asks for a centre of mass farther along y, about y for one less along x.
+    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground forces
+    rotate the robot about c: r > 0 about x means that the true centre of mass is farther along y, r > 0
+    about y that it is less far along x.
 
     Args:
         measurement: At rest.
-        trunk_com_B: Supposed centre of mass of the trunk, base frame [m], shape (3,).
+        trunk_com_B: Assumed centre of mass of the trunk, base frame [m], shape (3,).
         trunk_mass: Mass of the trunk [kg].
 
     Returns:

@@ -8,10 +8,12 @@ from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_o
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.signals import BaseReference, BaseState, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk
 
 pytest.importorskip("example_robot_data")
 pytest.importorskip("mujoco")
@@ -22,9 +24,8 @@ def nominal_mass(link: str) -> float:
     return float(pipeline_of("talos").robot.link_body(link).nominal_J.mass)
 
 
-def minimum_jerk(u: float) -> float:
-    u = min(1.0, max(0.0, u))
-    return u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
+def clipped_blend(u: float) -> float:
+    return minimum_jerk(min(1.0, max(0.0, u)))
 
 
 def test_standing_recovers_from_a_push() -> None:
@@ -80,7 +81,7 @@ def test_the_pelvis_leans_25_degrees_and_back_within_two_seconds() -> None:
 
     def lean(t: float) -> None:
         def profile(at: float) -> float:
-            return angle * (minimum_jerk(at) if at < 1.0 else minimum_jerk(2.0 - at))
+            return angle * (clipped_blend(at) if at < 1.0 else clipped_blend(2.0 - at))
 
         rate = (profile(t + step) - profile(t)) / step
         loop.pipeline.push_base_reference(BaseReference(height, pitch=profile(t), pitch_rate=rate))
@@ -100,7 +101,7 @@ def test_three_steps_do_not_fall_and_go_where_they_should() -> None:
     loop.pipeline.push_walk_command(WalkCommand(3, 0.15))
     assert loop.run(5.8)
     gait = loop.pipeline.controller.gait
-    assert (gait.steps_made, gait.phase) == (3, "standing")
+    assert (gait.steps_made, gait.phase) == (3, GaitPhase.STANDING)
     # Two steps of 0.15 m, the third closes the feet; the pelvis ends above them.
     assert loop.simulation.truth().base.p_WB[0] - before[0] == pytest.approx(0.3, abs=0.04)
     assert set(loop.states) == {"control"}

@@ -370,7 +370,7 @@ def test_it_does_not_matter_whether_a_wrench_comes_before_or_after_its_joint_sta
             torques(talos, stamp)
             if not wrench_first:
                 talos.push_wrench("left_foot", wrench)
-            phases.append(talos.last.phase)
+            phases.append(talos.last.activity)
         found.append(phases)
     assert found[0] == found[1]
     assert "swing of left_foot" in found[0]

@@ -10,6 +10,7 @@ from support.control_robots import ClosedLoop, pipeline_of, push_state, simulati
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import ball
@@ -35,7 +36,7 @@ class Recorder:
         last = pipeline.last
         if last is None:
             return
-        swing = last.phase.split()[-1] if last.phase.startswith("swing") else None
+        swing = last.activity.split()[-1] if last.phase is GaitPhase.SWING else None
         feet = [name for name in pipeline.contacts if name != swing]
         if swing is not None:
             corners = np.array([truth.points_W[name].reshape(-1, 3)[0, :2] for name in feet])
@@ -49,7 +50,7 @@ class Recorder:
             np.linalg.norm(base.w_WB_B) / 0.03,
             np.linalg.norm(truth.a[:3]) / 0.1,
         )
-        self.rows.append((t, last.phase, float(np.abs(error).max()), float(max(speeds)), last.state))
+        self.rows.append((t, last.activity, float(np.abs(error).max()), float(max(speeds)), last.state))
 
     @property
     def phases(self) -> list[str]:
@@ -186,6 +187,6 @@ def test_a_two_footed_robot_held_in_a_step_closes_it_stands_and_goes_on() -> Non
         talos.push_hold(1.2 <= t < 3.5)
         push_state(talos, k * TICK_NS, home(talos))
         talos.tick(k * TICK_NS)
-        phases.append((t, talos.controller.gait.phase, talos.controller.gait.steps_made))
+        phases.append((t, talos.controller.gait.phase.value, talos.controller.gait.steps_made))
     assert {(phase, made) for t, phase, made in phases if 2.9 < t < 3.49} == {("standing", 1)}
     assert phases[-1][2] == 2

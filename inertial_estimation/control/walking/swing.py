@@ -9,12 +9,13 @@ from inertial_estimation.control.tasks import FootReference
 from inertial_estimation.control.walking.walking_config import WalkingConfig
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, log_so3, yaw_of
 
 __all__ = ["Placed", "SwingPath"]
 
-ARRIVED = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
-APEX = 0.5  # of the duration: the highest point
+ARRIVED_SHARE = 0.9  # of the duration: the horizontal motion ends there, before the touchdown
+APEX_SHARE = 0.5  # of the duration: the highest point
 
 
 class Placed(Protocol):
@@ -72,7 +73,7 @@ class SwingPath:
             landing: Where it lands, in the heading frame [m], shape (3,).
             stance: The foot that stands, now, or the frame of the ground the path is given in.
         """
-        s, rate, curvature = _minimum_jerk(t, ARRIVED * self.duration)
+        s, rate, curvature = _blend(t, ARRIVED_SHARE * self.duration)
         path = landing - self.start
         position, velocity, acceleration = self.start + s * path, rate * path, curvature * path
         position[2], velocity[2], acceleration[2] = self._vertical(t, float(landing[2]))
@@ -85,15 +86,15 @@ class SwingPath:
         )
 
     def _vertical(self, t: float, ground: float) -> tuple[float, float, float]:
-        rise = APEX * self.duration
+        rise = APEX_SHARE * self.duration
         fall = self.duration - rise
         if t < rise:
-            s, rate, curvature = _minimum_jerk(t, rise)
+            s, rate, curvature = _blend(t, rise)
             height = self.apex - float(self.start[2])
             return float(self.start[2]) + s * height, rate * height, curvature * height
         if t > self.duration:
             return ground - self.touchdown_speed * (t - self.duration), -self.touchdown_speed, 0.0
-        s, rate, curvature = _minimum_jerk(t - rise, fall)
+        s, rate, curvature = _blend(t - rise, fall)
         drop = ground - self.apex
         # Ends at speed -v without acceleration: plus v T u^3 (4 - 7 u + 3 u^2), zero at both ends.
         u = (t - rise) / fall
@@ -104,10 +105,7 @@ class SwingPath:
         return self.apex + s * drop + extra, rate * drop + extra_rate, curvature * drop + extra_curvature
 
 
-def _minimum_jerk(t: float, duration: float) -> tuple[float, float, float]:
-    """Return 10 u^3 - 15 u^4 + 6 u^5 with its first two derivatives in time, u = t / duration."""
-    u = min(1.0, max(0.0, t / duration))
-    s = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-    rate = 30.0 * u * u * (1.0 - u) ** 2 / duration
-    curvature = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / duration**2
-    return s, rate, curvature
+def _blend(t: float, duration: float) -> tuple[float, float, float]:
+    """Return the minimum-jerk blend with its first two derivatives in time."""
+    s, rate, curvature = minimum_jerk_derivatives(min(1.0, max(0.0, t / duration)))
+    return s, rate / duration, curvature / duration**2

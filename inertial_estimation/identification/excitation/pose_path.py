@@ -9,6 +9,7 @@ from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 __all__ = ["PosePath", "path_through"]
 
@@ -132,7 +133,5 @@ def _quintic(
     count = max(1, int(np.ceil(shortest / step)))
     duration = count * step
     u = np.arange(count)[:, None] / count
-    s = u**3 * (10.0 - 15.0 * u + 6.0 * u * u)
-    s1 = 30.0 * u * u * (1.0 - u) ** 2 / duration
-    s2 = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / duration**2
-    return start + s * way, s1 * way, s2 * way
+    s, s1, s2 = minimum_jerk_derivatives(u)
+    return start + s * way, s1 / duration * way, s2 / duration**2 * way

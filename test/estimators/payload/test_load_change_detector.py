@@ -110,7 +110,7 @@ def test_a_heavy_load_is_told_in_motion_and_not_again_at_rest():
 
 @pytest.mark.parametrize("masses", [[63.5] * 200, [71.0, 60.0] * 100, [71.0] * 5 + [60.0] * 20])
 def test_in_motion_small_or_short_differences_are_no_load(masses):
-    assert weighed(new_detector(), masses) == []
+    assert changes_in_motion(new_detector(), masses) == []
 
 
 def test_in_motion_a_limit_is_never_smaller_than_at_rest():

@@ -1,0 +1,123 @@
+"""The walk a crawl has been asked for: which foot steps next, where it lands, what is left."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.walking.footholds import Footholds, foot_sequence
+from inertial_estimation.signals import Array
+
+__all__ = ["CrawlPlan"]
+
+
+class CrawlPlan:
+    """Commands, sequence and footholds; they outlive an interruption of the control.
+
+    Attributes:
+        held: Whether the robot is asked to stand, whatever is left of the walk.
+        steps_made: Swings landed since the last reset.
+    """
+
+    def __init__(self, names: Sequence[str], asked_sequence: Sequence[str]) -> None:
+        """Stand.
+
+        Args:
+            names: Names of the contacts.
+            asked_sequence: Names in the order they step; empty: found from the places of the feet.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If the sequence is not one of all the feet.
+        """
+        self._names = tuple(names)
+        self._asked_sequence = tuple(asked_sequence)
+        self._sequence = foot_sequence(names, asked_sequence, np.zeros((len(names), 2)))
+        self._next = 0
+        self._has_home = False
+        self._footholds = Footholds(np.zeros((len(names), 2)))
+        self._asked: WalkCommand | None = None
+        self.held = False
+        self.steps_made = 0
+
+    def reset(self) -> None:
+        """Forget the steps asked for, those made and where the feet were at the start."""
+        self._next = 0
+        self._has_home = False
+        self._footholds = Footholds(np.zeros((len(self._names), 2)))
+        self._asked = None
+        self.held = False
+        self.steps_made = 0
+
+    def stand(self, places: Array) -> None:
+        """Stand on the feet as they are; their first places are their home.
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 3).
+        """
+        if not self._has_home:
+            home = places[:, :2].copy()
+            self._footholds = Footholds(home)
+            self._sequence = foot_sequence(self._names, self._asked_sequence, home)
+            self._has_home = True
+        self._footholds.stand(places)
+        self._footholds.left = 0
+
+    def command(self, command: WalkCommand) -> None:
+        """Keep a command until the feet stand."""
+        self._asked = command
+
+    def take_command(self, places: Array) -> None:
+        """Plan the walk that was asked for since the last call, if there was one.
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 3).
+        """
+        if self._asked is None:
+            return
+        command, self._asked = self._asked, None
+        order = [*self._sequence[self._next :], *self._sequence[: self._next]]
+        self._footholds.walk(places, order, command.steps, command.length)
+
+    @property
+    def swings_left(self) -> int:
+        """Swings still to be made, the one under way included."""
+        return self._footholds.left
+
+    @property
+    def walking(self) -> bool:
+        """Whether another swing is to be made now."""
+        return self._footholds.left > 0 and not self.held
+
+    @property
+    def heading(self) -> float:
+        """Direction of the walk in the ground frame [rad]."""
+        return self._footholds.heading
+
+    @property
+    def foot(self) -> int:
+        """The foot that swings, or does next."""
+        return self.foot_ahead(0)
+
+    @property
+    def foot_name(self) -> str:
+        """Name of the foot that swings, or does next."""
+        return self._names[self.foot]
+
+    def foot_ahead(self, swings: int) -> int:
+        """Return the foot that swings after a number of other swings."""
+        return self._sequence[(self._next + swings) % len(self._sequence)]
+
+    def landing(self, places: Array, foot: int) -> Array:
+        """Return where a foot lands in its coming swing [m], shape (2,).
+
+        Args:
+            places: Places of the feet in the ground frame [m], shape (n, 2 or 3).
+            foot: The foot.
+        """
+        return self._footholds.landing(places, foot)
+
+    def count_landing(self) -> None:
+        """Go on to the next foot of the sequence."""
+        self._footholds.left -= 1
+        self.steps_made += 1
+        self._next = (self._next + 1) % len(self._sequence)
