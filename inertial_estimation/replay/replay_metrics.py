@@ -16,7 +16,13 @@ from inertial_estimation.replay.estimate_series import (
     inertial_series,
     tilt_series,
 )
-from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
+from inertial_estimation.replay.metrics import (
+    TiltErrors,
+    interpolated,
+    percentiles_us,
+    relative_error,
+    tilt_errors,
+)
 from inertial_estimation.replay.payload_series import (
     PayloadSeries,
     load_changes,
@@ -225,4 +231,4 @@ def _efforts_at(
     t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
     table = np.array([reading.effort for reading in same])[:, order]
     at = (stamps_ns - t0).astype(np.float64)
-    return np.stack([np.interp(at, t, column) for column in table.T], axis=1)
+    return interpolated(at, t, table)
