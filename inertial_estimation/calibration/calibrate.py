@@ -24,7 +24,7 @@ __all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", 
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
 HELD_SIGMA = 1e-9  # prior standard deviation of what is held
-MENTIONED_SHARE = 0.8  # share of the weighted squares below which offsets in combination are worth a word
+MENTIONED_SHARE = 0.8  # share of the weighted squares below which offsets in combination are mentioned
 
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
@@ -66,7 +66,7 @@ def calibrate(
 
     Args:
         task: What is to be calibrated.
-        progress: Told what is being done.
+        progress: Called with what is being done.
 
     Returns:
         The report.

@@ -85,7 +85,7 @@ def simulate_push(progress: Progress, direction: tuple[float, float] = (1.0, 0.0
     """Simulate until the top of the trunk reaches the ground.
 
     Args:
-        progress: Told how far it is.
+        progress: Called with the share that is done.
         direction: Of the pushes in the horizontal plane, unit norm; forwards by default.
 
     Returns:

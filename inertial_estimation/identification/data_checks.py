@@ -17,7 +17,7 @@ CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
 REST_WINDOW_S = 0.1  # over which it is averaged for that, against the sensor's noise
 IMPLAUSIBLE_RATIO = 10.0  # ratio of measured to predicted rms that no error of a description explains
-OPPOSED_COSINE = -0.7  # cosine between measured and predicted torques over all samples, likewise
+OPPOSED_COSINE = -0.7  # cosine between measured and predicted torques over all samples that no error explains
 SILENT_SHARE = 0.01  # of the largest row's rms: rows below it are noise, of no sign
 
 

@@ -50,7 +50,7 @@ def mean_row_deviations(stack: EquationStack, weighting: str, pooled: bool) -> A
     Args:
         stack: All rows.
         weighting: As in `row_deviations`.
-        pooled: Likewise.
+        pooled: As in `row_deviations`.
 
     Returns:
         Shape (m,).

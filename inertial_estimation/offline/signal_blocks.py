@@ -30,7 +30,7 @@ JOINTS, IMU = "joint_states", "imu/data"
 
 @dataclass(frozen=True)
 class SignalNeeds:
-    """What the blocks must hold beside joint positions.
+    """What the blocks must hold in addition to joint positions.
 
     Attributes:
         velocity: Joint velocities.

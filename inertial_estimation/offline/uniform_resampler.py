@@ -14,7 +14,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 __all__ = ["GridPart", "UniformGrid"]
 
 Stamps = NDArray[np.int64]
-CHUNK_ROWS = 2000  # rows of one input between two looks at what can be resampled
+CHUNK_ROWS = 2000  # rows of one input that are collected before the next part is resampled
 MOST_WAITING_ROWS = 50 * CHUNK_ROWS  # rows kept while the driver has too few to find a step from
 FEWEST_ROWS_FOR_STEP = 20  # rows of the driver to find a step from
 WAIT_NS = 2_000_000_000  # an input this far behind the newest one is missing

@@ -1,4 +1,4 @@
-"""Figure of the demo: the elbow with and without adaptation, and what the forearm was said to weigh."""
+"""Figure of the demo: the elbow with and without adaptation, and the estimated mass of the forearm."""
 
 from collections.abc import Sequence
 from pathlib import Path

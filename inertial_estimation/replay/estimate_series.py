@@ -1,4 +1,4 @@
-"""What the estimators said over a replay, as arrays over time."""
+"""Estimates of a replay as arrays over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How an arm takes a weight: its elbow and what it is said to weigh, against time since the release."""
+"""Response of an arm to a weight: elbow angle and estimated mass over the time since the release."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the identification of the trunk said over a replay, as arrays over time."""
+"""Estimates of the trunk over a replay, as arrays over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ class PayloadSeries:
         masses: Mass identified [kg], shape (n,).
         mass_sigmas: Its standard deviation [kg], shape (n,); inf before it was ever measured.
         coms_L: Centre of mass identified [m], shape (n, 3).
-        com_sigmas: Its standard deviation along the base axes [m], shape (n, 3); inf likewise.
+        com_sigmas: Its standard deviation along the base axes [m], shape (n, 3); inf before it was ever
+            measured.
         published_masses: Mass after the rate-limited hand-over [kg], shape (n,).
         published_coms_L: Centre of mass after the hand-over [m], shape (n, 3).
         published_inertias_Lcm: Inertia about it after the hand-over [kg m^2], shape (n, 3, 3).

@@ -165,7 +165,7 @@ def design_excitation(
         leg: Leg of a robot that hangs by its trunk, by the prefix of its joints.
         seed: Of all random numbers; the same seed gives the same motion.
         compare: Number of random motions to compare with.
-        tick: Told how many steps are done.
+        tick: Called with the number of steps that are done.
 
     Returns:
         The motion, what it promises, and what must be known.

@@ -39,7 +39,7 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
     Args:
         name: One of `OBJECTIVES`.
         M: A'A of all unknowns, shape (n, n).
-        base: What can be told of the unknowns.
+        base: Identifiable combinations of the unknowns.
         sharpness: p; infinite gives the objective itself.
 
     Returns:
@@ -91,7 +91,7 @@ def scaled_condition(M: Array, base: BaseParameters) -> float:
 
     Args:
         M: A'A of all unknowns, shape (n, n).
-        base: What can be told of the unknowns; its rank says how many singular values count.
+        base: Identifiable combinations of the unknowns; its rank says how many singular values count.
 
     Returns:
         Largest singular value over the last one that counts; infinite where the rows do not fix as many.

@@ -34,7 +34,7 @@ BINOMIALS = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1), (1, 4, 6, 4, 1))
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """States of the moving joints at the samples a design looks at, each of shape (k, n)."""
+    """States of the moving joints at the samples of a design, each of shape (k, n)."""
 
     q: Array
     v: Array
@@ -100,7 +100,7 @@ class MotionFamily:
         return z.ravel()
 
     def samples(self, z: Array) -> MotionSamples:
-        """Return the states a design looks at."""
+        """Return the states at the samples of a design."""
         q, v, a = self._states(z.reshape(self.joints, -1))
         return MotionSamples(q.T, v.T, a.T)
 

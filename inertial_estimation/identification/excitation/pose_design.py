@@ -78,7 +78,7 @@ def chosen_poses(
         config: Objective, number of poses, and how many sweeps of exchange at most (`iterations`).
         base: What static poses can tell of the unknowns.
         A: Rows of every candidate, shape (candidates, m, n).
-        tick: Told of every pose chosen and every sweep.
+        tick: Called after every pose that is chosen and every sweep.
 
     Returns:
         Indices of the poses, the most telling first.

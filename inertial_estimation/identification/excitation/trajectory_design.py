@@ -54,7 +54,7 @@ def design_trajectory(
         problem: Objective and limits.
         config: Starts and iterations.
         rng: Source of the starts.
-        tick: Told how many starts and iterations are done; `steps` of them at most.
+        tick: Called with the number of starts and iterations that are done; `steps` of them at most.
 
     Returns:
         The best one found that is free of collisions.

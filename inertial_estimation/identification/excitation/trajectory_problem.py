@@ -40,7 +40,7 @@ class TrajectoryProblem:
         self._torque_share = config.torque_share
 
     def information(self, z: Array) -> Array:
-        """Return the rows of all unknowns at the samples a design looks at, shape (k m, n)."""
+        """Return the rows of all unknowns at the samples of a design, shape (k m, n)."""
         samples = self.family.samples(z)
         return self.rows.stacked(samples.q, samples.v, samples.a)
 
