@@ -15,6 +15,7 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_roll_pitch_yaw,
     rotation_from_tilt_and_yaw,
     skew,
+    skews,
     yaw_of,
 )
 
@@ -82,3 +83,10 @@ def test_yaw_of_a_pure_yaw(angle):
 @pytest.mark.parametrize(("roll", "pitch", "yaw"), [(0.3, -0.7, 2.0), (-3.0, 1.5, 0.0), (0.0, 0.0, -1.0)])
 def test_roll_and_pitch_are_those_the_rotation_was_made_of(roll, pitch, yaw):
     assert roll_pitch_of(rotation_from_roll_pitch_yaw(roll, pitch, yaw)) == pytest.approx((roll, pitch))
+
+
+def test_skews_are_the_skew_matrix_of_each_vector():
+    stacked = np.arange(12.0).reshape(2, 2, 3) - 5.0
+    matrices = skews(stacked)
+    for index in np.ndindex(2, 2):
+        np.testing.assert_array_equal(matrices[index], skew(stacked[index]))
