@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -9,7 +10,19 @@ from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.control.tasks import TaskRows
 from inertial_estimation.signals import Array
 
-__all__ = ["ControlResult"]
+__all__ = ["ControlResult", "ControlState"]
+
+
+class ControlState(Enum):
+    """What the torques do.
+
+    Attributes:
+        CONTROL: They solve the tasks.
+        DAMPING: They only slow the joints down: there was no usable state, or no solution.
+    """
+
+    CONTROL = "control"
+    DAMPING = "damping"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +34,7 @@ class ControlResult:
 
     Attributes:
         stamp_ns: Stamp of the joint state answered [ns].
-        state: "control", or "damping" when there was no usable solution.
+        state: Whether the torques control the robot, or only damp its joints.
         reason: Why it damps; empty in control.
         tau: Joint torques [Nm], shape (n_joints,).
         acceleration: Wanted acceleration (base, joints), shape (nv,).
@@ -42,7 +55,7 @@ class ControlResult:
     """
 
     stamp_ns: int
-    state: str
+    state: ControlState
     reason: str
     tau: Array
     acceleration: Array

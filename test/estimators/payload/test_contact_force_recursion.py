@@ -11,7 +11,7 @@ from support.standing_robot import Standing
 
 from inertial_estimation.estimators.payload import contact_forces
 from inertial_estimation.estimators.payload.com_method import recursion_gain, settling_time
-from inertial_estimation.estimators.payload.contact_forces import ContactForces
+from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
 from inertial_estimation.estimators.payload.payload_config import ContactForcesConfig
 from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
 
@@ -29,8 +29,8 @@ def run(method, measurement, duration, h=H):
     return step
 
 
-def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForces:
-    method = ContactForces(ContactForcesConfig(**values))
+def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForceRecursion:
+    method = ContactForceRecursion(ContactForcesConfig(**values))
     method.start(np.array(com), SCENE.mass if mass is None else mass)
     return method
 

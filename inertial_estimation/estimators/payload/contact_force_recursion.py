@@ -10,7 +10,7 @@ from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
 from inertial_estimation.models.trunk_statics import StaticMeasurement, net_force, unexplained_moment
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactForces"]
+__all__ = ["ContactForceRecursion"]
 
 DAMPING = 0.01  # of the pseudo-inverse, as a share of the weight
 LONGEST_STEP = 1.0 / 3.0  # of the settling time that one sample may stand for
@@ -23,7 +23,7 @@ ALONG = 0.5  # cos^2 to the vertical from which a base axis counts as unobserved
 FEWEST = 5  # samples before a scatter means anything
 
 
-class ContactForces:
+class ContactForceRecursion:
     """Recursion on contact forces (T 18-19): `c_tr += beta R_WB' E_xy (m / m_tr) (-[F]x)+ r`.
 
     `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `(-[F]x)+ r`
