@@ -49,7 +49,7 @@ setup(
         "Typing :: Typed",
     ],
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed"]},
+    package_data={PACKAGE: ["py.typed", "plots/templates/*"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
@@ -67,6 +67,7 @@ setup(
         "tools": [
             "rosbags>=0.11",
             "matplotlib>=3.6",
+            "jinja2>=3.0",
             "tqdm",
             "rich>=12",
             "clarabel>=0.7",

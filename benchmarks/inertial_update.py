@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
-from inertial_estimation.models.dynamics_measurement import DynamicsState
+from inertial_estimation.models.dynamics_measurement import MeasuredState
 from inertial_estimation.parameters import build_config
 
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
@@ -31,27 +31,27 @@ def talos_pipeline() -> InertialPipeline:
     return InertialPipeline(build_config(InertialPipelineConfig, values), urdf)
 
 
-def consistent_states(pipeline: InertialPipeline, n: int, rng: np.random.Generator) -> list[DynamicsState]:
+def consistent_states(pipeline: InertialPipeline, n: int, rng: np.random.Generator) -> list[MeasuredState]:
     """Random states whose torques and wrenches fit the nominal model, so that the gate accepts them."""
     joints = pipeline.robot.n_joints
-    measurement = pipeline._measurement
+    measurement = pipeline._model.measurement
     states = []
     for _ in range(n):
         q, v, a = 0.3 * rng.normal(size=(3, joints))
         f_B = np.array([0.0, 0.0, 9.81]) + 0.1 * rng.normal(size=3)
         w_B, wd_B = 0.1 * rng.normal(size=(2, 3))
         equation = measurement.equation(
-            DynamicsState(q, v, a, np.zeros(joints), f_B, w_B, wd_B, np.zeros((2, 6)))
+            MeasuredState(q, v, a, np.zeros(joints), f_B, w_B, wd_B, np.zeros((2, 6)))
         )
         needed = pipeline.filter.predict(equation) - equation.value
         J = measurement._contact_jacobian()
         wrenches = np.linalg.lstsq(J[:, :6].T, needed[:6], rcond=None)[0]
         tau = (needed - J.T @ wrenches)[6:] + 0.1 * rng.normal(size=joints)
-        states.append(DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches.reshape(2, 6)))
+        states.append(MeasuredState(q, v, a, tau, f_B, w_B, wd_B, wrenches.reshape(2, 6)))
     return states
 
 
-def floor(pipeline: InertialPipeline, state: DynamicsState) -> Callable[[], None]:
+def floor(pipeline: InertialPipeline, state: MeasuredState) -> Callable[[], None]:
     model = pipeline.robot.model
     data = model.createData()
     joint_ids = [pipeline.robot.link_body(link).joint_id for link in LINKS]
@@ -86,13 +86,13 @@ def main() -> None:
     args = parser.parse_args()
     pipeline = talos_pipeline()
     states = consistent_states(pipeline, 200, np.random.default_rng(0))
-    measurement, filter_ = pipeline._measurement, pipeline.filter
+    measurement, filter_ = pipeline._model.measurement, pipeline.filter
 
     decisions: dict[str, int] = {}
 
-    def update(state: DynamicsState) -> None:
+    def update(state: MeasuredState) -> None:
         result = filter_.update(measurement.equation(state), 0.003)
-        decisions[result.decision] = decisions.get(result.decision, 0) + 1
+        decisions[result.decision.value] = decisions.get(result.decision.value, 0) + 1
 
     picked = [states[k % len(states)] for k in range(args.updates)]
     for state in picked[:300]:

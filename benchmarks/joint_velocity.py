@@ -32,7 +32,7 @@ from inertial_estimation.recordings.recording import (
     read_orientations,
 )
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import JointReading
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -49,7 +49,7 @@ def main() -> None:
     sources = [MEASURED, *args.windows]
     print("tilt error [deg]                               velocities      rms     p95     max")
     for name, pipelines, recording, reference, trusted in tilt_scenes(sources):
-        run = replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt)
+        run = replay_recording(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt)
         stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
         tilts = np.array([estimate.tilt_B for estimate in run.base])
         s = tilt_errors(stamps, tilts, reference, trusted).summary
@@ -94,7 +94,7 @@ def mass_lines(sources: list) -> Iterator[str]:
         recording = measure(truth, REALISTIC, noise)
         for source in sources:
             built = pipelines_of(robot, source, overrides)
-            run = replay(
+            run = replay_recording(
                 recording=given(recording, source),
                 topics=replay_topics(built.values, {}),
                 inertial=built.inertial,

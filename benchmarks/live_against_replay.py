@@ -19,7 +19,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.live_record import LiveRecord, tilt_angles
 from inertial_estimation.recordings.recording import BagRecording
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.signals import OrientationSample
 
 
@@ -52,7 +52,7 @@ def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:
     with BagRecording(args.bag) as recording:
         pipelines = build_pipelines(load_config_file(config), urdf=args.urdf)
         topics = replay_topics(pipelines.values, {})
-        return replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+        return replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
 
 
 def compare(record: LiveRecord, run: ReplayRun, links: list[str]) -> None:

@@ -246,7 +246,7 @@ def pelvis_rmse(heard: Heard, soles: Sequence[str]) -> float:
     def at(stamp: int) -> float:
         base = heard.values[TRUTH][stamp]
         q = joint_map.sample(heard.values[JOINTS][stamp]).q
-        forces = [float(kept[stamp].wrench_C[2]) for kept in loads]
+        forces = [float(kept[stamp].wrench_F[2]) for kept in loads]
         return height(base.quaternion_xyzw, q, forces)
 
     return _rms_since_release(heard, at)

@@ -12,29 +12,25 @@ import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
-from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import (
-    DynamicsMeasurement,
-    DynamicsState,
-    LinearEquation,
-    NoiseModel,
-)
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation, MeasuredState
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
-EXACT = NoiseModel(
+EXACT = MeasurementNoise(
     torque=1e-4, base_force=1e-4, base_moment=1e-4, proper_acceleration=0.0, angular_acceleration=0.0,
     joint_acceleration=0.0,
 )  # fmt: skip
 
 
-def random_state(robot: RobotModel, rng: np.random.Generator) -> DynamicsState:
+def random_state(robot: RobotModel, rng: np.random.Generator) -> MeasuredState:
     q, v, a = rng.normal(size=(3, robot.n_joints)) * [[0.5], [1.0], [3.0]]
     f_B = np.array([0.0, 0.0, 9.81]) + rng.normal(size=3)
-    return DynamicsState(q, v, a, np.zeros(robot.n_joints), f_B, *rng.normal(size=(2, 3)))
+    return MeasuredState(q, v, a, np.zeros(robot.n_joints), f_B, *rng.normal(size=(2, 3)))
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
@@ -35,7 +35,9 @@ def one_seed(seed: int) -> tuple[float, float, float]:
     truth = synthetic_truth("talos", Timing(duration_s=9.0, rate_hz=250.0), motion, payload_time_s=ATTACHED_S)
     pipelines = build_pipelines(load_config_file(find_config("talos")))
     recording = measure(truth, REALISTIC, noise)
-    run = replay(recording, replay_topics(pipelines.values, {}), tilt=None, inertial=pipelines.inertial)
+    run = replay_recording(
+        recording, replay_topics(pipelines.values, {}), tilt=None, inertial=pipelines.inertial
+    )
     index = pipelines.inertial.config.links.index(LINK)
     links = [estimate.links[index] for estimate in run.inertial]
     times = np.array([estimate.stamp_ns - int(truth.stamps_ns[0]) for estimate in run.inertial]) * 1e-9

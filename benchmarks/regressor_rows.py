@@ -19,8 +19,9 @@ import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, friction_model
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -60,7 +61,7 @@ def our_rows(measurement: DynamicsMeasurement, q: np.ndarray, v: np.ndarray, a: 
     rows = np.empty((len(q), 7, 98))
     for first in range(0, len(q), CHUNK):
         part = slice(first, first + CHUNK)
-        rows[part] = measurement.rows(DynamicsState(q[part], v[part], a[part])).regressor
+        rows[part] = measurement.rows(MeasuredState(q[part], v[part], a[part])).regressor
     return rows
 
 
@@ -97,7 +98,7 @@ def main() -> int:
     robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=FINGERS)
     friction, _known = friction_model(FrictionTerms(("*",), FRICTION_TERMS), robot)
     measurement = DynamicsMeasurement(
-        robot, estimated_bodies(robot, LINKS), RowSelection(), NoiseModel(), (), friction
+        robot, estimated_bodies(robot, LINKS), RowSelection(), MeasurementNoise(), (), friction
     )
     q, v, a = np.random.default_rng(0).normal(size=(3, arguments.samples, 7))
     ours, own_s, theirs_s = np.empty(0), [], []

@@ -18,7 +18,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.recordings.recording_writer import write_recording
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
@@ -72,7 +72,7 @@ def one_run(robot: str, bag: Path, urdf: str) -> tuple[ReplayRun, float]:
     topics = replay_topics(pipelines.values, {})
     with BagRecording(bag) as recording:
         begin = time.process_time()
-        run = replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+        run = replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
         return run, time.process_time() - begin
 
 

@@ -19,7 +19,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.metrics import TiltErrors, tilt_errors, verticals
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import ImuSample
 
@@ -81,7 +81,9 @@ def observer_tilts(overrides: list[tuple[str, str, object]], start: float) -> Ti
     config = load_config_file(ROOT / "config" / "icub.yaml").overridden(overrides)
     pipelines = build_pipelines(config, urdf=str(ICUB / "iCubGenova04.urdf"))
     with BagRecording(BAG) as recording:
-        run = replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start)
+        run = replay_recording(
+            recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start
+        )
     stamps = np.array([estimate.state.stamp_ns for estimate in run.base])
     return stamps, np.array([estimate.tilt_B for estimate in run.base])
 
@@ -105,7 +107,7 @@ def bursty_tilts(start: float) -> Tilts:
         for entry in entries
         if (at := late[entry.sample.stamp_ns])
     )
-    run = replay(MemoryRecording(stamped, types), topics, tilt=pipelines.tilt)
+    run = replay_recording(MemoryRecording(stamped, types), topics, tilt=pipelines.tilt)
     known = {at: stamp for stamp, at in late.items()}
     stamps = np.array([known[estimate.state.stamp_ns] for estimate in run.base])
     return stamps, np.array([estimate.tilt_B for estimate in run.base])

@@ -32,7 +32,7 @@ def main() -> None:
     steps = parser.parse_args().steps
     urdf = Path(example_robot_data.load("talos").urdf).read_text()
     config = build_config(TiltPipelineConfig, CONFIG)
-    robot, _ = robot_from_config(config.robot, urdf)
+    robot = robot_from_config(config.robot, urdf).robot
     motion = _motion(robot, steps)
     print(f"Talos, {robot.n_joints} joints, {len(CONTACTS)} contacts, {steps} steps   p50 [us]   p99 [us]")
     _report("floor: forward kinematics, 3 frame placements", floor(robot, motion))
@@ -59,8 +59,8 @@ def estimator_update(
     config: TiltPipelineConfig, urdf: str, motion: tuple[np.ndarray, np.ndarray]
 ) -> list[int]:
     """Durations of one step from aligned readings to an estimate [ns]."""
-    robot, frames = robot_from_config(config.robot, urdf)
-    estimator = BaseStateEstimator(config, robot, frames)
+    setup = robot_from_config(config.robot, urdf)
+    estimator, robot = BaseStateEstimator(config, setup), setup.robot
     imu = np.concatenate((_gravity(robot), np.zeros(3)))
     wrenches = [np.array([0.0, 0.0, 450.0, 0.0, 0.0, 0.0])] * 2
 

@@ -41,7 +41,7 @@ class RecordingError(InertialEstimationError):
 
 
 class InconsistentInertiaError(InertialEstimationError):
-    """Inertial parameters that no distribution of positive mass can have."""
+    """Inertial parameters are physically inconsistent: no distribution of positive mass has them."""
 
 
 class NumericalError(InertialEstimationError):
@@ -49,7 +49,7 @@ class NumericalError(InertialEstimationError):
 
 
 class MissingDependencyError(InertialEstimationError):
-    """An optional dependency is needed for what was asked and is not installed."""
+    """An optional dependency of the requested function is not installed."""
 
 
 def listing(names: Iterable[str], *, limit: int = 60) -> str:

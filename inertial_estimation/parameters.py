@@ -40,12 +40,12 @@ ConfigT = TypeVar("ConfigT")
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """What is known of one parameter.
+    """The declaration of one parameter.
 
     Attributes:
         name: Dotted name as in the YAML file; empty until the parameter is listed.
         default: Default value (float, int, bool, str, or tuple of str or float).
-        description: One sentence, for the descriptor and the documentation.
+        description: One or more sentences that stand alone, for the descriptor and the documentation.
         unit: Unit of the value; empty for a pure number.
         lower: Smallest value allowed, inclusive.
         upper: Largest value allowed, inclusive.
@@ -77,7 +77,7 @@ def parameter(
 
     Args:
         default: Default value; lists are declared as tuples.
-        description: One sentence that says what the value does.
+        description: What the value means, in sentences that are understood without other descriptions.
         unit: Unit of the value.
         lower: Smallest value allowed, inclusive. Bounds shut out singular values.
         upper: Largest value allowed, inclusive.

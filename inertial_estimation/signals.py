@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from inertial_estimation.errors import MeasurementError
 
 __all__ = [
+    "NANOSECONDS",
     "Array",
     "BaseEstimate",
     "BaseReference",
     "BaseState",
+    "Decision",
     "Health",
     "HealthLevel",
     "ImuSample",
@@ -31,11 +34,15 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-NANOSECONDS = 1_000_000_000
+NANOSECONDS = 1_000_000_000  # in one second
 
 
-def seconds(duration_ns: int) -> float:
-    """Convert a duration from integer nanoseconds to seconds."""
+@overload
+def seconds(duration_ns: float) -> float: ...
+@overload
+def seconds(duration_ns: NDArray[np.int64]) -> Array: ...
+def seconds(duration_ns: Any) -> Any:
+    """Convert a duration, or an array of durations, from nanoseconds to seconds."""
     return duration_ns * 1e-9
 
 
@@ -139,14 +146,15 @@ class WrenchSample:
 
     Attributes:
         stamp_ns: Time of measurement [ns].
-        wrench_C: Force then torque about the contact frame's origin, in its axes [N, Nm], shape (6,).
+        wrench_F: Force then torque about the origin of the contact's wrench frame (parameter
+            `wrench_frames`; by default the contact frame itself), in its axes [N, Nm], shape (6,).
     """
 
     stamp_ns: int
-    wrench_C: Array
+    wrench_F: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wrench_C", frozen_array("wrench_C", self.wrench_C, (6,)))
+        object.__setattr__(self, "wrench_F", frozen_array("wrench_F", self.wrench_F, (6,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,9 +263,33 @@ class LinkEstimate:
     covariance: Array
 
 
+class Decision(Enum):
+    """What became of one measurement of the inertial filter; files and displays show the value.
+
+    The order is the number of a decision in the telemetry.
+
+    Attributes:
+        ACCEPTED: It corrected the state.
+        REJECTED: The gate took it for an outlier.
+        REOPENED: It corrected the state after the covariance was opened for a lasting change.
+        DISABLED: Learning is switched off; only the innovation is reported.
+        WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
+        CALIBRATING: A calibration averages the residual.
+        CALIBRATED: The average has become the bias of the measured rows.
+    """
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    REOPENED = "reopened"
+    DISABLED = "disabled"
+    WAITING_FOR_REST = "waiting for rest"
+    CALIBRATING = "calibrating"
+    CALIBRATED = "calibrated"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class InertialEstimate:
-    """What the inertial filter says after one update, with what one needs to doubt it.
+    """The estimates after one update of the inertial filter, with the figures that qualify them.
 
     Attributes:
         stamp_ns: Stamp of the measurement [ns]; all links share it.
@@ -267,7 +299,7 @@ class InertialEstimate:
         nis: Normalised innovation squared, y' S^-1 y.
         nis_bound: The gate's bound on it.
         accepted: Whether the measurement corrected the state.
-        decision: Why: "accepted", "rejected", "reopened", "disabled", "calibrating", "at rest" ...
+        decision: What became of the measurement.
         information_eigenvalues: Of the accumulated information relative to the prior, ascending; a
             direction below one is not informed by the data.
         informed_directions: Number of directions informed by the data.
@@ -281,7 +313,7 @@ class InertialEstimate:
     nis: float
     nis_bound: float
     accepted: bool
-    decision: str
+    decision: Decision
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
@@ -350,9 +382,11 @@ class Health:
         level: Severity.
         message: One sentence for the engineer.
         values: Counters and figures by name, rendered as text.
+        requested: Whether the state was requested by the operator, so that it is shown but is no fault.
     """
 
     name: str
     level: HealthLevel
     message: str
     values: Mapping[str, str] = field(default_factory=dict)
+    requested: bool = False

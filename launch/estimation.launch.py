@@ -1,7 +1,8 @@
 """The estimators on a robot: `ros2 launch inertial_estimation estimation.launch.py robot:=talos`.
 
-Where a parameter file has sections for inertial_ekf and for trunk_payload, trunk_inertia:=trunk_payload says
-whose trunk goes to the controller; alongside:=true runs the other one too, on topics of its own.
+Where a parameter file has sections for inertial_ekf and for trunk_payload, trunk_inertia:=trunk_payload
+selects the node whose trunk inertia goes to the controller; alongside:=true runs the other one too, on
+separate topics.
 """
 
 import os
@@ -24,38 +25,54 @@ NODES = ("tilt_observer", *SOURCES)
 SWITCH = ["true", "false"]
 ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": (None, "Name of a file in config/, or path of a parameter file.", None),
-    "urdf": ("", "Robot description; empty: parameter file, or topic.", None),
-    "params_file": ("", "Parameter files read last, separated by commas.", None),
+    "urdf": (
+        "",
+        "Robot description, a path or example-robot-data:NAME; empty: parameter file, or topic.",
+        None,
+    ),
+    "params_file": (
+        "",
+        "Parameter files read after the robot's, separated by commas; the last wins.",
+        None,
+    ),
     "namespace": ("", "Namespace of nodes and topics.", None),
     "remap": (
         "",
-        "Topics FROM:=TO, separated by commas, relative to the namespace unless they begin with a slash; "
-        "or the preset ros2_control.",
+        "Topic remappings FROM:=TO, separated by commas, relative to the namespace unless they begin with a "
+        "slash; or the preset ros2_control.",
         None,
     ),
     "trunk_inertia": (
         "",
-        f"Node whose trunk the controller gets; empty: {EKF} where it is configured.",
+        f"Node whose trunk inertia the controller uses; empty: {EKF} where it is configured.",
         ["", *SOURCES],
     ),
-    "alongside": ("false", "Whether the other of the two runs as well, on topics of its own.", SWITCH),
+    "alongside": (
+        "false",
+        "Whether the trunk estimator that is not selected by trunk_inertia runs too, on separate topics.",
+        SWITCH,
+    ),
     "trigger": (
         "",
-        "What makes a node work, a timer or the arrival of its inputs; empty: parameter file.",
+        "What makes a node process its inputs: a timer or their arrival; empty: as in the parameter file.",
         ["", "timer", "arrival"],
     ),
-    "log_level": ("", "Level of the nodes' logs (debug, info, warn, error); empty: info.", None),
+    "log_level": ("", "Log level of the nodes (debug, info, warn, error); empty: info.", None),
     "enclaves": ("false", "Whether each node starts with its enclave of config/sros2.", SWITCH),
 }
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {
-    "nodes": ("", "Nodes to start; empty: those in the parameter file.", None),
-    "use_sim_time": ("false", "Time of /clock.", SWITCH),
-    "managed": ("false", "Whether nodes start unconfigured, for a lifecycle manager to bring up.", SWITCH),
+    "nodes": (
+        "",
+        "Nodes to start, separated by commas; empty: those in the parameter file.",
+        None,
+    ),
+    "use_sim_time": ("false", "Whether the nodes use the time of /clock.", SWITCH),
+    "managed": ("false", "Whether nodes start unconfigured, to be activated by a lifecycle manager.", SWITCH),
 }
 
 
 def load_beside(name: str) -> ModuleType:
-    """Load a file of this folder, which is no package."""
+    """Load a Python file of this folder, which is not a package."""
     loader = SourceFileLoader(name.partition(".")[0], str(HERE / f"{name}.py"))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -88,7 +105,7 @@ def values_of(context: LaunchContext, names: list[str]) -> dict[str, str]:
 
 
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Make the nodes once the arguments are known."""
+    """Create the nodes once the values of the arguments are known."""
     value = values_of(context, [*ARGUMENTS, *OWN_ARGUMENTS])
     files = files_of.parameter_files(value["robot"], value["params_file"])
     overrides: dict[str, Any] = {"use_sim_time": value["use_sim_time"] == "true"}
@@ -105,12 +122,12 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def make_node(
     name: str, value: dict[str, str], overrides: dict[str, Any], changed: list[tuple[str, str]]
 ) -> Node:
-    """Make one node with the robot's parameters and those of this launch.
+    """Create one node with the robot's parameters and those of this launch.
 
     Args:
         name: Name of node and executable.
         value: Launch arguments.
-        overrides: Parameters over those of the files.
+        overrides: Parameters that replace those of the files.
         changed: Topics that the launch file itself changes, as (from, to).
     """
     find_executables()
@@ -152,8 +169,8 @@ def remappings(node: str, trunk: str) -> list[tuple[str, str]]:
 
     Args:
         node: Its name.
-        trunk: Link whose inertia trunk_payload hands over; empty: inertial_ekf does, and trunk_payload only
-            watches: what it asks of the controller does not get there.
+        trunk: Link whose inertia trunk_payload hands over; empty: inertial_ekf does, and the requests
+            of trunk_payload to the controller go to separate topics.
     """
     handed_over = f"link_inertias/{remap_of.topic_token(trunk)}"
     if trunk:
@@ -170,7 +187,7 @@ def contacts_of(files: list[str]) -> list[str]:
 
 
 def trunk_source(robot: str, asked: str) -> str:
-    """Return the node whose trunk the controller gets: as asked, or the first with a section; empty: none."""
+    """Return the node whose trunk the controller uses: as asked, else the first configured, or ''."""
     sections = files_of.nodes_in(files_of.parameter_file(robot))
     configured = [name for name in SOURCES if name in sections]
     if asked and asked not in configured:
@@ -179,7 +196,7 @@ def trunk_source(robot: str, asked: str) -> str:
 
 
 def trunk_link(files: list[str]) -> str:
-    """Return the link of the trunk, which names its topic, from parameter files of which the last counts."""
+    """Return the link of the trunk, part of its topic's name, from parameter files (the last wins)."""
     trunk = files_of.last_value(files, TRUNK_PAYLOAD, "trunk")
     if not trunk:
         raise RuntimeError(
@@ -189,13 +206,13 @@ def trunk_link(files: list[str]) -> str:
 
 
 def chosen_nodes(text: str, robot: str, source: str = "", alongside: bool = False) -> list[str]:
-    """Return the nodes to start: as asked, or those with a section in the parameter file.
+    """Return the nodes to start: those named, or those with a section in the parameter file.
 
     Args:
         text: Names separated by commas; empty: by the file.
         robot: Name or path of the parameter file.
-        source: Node whose trunk the controller gets.
-        alongside: Whether the other one that knows the trunk starts as well.
+        source: Node whose trunk inertia the controller uses.
+        alongside: Whether the other estimator of the trunk starts as well.
     """
     if not text:
         idle = set() if alongside else {*SOURCES} - {source or trunk_source(robot, "")}
@@ -217,7 +234,7 @@ def nodes_of(robot: str) -> list[str]:
 
 
 def find_executables() -> None:
-    """Put the prefix this file is installed in where launch looks (pip knows no setup.bash)."""
+    """Add the installation prefix of this file to AMENT_PREFIX_PATH (pip installs no setup.bash)."""
     prefix = HERE.parents[2]
     known = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     marker = prefix / "share" / "ament_index" / "resource_index" / "packages" / PACKAGE

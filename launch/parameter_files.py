@@ -1,4 +1,4 @@
-"""Parameter files as the launch files read them: found by name, their sections, one parameter of them."""
+"""Parameter files as the launch files need them: lookup by name, their sections, values of one parameter."""
 
 import atexit
 import shutil
@@ -14,7 +14,7 @@ KEY = "ros__parameters"
 
 
 def parameter_files(robot: str, later: str) -> list[str]:
-    """Return the parameter file of a robot and those read after it, given separated by commas."""
+    """Return the parameter file of a robot and those read after it, which are separated by commas."""
     names = [robot, *(name.strip() for name in later.split(",") if name.strip())]
     return [str(parameter_file(name)) for name in names]
 
@@ -41,12 +41,15 @@ def nodes_in(file: str | Path) -> set[str]:
 
 
 def last_value(files: list[str], node: str, parameter: str) -> Any:
-    """Return what parameter files of which the last counts set for a node; None: nothing.
+    """Return the value of a parameter for a node in several parameter files, the last of which wins.
 
     Args:
         files: The files in their order.
-        node: Name of the node; its section goes over that for all nodes.
+        node: Name of the node; its section overrides the one for all nodes.
         parameter: Name at the top level.
+
+    Returns:
+        The value; None if no file sets it.
     """
     value = None
     for file in files:
@@ -63,7 +66,7 @@ def reaching_files(files: list[str]) -> list[str]:
 
     rcl gives a section ``tilt_observer`` to a node of the root namespace only, and orders tables by section
     name, not by file. A file that has such a section is replaced by a copy in which it is
-    ``/**/tilt_observer``; all else in it, comments included, is the same.
+    ``/**/tilt_observer``; everything else in it, comments included, is unchanged.
     """
     return [_reaching(Path(file)) for file in files]
 

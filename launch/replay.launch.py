@@ -1,7 +1,7 @@
 """The estimators on a recording: `ros2 launch inertial_estimation replay.launch.py bag:=BAG robot:=icub`.
 
-Ends by itself when the player does. `remap` and `namespace` are the nodes', as on the robot; the player
-publishes the names that were recorded.
+The launch ends when the player does. `remap` and `namespace` apply to the nodes, as on the robot; the player
+publishes under the recorded names.
 """
 
 import shutil
@@ -30,16 +30,20 @@ SETTLING = 1.0  # for the nodes to publish their last estimates [s]
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "bag": (None, "Folder of the rosbag2, or its .mcap or .db3 file.", None),
     "rate": ("1.0", "Speed, as a multiple of real time.", None),
-    "player": ("play", "Who plays it: inertial-estimation play, or ros2 bag play.", ["play", "ros2_bag"]),
+    "player": (
+        "play",
+        "Player: inertial-estimation play, or ros2 bag play.",
+        ["play", "ros2_bag"],
+    ),
     "loop": (
         "false",
-        "Whether it begins again at the end; the launch then ends by a signal.",
+        "Whether the recording starts again at its end; the launch then ends by a signal.",
         ["true", "false"],
     ),
-    "clock_rate": ("", "How often /clock is published [Hz]; empty: 200 of play, 40 of ros2_bag.", None),
+    "clock_rate": ("", "Rate of /clock [Hz]; empty: 200 with play, 40 with ros2_bag.", None),
     "delay": (
         "5.0",
-        "ros2_bag: time the nodes have to start [s], at every loop; play waits for the nodes itself.",
+        "Time that ros2_bag leaves the nodes to start [s], at every loop; play waits for the nodes.",
         None,
     ),
 }
@@ -60,7 +64,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Play the recording, and end the launch after it."""
+    """Play the recording, and end the launch when it has ended."""
     estimation = estimation_launch()
     value = estimation.values_of(context, [*OWN_ARGUMENTS, *estimation.ARGUMENTS])
     robot = value["robot"]
@@ -73,7 +77,7 @@ def start_player(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def own_player(value: dict[str, str], nodes: int) -> list[str]:
-    """Return the command of `inertial-estimation play`, which begins once the nodes listen."""
+    """Return the command of `inertial-estimation play`, which begins once the nodes have subscribed."""
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "play", value["bag"]]
     clock = ["--clock-rate", value["clock_rate"]] if value["clock_rate"] else []
     loop = ["--loop"] if value["loop"] == "true" else []
@@ -100,7 +104,7 @@ PLAYERS = {"play": own_player, "ros2_bag": rosbag2_player}
 
 
 def estimation_launch() -> ModuleType:
-    """Load the launch file beside this one, which knows the nodes a parameter file configures."""
+    """Load estimation.launch.py of this folder, which selects the nodes of a parameter file."""
     loader = SourceFileLoader("estimation_launch", str(ESTIMATION))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None

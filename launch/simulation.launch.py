@@ -1,7 +1,8 @@
-"""A simulated robot on its own estimates: `ros2 launch inertial_estimation simulation.launch.py`.
+"""A simulated robot that uses its own estimates: `ros2 launch inertial_estimation simulation.launch.py`.
 
-Simulator, estimators and whole-body controller; ends when the simulator does. The demo's weight with
-params_file:=payload_demo, other things with disturbances:='push link=torso_2_link force=50,0,0 start=6'.
+It starts simulator, estimators and whole-body controller, and ends when the simulator does. The weight of
+the demo is added by params_file:=payload_demo, other disturbances by
+disturbances:='push link=torso_2_link force=50,0,0 start=6'.
 """
 
 from importlib.machinery import SourceFileLoader
@@ -20,7 +21,7 @@ SOURCE = Path(__file__).resolve().parent / "estimation.launch.py"
 
 
 def estimation_launch() -> ModuleType:
-    """Load the launch file beside this one, which makes the nodes."""
+    """Load estimation.launch.py of this folder, which creates the nodes."""
     loader = SourceFileLoader("estimation_launch", str(SOURCE))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -32,15 +33,19 @@ def estimation_launch() -> ModuleType:
 estimation = estimation_launch()
 OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # default, description, choices
     "robot": ("talos", "Name of a file in config/, or path of a parameter file.", None),
-    "real_time_factor": ("1.0", "Simulated over wall time, at most; 0: as fast as possible.", None),
-    "disturbances": ("", "What happens to the robot, separated by semicolons.", None),
+    "real_time_factor": (
+        "1.0",
+        "Largest ratio of simulated to wall time; 0: unlimited.",
+        None,
+    ),
+    "disturbances": ("", "Disturbances of the robot, separated by semicolons.", None),
     "lockstep": (
         "true",
-        "Whether the simulation waits for the command to every reading; trigger:= is then arrival.",
+        "Whether the simulator waits for the command that answers each reading; trigger is then arrival.",
         estimation.SWITCH,
     ),
     "adaptation": ("true", "Whether the controller uses the estimated inertias.", estimation.SWITCH),
-    "viewer": ("false", "Whether to show the robot; needs a display.", estimation.SWITCH),
+    "viewer": ("false", "Whether to show the robot in a window; needs a display.", estimation.SWITCH),
 }
 ARGUMENTS = {**estimation.ARGUMENTS, **OWN_ARGUMENTS}
 
@@ -51,7 +56,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Make estimators, simulator and controller once the arguments are known."""
+    """Create estimators, simulator and controller once the values of the arguments are known."""
     value = estimation.values_of(context, list(ARGUMENTS))
     if value["lockstep"] == "true" and not value["trigger"]:
         value["trigger"] = "arrival"  # a reading is answered at once, by every node on the way
@@ -67,7 +72,7 @@ def start_nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
-    """Return the simulator's parameters over those of the files."""
+    """Return the simulator's parameters that replace those of the files."""
     parameters: dict[str, Any] = {name: value[name] == "true" for name in ("lockstep", "viewer")}
     parameters["real_time_factor"] = float(value["real_time_factor"])
     disturbances = [text.strip() for text in value["disturbances"].split(";") if text.strip()]
@@ -75,11 +80,11 @@ def simulator_parameters(value: dict[str, str]) -> dict[str, Any]:
 
 
 def controller_parameters(value: dict[str, str]) -> dict[str, Any]:
-    """Return the controller's parameters over those of the files."""
+    """Return the controller's parameters that replace those of the files."""
     parameters: dict[str, Any] = {"use_sim_time": True, **estimation.trigger_of(value)}
     if value["adaptation"] == "false":
         return {**parameters, "inertias.links": [""]}  # an empty list, as ROS can type it
     if estimation.trunk_source(value["robot"], value["trunk_inertia"]) == estimation.TRUNK_PAYLOAD:
         files = estimation.files_of.parameter_files(value["robot"], value["params_file"])
-        return {**parameters, "inertias.links": [estimation.trunk_link(files)]}  # it knows no other
+        return {**parameters, "inertias.links": [estimation.trunk_link(files)]}  # it estimates no other link
     return parameters

@@ -1,8 +1,10 @@
-"""The launch argument `remap`: pairs FROM:=TO and presets, for all nodes alike."""
+"""The launch argument `remap`: pairs FROM:=TO and presets, which apply to all nodes."""
 
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+
+from inertial_estimation.recordings.recorded_topics import INPUT_NAMES
 
 CONTACT = "<contact>"
 PRESETS = {
@@ -12,7 +14,7 @@ PRESETS = {
         f"{CONTACT}/wrench": f"{CONTACT}_force_torque_sensor_broadcaster/wrench",
     },
 }
-INPUTS = ("imu/data", "joint_states", "base_state", "yaw_reference", "robot_description")
+INPUTS = (*INPUT_NAMES.values(), "robot_description")
 NAME = re.compile(r"(?!__)(?:~?/)?[A-Za-z_]\w*(?:/[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -20,8 +22,8 @@ def parse_remap(text: str, contacts: Iterable[str] = ()) -> dict[str, str]:
     """Read the launch argument.
 
     Args:
-        text: Pairs FROM:=TO and names of presets, separated by commas; a later one goes over an earlier one.
-            Names without a slash in front are relative to the namespace.
+        text: Pairs FROM:=TO and names of presets, separated by commas; a later one overrides an earlier one.
+            Names without a leading slash are relative to the namespace.
         contacts: Contacts of the robot, whose topics the presets name.
 
     Returns:
@@ -29,7 +31,7 @@ def parse_remap(text: str, contacts: Iterable[str] = ()) -> dict[str, str]:
 
     Raises:
         RuntimeError: If something is neither a pair of topic names nor a preset, or resembles a topic that
-            exists; says what is expected.
+            exists; the message names what is expected.
     """
     tokens = [topic_token(contact) for contact in contacts]
     known = [*INPUTS, *(f"{token}/wrench" for token in tokens)]
@@ -44,7 +46,7 @@ def parse_remap(text: str, contacts: Iterable[str] = ()) -> dict[str, str]:
 
 
 def combined(own: Iterable[tuple[str, str]], rules: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return a node's remappings: those of the launch file, and on the names they give, the user's.
+    """Return a node's remappings: those of the launch file, followed by the user's on the resulting names.
 
     Args:
         own: Topics of this node that change in the launch file, as (from, to).
@@ -55,7 +57,7 @@ def combined(own: Iterable[tuple[str, str]], rules: Mapping[str, str]) -> list[t
 
 
 def topic_token(name: str) -> str:
-    """Return a name made fit for a topic, as the nodes do: letters, digits, underscores, no digit first."""
+    """Return a name as a valid part of a topic: letters, digits, underscores, no digit first."""
     token = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{token}" if not token or token[0].isdigit() else token
 

@@ -62,6 +62,7 @@ ROS_PACKAGES = {
 ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
+    "jinja2": {"plots"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "mujoco": {"simulation"},
@@ -147,6 +148,15 @@ def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> N
             assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
 
 
+def test_a_message_is_converted_in_one_place() -> None:
+    conversion = PACKAGE / "recordings" / "message_conversion.py"
+    decoders = "inertial_estimation.recordings.cdr"
+    importers = {path for path in modules() if any(n.startswith(decoders) for n, _ in imports_of(path))}
+    assert importers == {conversion}, "decoders are used through message_conversion.bytes_reader"
+    foreign = {name.split(".")[0] for name, _ in imports_of(conversion)} & {"rosbags", *ROS_PACKAGES}
+    assert not foreign, "it serves the message classes of rclpy and rosbags alike"
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     names = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in modules()}
     names = {name.removesuffix(".__init__"): path for name, path in names.items()}
@@ -158,6 +168,22 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         graph[name] = {t for t in targets | parents if t in names and not name.startswith(f"{t}.")} - {name}
     order = TopologicalSorter(graph)
     order.prepare()  # raises CycleError, which names the circle
+
+
+def names_from_the_package(path: Path) -> set[str]:
+    """Names imported from the bare package, which re-exports what library users need."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name == PACKAGE.name}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_modules_import_one_another_by_their_full_names(path: Path) -> None:
+    assert not names_from_the_package(path) - {"__version__"}, "the bare package is for library users"
 
 
 def factorisations_of(path: Path) -> list[str]:
@@ -209,3 +235,6 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "n.py"
     module.write_text("import numpy as np\nfrom scipy.linalg import qr\nnp.linalg.svd(np.linalg.norm(A))\n")
     assert factorisations_of(module) == ["qr", "svd"]
+    module = tmp_path / "o.py"
+    module.write_text("import inertial_estimation\nfrom inertial_estimation import __version__, signals\n")
+    assert names_from_the_package(module) == {"inertial_estimation", "__version__", "signals"}

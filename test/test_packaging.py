@@ -86,6 +86,13 @@ def test_an_installation_has_what_ros_looks_for(prefix):
         assert os.access(executables / name, os.X_OK), f"no executable {name} in {executables}"
 
 
+def test_an_installation_has_the_templates_of_the_report(prefix):
+    (packages,) = prefix.glob("lib*/python*/*-packages")
+    installed = packages / "inertial_estimation" / "plots" / "templates"
+    sources = ROOT / "inertial_estimation" / "plots" / "templates"
+    assert {path.name for path in installed.iterdir()} == {path.name for path in sources.iterdir()}
+
+
 def test_an_installed_executable_runs(prefix):
     (packages,) = prefix.glob("lib*/python*/*-packages")
     environment = {

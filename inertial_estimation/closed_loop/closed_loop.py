@@ -17,6 +17,7 @@ from inertial_estimation.estimators.payload.payload_estimate import LoadChange, 
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseEstimate,
     BaseReference,
     BaseState,
@@ -146,7 +147,7 @@ class ClosedLoop:
         """
         if self._released_ns is None:
             self.release()
-        end_ns = self.simulation.stamp_ns + round(duration_s * 1e9)
+        end_ns = self.simulation.stamp_ns + round(duration_s * NANOSECONDS)
         while self.simulation.stamp_ns < end_ns and not self.simulation.fallen:
             command = self._tick()
             if command is not None:

@@ -210,7 +210,7 @@ def _imu_topics(
 ) -> dict[str, str]:
     if given == [NO_IMU]:
         return {}
-    texts = given or ([setup.config.imu_frame] if setup.config.imu_frame else [])
+    texts = given or list(setup.config.imus.values())
     if not texts:
         raise ConfigurationError(
             "no IMU link: the parameter file has no imu_frame; give --imu-link LINK[:TOPIC], "

@@ -16,6 +16,7 @@ from inertial_estimation.configuration.node_options import ARRIVAL
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.signals import NANOSECONDS, seconds
 
 __all__ = ["NODES", "PARAMETER_FILES", "DemoRun", "Listener", "Phase"]
 
@@ -160,7 +161,7 @@ class DemoRun:
     def simulated_s(self) -> float:
         """Simulated time: since the release, or before it since the start [s]."""
         series = self._record.joints.get(self._scene.joint)
-        return (series[-1][0] - (self._released_ns or 0)) * 1e-9 if series else 0.0
+        return seconds(series[-1][0] - (self._released_ns or 0)) if series else 0.0
 
     def facts(self) -> dict[str, Any]:
         """Return what the nodes said of the run, for the file of results."""
@@ -179,7 +180,7 @@ class DemoRun:
     def _advance(self) -> None:
         now = time.monotonic()
         if self._released_ns is None and (SIMULATION, RELEASED) in self._record.facts:
-            self._released_ns = round(float(self._record.facts[SIMULATION, RELEASED]) * 1e9)
+            self._released_ns = round(float(self._record.facts[SIMULATION, RELEASED]) * NANOSECONDS)
             self._deadline_s = now + SLOWEST * self._scene.duration_s
         if self._released_ns is not None:
             loaded = self.simulated_s >= self._scene.time_s
@@ -195,7 +196,7 @@ class DemoRun:
             return False
         self._reached_end_s = now if self._reached_end_s is None else self._reached_end_s
         inertias = self._record.inertias.get(self._scene.link)
-        end_ns = self._released_ns + round(self._scene.duration_s * 1e9)
+        end_ns = self._released_ns + round(self._scene.duration_s * NANOSECONDS)
         return bool(inertias and inertias[-1][0] >= end_ns) or now >= self._reached_end_s + LINGER_S
 
     def _check_begun(self) -> None:

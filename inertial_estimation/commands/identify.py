@@ -38,9 +38,10 @@ from inertial_estimation.offline.identification_setup import (
     identification_config,
     identification_topics,
 )
-from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.signals import seconds
 
 __all__ = ["add_arguments", "run"]
 
@@ -145,7 +146,7 @@ def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any])
     try:
         from inertial_estimation.plots.identification_report import write_identification_report
     except ImportError as error:
-        print(f"no report: {error} (pip install matplotlib)", file=sys.stderr)
+        print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
         return
     write_identification_report(folder / REPORT_FILE, result, source)
 
@@ -183,8 +184,8 @@ def _summarise(folder: Path, run: IdentificationRun) -> None:
     _print_base(result)
     bad = [body.link for body in result.bodies if body.violations]
     print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
-    for doubt in doubts(report):
-        print(f"but                   {doubt}")
+    for sentence in result_diagnostics(report):
+        print(f"but                   {sentence}")
     print(f"results               {folder}")
 
 
@@ -223,7 +224,7 @@ def _percent(value: float) -> str:
 @contextmanager
 def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None]]:
     """One bar over all recordings."""
-    total_s = sum(recording.end_ns - recording.start_ns for recording in recordings) * 1e-9
+    total_s = seconds(sum(recording.end_ns - recording.start_ns for recording in recordings))
     done: dict[str, float] = {}
     with progress_bar("identify", total_s, "s") as show:
 

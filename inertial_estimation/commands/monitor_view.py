@@ -144,7 +144,7 @@ def _gate(name: str, node: NodeRecord) -> Text:
     decision = GATE_DECISIONS[int(f["gate/decision"])]
     text = Text()
     text.append(f"{name}\n", "bold")
-    text.append(f"  gate {decision}", "green" if f["gate/accepted"] else "yellow")
+    text.append(f"  gate {decision.value}", "green" if f["gate/accepted"] else "yellow")
     text.append(f"   NIS {f['nis']:.1f} of at most {f['nis_bound']:.1f}")
     text.append(f"   informed {f['information/informed']:.0f} of {f['information/directions']:.0f}")
     return text

@@ -18,7 +18,7 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import Evaluation, evaluate
 from inertial_estimation.replay.result_files import (
     read_trusted,
@@ -27,7 +27,7 @@ from inertial_estimation.replay.result_files import (
     write_metrics,
     write_trunk_inertia,
 )
-from inertial_estimation.signals import Health
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 __all__ = ["add_arguments", "run"]
 
@@ -75,11 +75,11 @@ def run(args: argparse.Namespace) -> int:
         topics = replay_topics(
             pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
         )
-        length_s = (recording.end_ns - recording.start_ns) * 1e-9 - args.start
+        length_s = seconds(recording.end_ns - recording.start_ns) - args.start
         if args.settle and not 0.0 <= args.settle < length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
         with progress_bar("replay", length_s, "s") as progress:
-            result = replay(
+            result = replay_recording(
                 recording,
                 topics,
                 tilt=pipelines.tilt,
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.Namespace) -> int:
-    return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * 1e9))
+    return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * NANOSECONDS))
 
 
 def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
@@ -130,9 +130,9 @@ def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
 
 
 def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
-    """Say on stderr what the pipelines have to say about their inputs."""
+    """Print what is wrong with the inputs on stderr."""
     for health in result.health:
-        if health.level > 0 and "learning is switched off" not in health.message:
+        if health.level > 0 and not health.requested:
             print(_said(health), file=sys.stderr)
     if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
         said = "; ".join(dict.fromkeys(_said(health) for health in result.health))

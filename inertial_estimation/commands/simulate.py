@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
     recorder = LoopRecording(loop)
     _go(loop, args)
     recording = recorder.recording()
-    imu_frame = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imu_frame
-    frames = {"/imu/data": imu_frame, GROUND_TRUTH_TOPIC: "world"}
+    imus = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imus
+    frames = {**{f"/{topic}": link for topic, link in imus.items()}, GROUND_TRUTH_TOPIC: "world"}
     write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
     content = json.dumps(_truth(loop, args), indent=2)
     (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")

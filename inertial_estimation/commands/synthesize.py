@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         dropped=args.dropped,
     )
     recording = measure(truth, noise, noise_rng, robot)
-    frames = {"/imu/data": truth.imu_frame, "/ground_truth/pose": "world"}
+    frames = {"/imu/data": truth.imu.frame if truth.imu is not None else "", "/ground_truth/pose": "world"}
     write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
     content = json.dumps(_truth_summary(truth, noise, args.seed), indent=2)
     (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")

@@ -43,7 +43,7 @@ ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a
 
 
 class RosLoader(yaml.SafeLoader):
-    """Reads 1e3 as a number, as ROS does; YAML 1.1 wants 1.0e+3 and takes the former for text."""
+    """Reads 1e3 as a number, as ROS does; YAML 1.1 requires 1.0e+3 and reads 1e3 as a string."""
 
 
 RosLoader.add_implicit_resolver(
@@ -66,7 +66,7 @@ class ConfigFile:
     nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def has(self, node: str) -> bool:
-        """Say whether the file has a section for a node."""
+        """Return whether the file has a section for a node."""
         return node in self.nodes
 
     def values(self, node: str, known: Collection[str]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class ConfigFile:
         return {**shared, **own}
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
-        """Return what describes the robot: shared values, else those of the first node that has them.
+        """Return the values that describe the robot: shared, else those of the first node that has them.
 
         Args:
             known: The names.
@@ -127,7 +127,7 @@ class ConfigFile:
             )
 
     def overlaid(self, later: "ConfigFile") -> "ConfigFile":
-        """Return this file with another one read after it, as ROS does: later values go first."""
+        """Return this file with another one read after it, as in ROS: later values override earlier ones."""
         nodes = {node: dict(values) for node, values in self.nodes.items()}
         for node, values in later.nodes.items():
             nodes.setdefault(node, {}).update(values)
@@ -146,8 +146,8 @@ class ConfigFile:
 def load_config_file(path: str | Path) -> ConfigFile:
     """Read a ROS 2 parameter file.
 
-    A section counts for the node that its last part names, in whatever namespace (``/**/tilt_observer``,
-    ``/robot1/tilt_observer``, ``tilt_observer``): a replay has none.
+    A section applies to the node that its last part names, in any namespace (``/**/tilt_observer``,
+    ``/robot1/tilt_observer``, ``tilt_observer``), because a replay has no namespace.
 
     Args:
         path: The YAML file. Dotted names may be nested.

@@ -46,13 +46,13 @@ def find_config(name: str) -> Path:
 
 
 def load_configs(names: Sequence[str]) -> ConfigFile:
-    """Read a robot's parameter file and those that go over it (offsets, friction), in this order.
+    """Read a robot's parameter file and those that override it (offsets, friction), in this order.
 
     Args:
         names: Paths or robots' names, at least one; relative paths in them are relative to the first.
 
     Returns:
-        All values; the later file goes first.
+        All values; those of a later file override those of an earlier one.
 
     Raises:
         ConfigurationError: If a file does not exist or is no parameter file.

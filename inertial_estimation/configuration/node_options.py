@@ -21,7 +21,7 @@ ARRIVAL, TIMER = "arrival", "timer"
 
 @dataclass(frozen=True)
 class RealTimeOptions:
-    """What a node asks of the operating system."""
+    """Real-time settings that a node requests from the operating system."""
 
     priority: int = parameter(
         0,
@@ -39,7 +39,7 @@ class RealTimeOptions:
 
 @dataclass(frozen=True)
 class NodeOptions:
-    """What every node has."""
+    """Options of every node."""
 
     managed: bool = parameter(
         False,

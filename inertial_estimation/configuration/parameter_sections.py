@@ -34,7 +34,7 @@ def iterate_sections(content: Mapping[Any, Any], namespace: str = "") -> Iterato
 
 
 def reaches(section: str, node: str) -> bool:
-    """Say whether rcl gives the values of a section to a node.
+    """Return whether rcl gives the values of a section to a node.
 
     Args:
         section: Name of the section.

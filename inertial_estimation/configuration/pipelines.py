@@ -15,7 +15,7 @@ from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayload
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
 
 __all__ = ["INERTIAL_NODE", "PAYLOAD_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
 
@@ -31,12 +31,12 @@ CONFIG_CLASSES: dict[str, type] = {
 
 @dataclass(frozen=True, eq=False)
 class Pipelines:
-    """The pipelines a parameter file asks for.
+    """The pipelines that a parameter file configures.
 
     Attributes:
-        tilt: Tilt pipeline, None where the file has no such section.
-        inertial: Inertial pipeline, likewise.
-        payload: Trunk payload pipeline, likewise.
+        tilt: Tilt pipeline, None where the file has no section for it.
+        inertial: Inertial pipeline, None where the file has no section for it.
+        payload: Trunk payload pipeline, None where the file has no section for it.
         values: Parameters of the first of them, by dotted name (those that describe the robot are
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
@@ -111,16 +111,14 @@ def replay_topics(
         ConfigurationError: If a remapping names no input.
     """
     contacts = tuple(values["contacts"])
-    inputs = ["imu/data", "joint_states", "yaw_reference", "base_state", *(f"{c}/wrench" for c in contacts)]
+    inputs = [*INPUT_NAMES.values(), *(f"{contact}/wrench" for contact in contacts)]
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
     for old in renamed:
         if old not in inputs:
             raise ConfigurationError(f"no input '{old}' to remap; the inputs are {', '.join(inputs)}")
     topic = {name: renamed.get(name, f"/{name}") for name in inputs}
-    return RecordedTopics(
-        imu=topic["imu/data"] if values["imu_frame"] else "",
-        joints=topic["joint_states"],
-        wrenches={contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches},
-        yaw_reference=topic["yaw_reference"],
-        base_state=topic["base_state"],
-    )
+    named = {attribute: topic[name] for attribute, name in INPUT_NAMES.items()}
+    if not values["imu_frame"]:
+        named["imu"] = ""
+    of_contacts = {contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches}
+    return RecordedTopics(**named, wrenches=of_contacts)

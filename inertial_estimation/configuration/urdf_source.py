@@ -20,14 +20,14 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
         source: XML text; a path; ``package://PACKAGE/path``; or ``example-robot-data:NAME`` with NAME a
             file of that package without its ending (``talos_full_v2``) or a path below its folder of
             robots.
-        folder: Where relative paths are looked for when not in the working directory (that of the
+        folder: Folder in which relative paths are searched after the working directory (that of the
             parameter file that names them).
 
     Returns:
         XML text.
 
     Raises:
-        ModelError: If nothing is there; says where it looked.
+        ModelError: If there is no such file; the message lists the places that were searched.
     """
     if source.lstrip().startswith("<"):
         return source
@@ -65,7 +65,7 @@ def _share_folders() -> list[Path]:
 
 
 def mesh_folders() -> list[Path]:
-    """Folders below which ``package://`` is looked for, nearest first."""
+    """Folders in which ``package://`` is searched, nearest first."""
     roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
     return [*_share_folders(), *roots]
 

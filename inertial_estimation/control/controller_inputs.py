@@ -12,6 +12,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseState,
     Health,
     JointReading,
@@ -22,7 +23,6 @@ from inertial_estimation.signals import (
 
 __all__ = ["ControllerInputs"]
 
-NS = 1_000_000_000
 WRENCHES_KEPT = 8  # of one contact: enough for the newest one before a joint state
 WRENCH_AGE_NS = 20_000_000  # oldest wrench that still shows a touchdown
 
@@ -49,7 +49,7 @@ class ControllerInputs:
         self._soles = config.stance.soles
         self._joint_map = JointMap(robot, config.robot)
         inputs = config.robot.inputs
-        jump_ns = int(NS * inputs.jump) if inputs.on_jump == "reset" else None
+        jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
         self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
@@ -94,7 +94,7 @@ class ControllerInputs:
         """
         if contact not in self.contacts:
             raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
-        if np.isfinite(sample.wrench_C).all():
+        if np.isfinite(sample.wrench_F).all():
             self._wrenches[contact].append(sample)
 
     @property
@@ -173,5 +173,5 @@ class ControllerInputs:
     def _normal_force(self, sample: WrenchSample) -> float:
         """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
         if self._soles:
-            return float(sample.wrench_C[2])
-        return float(np.linalg.norm(sample.wrench_C[:3]))
+            return float(sample.wrench_F[2])
+        return float(np.linalg.norm(sample.wrench_F[:3]))

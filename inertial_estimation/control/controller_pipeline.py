@@ -12,6 +12,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseReference,
     BaseState,
     Health,
@@ -25,7 +26,6 @@ from inertial_estimation.signals import (
 
 __all__ = ["ControllerConfig", "ControllerPipeline"]
 
-NS = 1_000_000_000
 RATE_TOLERANCE = 0.1  # of the period: how early a joint state may come and still be answered
 
 
@@ -53,9 +53,9 @@ class ControllerPipeline:
         """
         _check(config)
         self.config = config
-        self.robot, frames = robot_from_config(config.robot, urdf)
-        if not config.robot.floating_base:
-            frames = ()
+        setup = robot_from_config(config.robot, urdf)
+        self.robot = setup.robot
+        frames = setup.contacts if config.robot.floating_base else ()
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
         bodies = self.controller.dynamics.bodies(config.inertias.links)
@@ -185,7 +185,7 @@ class ControllerPipeline:
             self._start_over()  # the stamps have jumped back
         earlier = sum(s < matched[-1] for s in self._inputs.joint_stamps())
         self._counts.unmatched += earlier - len(matched) + 1
-        period = int((1.0 - RATE_TOLERANCE) * NS / self.config.rate)
+        period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
             if last is None or stamp - last >= period:

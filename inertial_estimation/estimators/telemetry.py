@@ -8,22 +8,12 @@ import math
 from collections.abc import Iterable
 from typing import Generic, Protocol, TypeVar
 
-from inertial_estimation.estimators.inertial.gate import ACCEPTED, REJECTED, REOPENED
-from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
+from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate, LinkInertia
 
 __all__ = ["AGE", "GATE_DECISIONS", "InertialTelemetry", "Telemetry", "TiltTelemetry", "mass_names"]
 
 AGE = "age [s]"
-# The number of a decision is its place here; a decision that is not here is a mistake in the program.
-GATE_DECISIONS = (
-    ACCEPTED,
-    REJECTED,
-    REOPENED,
-    "disabled",
-    "waiting for rest",
-    "calibrating",
-    "calibrated",
-)
+GATE_DECISIONS = tuple(Decision)  # the number of a decision is its place here
 _DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(GATE_DECISIONS)}
 
 EstimateT = TypeVar("EstimateT", contravariant=True)

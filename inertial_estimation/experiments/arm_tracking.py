@@ -183,7 +183,7 @@ class _Recorder:
         self._v.append(joints.velocity)
         self._tau.append(joints.effort)
         self._imu.append(np.concatenate([imu.specific_force_I, imu.angular_rate_I]))
-        self._wrenches.append(np.array([sample.wrench_C for sample in readings.wrenches.values()]))
+        self._wrenches.append(np.array([sample.wrench_F for sample in readings.wrenches.values()]))
 
     def block(self) -> SignalBlock:
         """Return all readings as one stretch."""

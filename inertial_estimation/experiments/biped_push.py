@@ -14,7 +14,7 @@ from inertial_estimation.experiments.biped import CONTACTS, HEAD, IMU, SOLE, bip
 from inertial_estimation.experiments.experiment import Progress
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
-from inertial_estimation.signals import Array, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import (
@@ -50,7 +50,7 @@ class PushRecord:
         rate_I: Angular velocity of the IMU [rad/s], shape (n, 3).
         q: Joint positions [rad], shape (n, 12).
         v: Joint velocities [rad/s], shape (n, 12).
-        wrench_C: Wrench at each contact in its frame [N, Nm], shape (n, 2, 6).
+        wrench_F: Wrench at each contact in its frame [N, Nm], shape (n, 2, 6).
         tilt_I: True vertical in the IMU frame, shape (n, 3).
         height: Height of the top of the trunk [m], shape (n,).
     """
@@ -60,7 +60,7 @@ class PushRecord:
     rate_I: Array
     q: Array
     v: Array
-    wrench_C: Array
+    wrench_F: Array
     tilt_I: Array
     height: Array
 
@@ -112,7 +112,7 @@ def simulate_push(progress: Progress, direction: tuple[float, float] = (1.0, 0.0
 def _run(simulation: Simulation, progress: Progress) -> PushRecord:
     home = simulation.truth().q.copy()
     simulation.apply(np.zeros_like(home))
-    begin_ns, period_ns = simulation.stamp_ns, round(1e9 / RATE)
+    begin_ns, period_ns = simulation.stamp_ns, round(NANOSECONDS / RATE)
     rows: list[tuple[Array, ...]] = []
     while True:
         readings = simulation.advance(period_ns)[-1]
@@ -122,7 +122,7 @@ def _run(simulation: Simulation, progress: Progress) -> PushRecord:
         imu = readings.imu
         assert imu is not None
         height = float(truth.base.p_WB[2] + R_WB[2, 2] * HEAD)
-        wrenches = np.stack([readings.wrenches[name].wrench_C for name in CONTACTS])
+        wrenches = np.stack([readings.wrenches[name].wrench_F for name in CONTACTS])
         now = (np.array(time), imu.specific_force_I, imu.angular_rate_I, truth.q, truth.v, wrenches)
         rows.append((*now, R_WB[2], np.array(height)))
         simulation.apply(KP * (home - truth.q) - KD * truth.v)

@@ -15,7 +15,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = [
@@ -126,7 +126,7 @@ def leg_trial(urdf: str, seed: int, noise: SensorNoise, training_s: float, valid
     base = _base_errors(identifier, identifier.rows(training).regressor, x, true)
     shown = identifier.rows(validation)
     torques = (shown.measured, identifier.predicted(shown, x), identifier.predicted(shown, np.zeros(len(x))))
-    return LegTrial(true, report, base, (np.asarray(1e-9 * shown.stamps_ns, dtype=np.float64), *torques))
+    return LegTrial(true, report, base, (seconds(shown.stamps_ns), *torques))
 
 
 def _config() -> IdentificationConfig:

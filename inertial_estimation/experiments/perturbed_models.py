@@ -1,13 +1,13 @@
 """Descriptions that are wrong: what estimators and controller of a robot believe in an experiment."""
 
 from collections.abc import Mapping
-from xml.etree import ElementTree
 
 import numpy as np
 
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -43,19 +43,11 @@ def urdf_with_moved_links(urdf: str, moves_P: Mapping[str, Array]) -> str:
     Raises:
         ModelError: If a link has no joint to a parent.
     """
-    root = ElementTree.fromstring(urdf)
-    joints = {
-        child.get("link", ""): joint
-        for joint in root.iter("joint")
-        if (child := joint.find("child")) is not None
-    }
+    document = UrdfDocument(urdf)
+    joints = document.parent_joints
     for link, move in moves_P.items():
         if link not in joints:
             raise ModelError(f"no link '{link}' with a parent in the URDF; there are {listing(joints)}")
-        origin = joints[link].find("origin")
-        if origin is None:
-            origin = ElementTree.SubElement(joints[link], "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
-        xyz = np.array([float(number) for number in origin.get("xyz", "0 0 0").split()]) + move
-        origin.set("xyz", " ".join(f"{number:.12g}" for number in xyz))
-    text: str = ElementTree.tostring(root, encoding="unicode")
-    return text
+        xyz = np.array(numbers_of(child_of(joints[link], "origin"), "xyz")) + move
+        set_child(joints[link], "origin", {"xyz": " ".join(f"{number:.12g}" for number in xyz)})
+    return document.text()

@@ -59,7 +59,8 @@ class RestingPose:
         return self._com(urdf_with_moved_links(self.urdf, moves_P), none) - self._com(self.urdf, none)
 
     def _com(self, urdf: str, offsets: Array) -> Array:
-        robot, contacts = robot_from_config(self.config, urdf)
+        setup = robot_from_config(self.config, urdf)
+        robot, contacts = setup.robot, setup.contacts
         statics = TrunkStatics(robot, contacts, self.trunk)
         R_WB = rotation_from_quaternion(self.truth.base.quaternion_xyzw)
         measurement = statics.measure(R_WB, self.truth.q, self.truth.tau_link + offsets)

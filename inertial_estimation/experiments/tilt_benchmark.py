@@ -22,7 +22,7 @@ from inertial_estimation.experiments.biped_push import RATE, PushRecord, robot_c
 from inertial_estimation.models.contacts import ContactConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 from inertial_estimation.spatial.rotations import exp_so3
 from inertial_estimation.spatial.vectors import vector
 
@@ -127,14 +127,14 @@ def estimate_tilt(
 def _observer(
     config: TiltPipelineConfig, record: PushRecord, begin: Array, imu: Array, intermediate: Array | None
 ) -> Array:
-    robot, contacts = robot_from_config(config.robot, biped_urdf())
-    estimator = BaseStateEstimator(config, robot, contacts)
+    setup = robot_from_config(config.robot, biped_urdf())
+    estimator = BaseStateEstimator(config, setup)
     tilts = np.empty_like(record.tilt_I)
     h = 1.0 / RATE
     for k in range(len(tilts)):
         joints = (record.q[k], record.v[k])
-        wrenches: Sequence[Array] = record.wrench_C[k]
-        estimator.step(round(1e9 * h * k), h, imu[k], joints, wrenches, None)
+        wrenches: Sequence[Array] = record.wrench_F[k]
+        estimator.step(round(NANOSECONDS * h * k), h, imu[k], joints, wrenches, None)
         if k == 0:  # its own beginning, from the accelerometer, is replaced
             estimator.observer.initialise(estimator.observer.x1, vector(begin))
             if intermediate is not None and isinstance(estimator.observer, TwoStageObserver):

@@ -33,6 +33,7 @@ from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.models.urdf_inertia import mirrored_urdf, perturbed_urdf
+from inertial_estimation.signals import seconds
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
 __all__ = ["YamaneDynamic"]
@@ -142,7 +143,7 @@ class YamaneDynamic(Experiment[_Identified]):
         for row, title, unit in SHOWN:
             i = names.index(row)
             for block, motion in zip(fits.rows.blocks[:2], MOTIONS[:2], strict=True):
-                t = 1e-9 * (block.stamps_ns - block.stamps_ns[0])
+                t = seconds(block.stamps_ns - block.stamps_ns[0])
                 curves = (
                     thinned("measured (smoothed)", t, block.measured[:, i], "reference"),
                     thinned("nominal", t, block.predicted(np.zeros(len(found)))[:, i], colour=1),

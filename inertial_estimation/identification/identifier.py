@@ -30,8 +30,10 @@ from inertial_estimation.identification.row_stream import RowModel, RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
 from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, NoiseModel
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import friction_model
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
@@ -72,7 +74,8 @@ class Identifier:
             InconsistentInertiaError: If an identified body has no mass.
         """
         self._config, self._urdf = config, urdf
-        self.robot, contacts = robot_from_config(config.robot, urdf)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, contacts = setup.robot, setup.contacts
         robot, rows = self.robot, config.rows
         selection = rows.selection()
         mode = selection.contacts
@@ -80,21 +83,21 @@ class Identifier:
         self.need_imu = robot.floating_base
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
-        self._check_base()
+        self._check_base(setup.imu)
         self.parameters = parameter_set(config, robot)
         _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
             robot,
             self.parameters.bodies,
             selection,
-            NoiseModel(),
+            MeasurementNoise(),
             () if mode is ContactMode.NONE else contacts,
             self.parameters.friction,
             known_friction=known,
         )
         self.row_names = measurement.row_names
         self._pooled = mode is ContactMode.PROJECTED
-        self._model = self._row_model(measurement)
+        self._model = self._row_model(measurement, setup.imu)
         self._training = DataSet(self._model, robot, self.row_names)
         self._validation = DataSet(self._model, robot, self.row_names)
         self._typical = typical_deviations(self.parameters, config.methods)
@@ -205,21 +208,21 @@ class Identifier:
         values = [body.inertia.vector for body in result.bodies]
         return urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)
 
-    def _check_base(self) -> None:
+    def _check_base(self, imu: ImuMount | None) -> None:
         rows, floating = self._config.rows, self.robot.floating_base
         if floating and rows.base_acceleration != "accelerometer":
             raise ConfigurationError(
                 f"base_acceleration is '{rows.base_acceleration}', expected 'accelerometer': recordings are "
                 "identified with what the IMU senses"
             )
-        if floating and not self._config.robot.imu_frame:
+        if floating and imu is None:
             raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
         if self._config.smoothing.stiction_speed > 0.0 and rows.contact_wrenches == "projected":
             raise ConfigurationError(
                 "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
             )
 
-    def _row_model(self, measurement: DynamicsMeasurement) -> RowModel:
+    def _row_model(self, measurement: DynamicsMeasurement, imu: ImuMount | None) -> RowModel:
         robot, given = self.robot, self.parameters
         joints = {name: j for j, name in enumerate(robot.joint_names)}
         watched = self._config.smoothing.stiction_speed > 0.0
@@ -227,7 +230,7 @@ class Identifier:
         return RowModel(
             smoothing=self._config.smoothing,
             measurement=measurement,
-            imu=ImuToBase(robot, self._config.robot.imu_frame) if robot.floating_base else None,
+            imu=ImuToBase(robot, imu) if imu is not None and robot.floating_base else None,
             n_joints=robot.n_joints,
             contacts=len(self.contacts),
             need_effort=self.need_effort,

@@ -17,10 +17,10 @@ from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["RowModel", "RowStream", "RowTiming"]
 
@@ -195,7 +195,7 @@ class RowStream:
             columns.append(np.unwrap(values, axis=0) if name == "q" else values)
         return np.hstack(columns)
 
-    def _next_states(self, timing: RowTiming) -> tuple[DynamicsState, Indices] | None:
+    def _next_states(self, timing: RowTiming) -> tuple[MeasuredState, Indices] | None:
         """Return the smoothed states of the next chunk with their sample numbers, None if none is whole."""
         smoother, stride = timing.signals, timing.stride
         start = self._next_evaluation - smoother.half - self._first_sample
@@ -212,7 +212,7 @@ class RowStream:
         self._first_sample += cut
         return states, samples
 
-    def _state(self, smoother: ZeroPhaseSmoother, stride: int, window: Array) -> DynamicsState:
+    def _state(self, smoother: ZeroPhaseSmoother, stride: int, window: Array) -> MeasuredState:
         model, n = self._model, self._model.n_joints
         smooth = smoother.apply(window, stride=stride)
         place = n
@@ -239,9 +239,9 @@ class RowStream:
         if model.contacts:
             wrenches = smooth[:, place:].reshape(-1, model.contacts, 6)
         sign = self._direction.along(v, stride * smoother.step_s)
-        return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, wrenches, sign)
+        return MeasuredState(q, v, a, tau, f_B, w_B, wd_B, wrenches, sign)
 
-    def _next_rows(self, timing: RowTiming, states: DynamicsState, samples: Indices) -> Iterator[RowBlock]:
+    def _next_rows(self, timing: RowTiming, states: MeasuredState, samples: Indices) -> Iterator[RowBlock]:
         made = self._model.measurement.rows(states)
         rows = np.concatenate((made.regressor, made.value[:, :, None], made.measured[:, :, None]), axis=2)
         self._rows = np.concatenate((self._rows, rows)) if len(self._rows) else rows
@@ -269,7 +269,7 @@ class RowStream:
         A = smooth[:, :, :-2]
         value = smooth[:, :, -2] - A @ model.nominal
         steps = timing.signals.half + timing.stride * kept
-        stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * 1e9)).astype(np.int64)
+        stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * NANOSECONDS)).astype(np.int64)
         speeds = np.abs([v for v, _N in centres])
         watched = model.row_joints >= 0
         used = np.ones(value.shape, dtype=bool)

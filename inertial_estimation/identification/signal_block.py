@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["SIGNALS", "SignalBlock"]
 
@@ -61,5 +61,5 @@ class SignalBlock:
     @property
     def stamps_ns(self) -> NDArray[np.int64]:
         """Stamp of each sample [ns], shape (k,)."""
-        steps = np.round(np.arange(self.size) * (self.step_s * 1e9)).astype(np.int64)
+        steps = np.round(np.arange(self.size) * (self.step_s * NANOSECONDS)).astype(np.int64)
         return self.start_ns + steps

@@ -3,7 +3,8 @@
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import skew
 from inertial_estimation.spatial.vectors import add, cross, vector
@@ -23,19 +24,19 @@ class ImuToBase:
     For an IMU fixed to the base this is f_B = R_BI f_I - w' x r_BI - w x (w x r_BI), no kinematics needed.
     """
 
-    def __init__(self, robot: RobotModel, imu_frame: str) -> None:
-        """Look up the frame.
+    def __init__(self, robot: RobotModel, imu: ImuMount) -> None:
+        """Prepare the kinematics.
 
-        Raises:
-            ~inertial_estimation.errors.ModelError: If there is no such frame.
+        Args:
+            robot: A robot with a floating base.
+            imu: Where the IMU is.
         """
         self._robot = robot
-        self._frame_id = robot.frame_id(imu_frame)
+        self._frame_id = imu.frame_id
         self._data = robot.model.createData()
         self._zero = np.zeros(robot.model.nv)
-        frame = robot.model.frames[self._frame_id]
-        self._fixed = frame.parentJoint == BASE_JOINT
-        self._R_BI, self._r_BI = frame.placement.rotation.copy(), vector(frame.placement.translation)
+        self._fixed = imu.on_base
+        self._R_BI, self._r_BI = imu.T_JI.rotation.copy(), vector(imu.T_JI.translation)
 
     def base_motion(
         self, joints: tuple[Array, Array, Array], f_I: Array, w_I: Array, wd_I: Array

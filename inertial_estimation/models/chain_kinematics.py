@@ -26,8 +26,9 @@ class FramePoses:
         p_SF: Positions [m], shape (K, F, 3).
         dR: Derivatives of the orientations by the joints, shape (K, F, 3, n).
         dp: Derivatives of the positions by the joints, shape (K, F, 3, n).
-        dR_twist: By the placement twists, shape (K, F, 3, 6 n); empty where not asked for.
-        dp_twist: Likewise of the positions.
+        dR_twist: By the placement twists, shape (K, F, 3, 6 n); empty if not requested.
+        dp_twist: Derivatives of the positions by the placement twists, shape (K, F, 3, 6 n); empty if not
+            requested.
     """
 
     R_SF: Array
@@ -59,7 +60,7 @@ class ChainKinematics:
         Args:
             robot: The model.
             reference: Frame in which poses are expressed.
-            frames: Frames whose poses are asked for.
+            frames: Frames whose poses are computed.
             joints: Joints considered; None: those that move a frame relative to the reference.
 
         Raises:

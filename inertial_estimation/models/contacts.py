@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
@@ -31,9 +32,9 @@ __all__ = [
     "ContactConfig",
     "ContactKinematics",
     "ContactLoad",
-    "ContactMotion",
     "ContactTrigger",
     "KinematicState",
+    "RelativeContact",
     "anchor_velocity",
     "centre_of_pressure",
     "normalised_weights",
@@ -77,7 +78,7 @@ class ContactConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class ContactMotion:
+class RelativeContact:
     """One contact relative to the IMU, in the IMU frame.
 
     Attributes:
@@ -126,7 +127,7 @@ class KinematicState:
         w_BI_B: Angular velocity of the IMU relative to the base, base frame [rad/s].
     """
 
-    contacts: tuple[ContactMotion, ...]
+    contacts: tuple[RelativeContact, ...]
     R_BI: Matrix
     p_BI: Vector
     v_BI_B: Vector
@@ -152,16 +153,16 @@ class ContactKinematics:
         joints: Indices, in the robot's joint order, of the joints that matter.
     """
 
-    def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu_frame: str) -> None:
+    def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
         """Look up all frames and lock the joints that move none of them.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a frame does not exist.
         """
         names = [contact.frame for contact in contacts]
-        for name in (imu_frame, *names):
+        for name in names:
             robot.frame_id(name)
-        chain = _supporting_joints(robot, (imu_frame, *names))
+        chain = _supporting_joints(robot, (imu.frame, *names))
         locked = [name for name in robot.joint_names if name not in chain]
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = _locked(robot, locked)
@@ -169,12 +170,12 @@ class ContactKinematics:
         self._data = model.createData()
         self._v = np.zeros(model.nv)
         self._n_base = self._robot.n_base
-        self._imu_id = self._robot.frame_id(imu_frame)
+        self._imu_id = self._robot.frame_id(imu.frame)
         self._contact_ids = [self._robot.frame_id(name) for name in names]
         wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
         self._wrench_frames = [(matrix(T.rotation), vector(T.translation)) for T in wrench_poses]
         pin.forwardKinematics(model, self._data, pin.neutral(model), self._v)
-        imu_fixed = not _supporting_joints(robot, (imu_frame,))
+        imu_fixed = not _supporting_joints(robot, (imu.frame,))
         self._fixed_imu = self._imu_motion() if imu_fixed else None
 
     def update(self, q: Array, v: Array) -> KinematicState:
@@ -302,7 +303,7 @@ def anchor_velocity(
 
 def _relative_motion(
     imu: _ImuMotion, T_BC: pin.SE3, V_BC_C: pin.Motion, wrench_frame: tuple[Matrix, Vector]
-) -> ContactMotion:
+) -> RelativeContact:
     """Motion of a contact relative to the IMU, seen in the turning IMU frame.
 
     The spatial velocity X_IC V_BC - V_BI is taken at the IMU's origin; the contact is at r_I.
@@ -312,7 +313,7 @@ def _relative_motion(
     x, y, z = T_IC.translation.tolist()
     r_I, w_I = (x, y, z), (wx, wy, wz)
     v_I = add((vx, vy, vz), cross(w_I, r_I))
-    return ContactMotion(matrix(T_IC.rotation), r_I, v_I, w_I, *wrench_frame)
+    return RelativeContact(matrix(T_IC.rotation), r_I, v_I, w_I, *wrench_frame)
 
 
 def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

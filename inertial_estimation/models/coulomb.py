@@ -1,7 +1,7 @@
-"""Which way Coulomb friction points: a sign that takes time, or way, to change.
+"""Sign of Coulomb friction, which changes over a range of speed or of travel.
 
 A sliding joint feels friction against its velocity. After a reversal the contacts first give way
-elastically: friction passes through zero only after a small travel (presliding). Dahl's model says so with
+elastically: friction passes through zero only after a small travel (presliding). In Dahl's model this is
 one length, the travel `x_s`:
 
     dz / ds = (sgn(v) - z) / x_s,   s the travel, ds = |v| dt

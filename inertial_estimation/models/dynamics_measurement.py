@@ -15,26 +15,26 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.models.body_columns import BodyColumns
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.friction import FrictionModel, KnownFriction
-from inertial_estimation.models.measurement_rows import ContactMode, Indices, RowSelection
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
+from inertial_estimation.models.measurement_rows import ContactMode, RowSelection, slice_if_contiguous
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 __all__ = [
     "DynamicsMeasurement",
-    "DynamicsState",
     "LinearEquation",
     "MeasuredRows",
-    "NoiseModel",
+    "MeasuredState",
 ]
-
-FULL_REGRESSOR_SHARE = 0.2  # of the bodies wanted, above which the regressor of all of them is quicker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DynamicsState:
+class MeasuredState:
     """Everything measured at one time; not copied, for it is made and used within one update.
 
     Attributes:
@@ -98,47 +98,18 @@ class MeasuredRows:
     basis: Array | None = None
 
 
-@dataclass(frozen=True)
-class NoiseModel:
-    """Standard deviations of the inputs of one update, all white.
-
-    Attributes:
-        torque: Joint torque [Nm].
-        base_force: Unmodelled force on the base rows [N].
-        base_moment: Unmodelled moment on the base rows [Nm].
-        contact_force: Force of a measured contact wrench [N].
-        contact_moment: Moment of a measured contact wrench [Nm].
-        proper_acceleration: Of the IMU; of the base where no IMU senses it [m/s^2].
-        angular_acceleration: Of the IMU; of the base where no IMU senses it [rad/s^2].
-        joint_acceleration: Of the joints [rad/s^2].
-    """
-
-    torque: float = 0.5
-    base_force: float = 1.0
-    base_moment: float = 0.5
-    contact_force: float = 2.0
-    contact_moment: float = 0.2
-    proper_acceleration: float = 0.05
-    angular_acceleration: float = 0.1
-    joint_acceleration: float = 0.2
-
-
 class DynamicsMeasurement:
-    """Makes the linear equation of selected rows out of a measured state.
-
-    Attributes:
-        row_names: Name of each row of the equations it makes.
-    """
+    """Makes the linear equation of selected rows out of a measured state."""
 
     def __init__(
         self,
         robot: RobotModel,
         bodies: tuple[BodyReference, ...],
         rows: RowSelection,
-        noise: NoiseModel,
+        noise: MeasurementNoise,
         contacts: tuple[ContactFrames, ...] = (),
         friction: FrictionModel | None = None,
-        imu_frame: str = "",
+        imu: ImuMount | None = None,
         known_friction: KnownFriction | None = None,
     ) -> None:
         """Prepare the models.
@@ -150,38 +121,32 @@ class DynamicsMeasurement:
             noise: Standard deviations of the inputs.
             contacts: Contacts that act on the robot.
             friction: Friction to estimate, None for none.
-            imu_frame: Link of the IMU the base's acceleration comes from; empty: it is known as such.
+            imu: IMU that senses the acceleration of the base; None where that acceleration is known as such.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
 
         Raises:
-            ~inertial_estimation.errors.ModelError: If there is no such link.
             ~inertial_estimation.errors.ConfigurationError: If the rows do not fit robot and contacts.
         """
         self._robot = robot
-        self._bodies = bodies
         self._friction = friction
         self._known_friction = known_friction
         self._rows = rows.resolved(robot, contacts)
-        self.row_names = self._rows.names
-        self._picked = _slice_if_contiguous(self._rows.picked)
-        self._nominal_model = robot.model.copy()
+        self._picked = slice_if_contiguous(self._rows.picked)
+        self._model = robot.model.copy()
         if robot.floating_base:
-            self._nominal_model.gravity.linear = np.zeros(3)
-        self._rest_model = self._nominal_model.copy()
-        for body in bodies:
-            self._rest_model.inertias[body.joint_id] = pin.Inertia.Zero()
-        self._data = self._rest_model.createData()
-        self._nominal_data = self._nominal_model.createData()
+            self._model.gravity.linear = np.zeros(3)
+        self._data = self._model.createData()
+        self._bodies = BodyColumns(self._model, bodies)
         self._contact_maps = _contact_maps(robot, contacts)
-        self._imu = _imu_place(robot, imu_frame) if imu_frame and robot.floating_base else None
-        self._n_parameters = 10 * len(bodies) + (friction.size if friction else 0)
-        ids = np.array([body.joint_id for body in bodies], dtype=np.int64)
-        columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
-        self._columns = _slice_if_contiguous(columns) if bodies else columns
-        self._rest_parameters = _parameters(self._rest_model)
-        self._set_noise(noise)
+        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), imu)
+        self._n_parameters = self._bodies.size + (friction.size if friction else 0)
 
-    def equation(self, state: DynamicsState) -> LinearEquation:
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Name of each row of the equations."""
+        return self._rows.names
+
+    def equation(self, state: MeasuredState) -> LinearEquation:
         """Return the linear equation at a measured state.
 
         Args:
@@ -191,20 +156,20 @@ class DynamicsMeasurement:
             The equation in the rows `row_names`.
         """
         q, v, a = self._generalized(state)
-        M = pin.crba(self._nominal_model, self._nominal_data, q, pin.Convention.WORLD)  # fills J as well
+        M = pin.crba(self._model, self._data, q, pin.Convention.WORLD)  # fills J as well
         A = np.zeros((len(v), self._n_parameters))
-        tau_nom = self._fill_by_bodies(A, q, v, a)
+        tau_nom = self._bodies.fill(A, q, v, a, self._data)
         self._fill_friction(A, state)
         self._add_known_friction(tau_nom, state)
         J_C = self._contact_jacobian()
         applied = self._applied(state, J_C)
         picked = self._picked
-        noise = self._noise(M[picked], J_C[:, picked])
+        noise = self._covariance.at(self._data, M[picked], J_C[:, picked])
         value = (applied - tau_nom)[picked]
         equation = LinearEquation(A[picked], value, noise, applied[picked])
         return self._projected(equation, J_C) if self._rows.projects else equation
 
-    def rows(self, states: DynamicsState) -> MeasuredRows:
+    def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the same rows at many measured states, without the covariance of their noise.
 
         Args:
@@ -213,19 +178,18 @@ class DynamicsMeasurement:
         Returns:
             The rows `row_names` at each time, or before the redundant part was taken out (see there).
         """
-        k, n_v = len(states.q), self._rest_model.nv
+        k, n_v = len(states.q), self._model.nv
         q, v, a = self._generalized_rows(states)
         A = np.zeros((k, n_v, self._n_parameters))
         tau_nom = np.zeros((k, n_v))
         jacobians = np.zeros((k, 6 * len(self._contact_maps), n_v))
-        many = len(self._bodies) >= FULL_REGRESSOR_SHARE * (self._rest_model.njoints - 1)
-        if many:
-            self._fill_by_full_regressor(A, tau_nom, q, v, a)
-        for i in range(k if self._contact_maps or not many else 0):
-            pin.computeJointJacobians(self._nominal_model, self._nominal_data, q[i])
+        if self._bodies.many:
+            self._bodies.fill_all(A, tau_nom, q, v, a)
+        for i in range(k if self._contact_maps or not self._bodies.many else 0):
+            pin.computeJointJacobians(self._model, self._data, q[i])
             jacobians[i] = self._contact_jacobian()
-            if not many:
-                tau_nom[i] = self._fill_by_bodies(A[i], q[i], v[i], a[i])
+            if not self._bodies.many:
+                tau_nom[i] = self._bodies.fill(A[i], q[i], v[i], a[i], self._data)
         self._fill_friction(A, states)
         self._add_known_friction(tau_nom, states)
         applied = self._applied(states, jacobians)
@@ -233,14 +197,14 @@ class DynamicsMeasurement:
         rows = MeasuredRows(A[:, picked], (applied - tau_nom)[:, picked], applied[:, picked])
         return self._projected_rows(rows, jacobians) if self._rows.projects else rows
 
-    def _add_known_friction(self, tau_nom: Array, state: DynamicsState) -> None:
+    def _add_known_friction(self, tau_nom: Array, state: MeasuredState) -> None:
         """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
         if self._known_friction is not None:
             tau_nom[..., self._robot.n_base :] += self._known_friction.torques(state.v, state.a, state.sign)
 
-    def _applied(self, state: DynamicsState, J_C: Array) -> Array:
+    def _applied(self, state: MeasuredState, J_C: Array) -> Array:
         """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
-        applied = np.zeros((*state.q.shape[:-1], self._rest_model.nv))
+        applied = np.zeros((*state.q.shape[:-1], self._model.nv))
         if state.tau is not None:
             applied[..., self._robot.n_base :] = state.tau
         if self._rows.contacts is ContactMode.MEASURED and state.wrenches is not None:
@@ -248,7 +212,7 @@ class DynamicsMeasurement:
             applied += (wrenches @ J_C)[..., 0, :]
         return applied
 
-    def _generalized(self, state: DynamicsState) -> tuple[Array, Array, Array]:
+    def _generalized(self, state: MeasuredState) -> tuple[Array, Array, Array]:
         q = self._robot.configuration(state.q)
         if not self._robot.floating_base:
             return q, state.v, state.a
@@ -259,8 +223,8 @@ class DynamicsMeasurement:
         v: Array = np.concatenate((np.zeros(3), state.w_B, state.v))
         return q, v, np.concatenate((state.f_B, state.wd_B, state.a))
 
-    def _generalized_rows(self, states: DynamicsState) -> tuple[Array, Array, Array]:
-        plain = self._rest_model.nq == self._robot.n_joints  # no base, no joint without limits
+    def _generalized_rows(self, states: MeasuredState) -> tuple[Array, Array, Array]:
+        plain = self._model.nq == self._robot.n_joints  # no base, no joint without limits
         q = states.q if plain else np.array([self._robot.configuration(q_i) for q_i in states.q])
         if not self._robot.floating_base:
             return q, states.v, states.a
@@ -270,84 +234,18 @@ class DynamicsMeasurement:
         v = np.concatenate((np.zeros_like(states.f_B), states.w_B, states.v), axis=1)
         return q, v, np.concatenate((states.f_B, states.wd_B, states.a), axis=1)
 
-    def _fill_by_bodies(self, A: Array, q: Array, v: Array, a: Array) -> Array:
-        """Write the bodies' columns into A one by one, the Jacobians being known; return tau_nom."""
-        model, data = self._rest_model, self._data
-        tau_nom: Array = pin.rnea(model, data, q, v, a)
-        for i, body in enumerate(self._bodies):
-            J = pin.getJointJacobian(model, self._nominal_data, body.joint_id, pin.LOCAL)
-            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, body.joint_id)
-        return tau_nom
-
-    def _fill_by_full_regressor(self, A: Array, tau_nom: Array, q: Array, v: Array, a: Array) -> None:
-        """Do the same at many states, out of the regressor of all bodies."""
-        model, data, regressor = self._rest_model, self._data, pin.computeJointTorqueRegressor
-        wanted = self._columns
-        rest = self._rest_parameters if self._rest_parameters.any() else None
-        for i, (columns, state) in enumerate(zip(A, zip(q, v, a, strict=True), strict=True)):
-            Y = regressor(model, data, *state)
-            columns[:, : 10 * len(self._bodies)] = Y[:, wanted]
-            if rest is not None:
-                tau_nom[i] = Y @ rest
-
-    def _fill_friction(self, A: Array, state: DynamicsState) -> None:
+    def _fill_friction(self, A: Array, state: MeasuredState) -> None:
         if self._friction:
             F = self._friction.regressor(state.v, state.a, state.sign)
-            A[..., self._robot.n_base :, 10 * len(self._bodies) :] = F
+            A[..., self._robot.n_base :, self._bodies.size :] = F
 
     def _contact_jacobian(self) -> Array:
         """Return all contact Jacobians stacked, wrench frames' axes, shape (6 n_contacts, nv)."""
-        model, data = self._nominal_model, self._nominal_data
+        model, data = self._model, self._data
         J_C = np.empty((6 * len(self._contact_maps), model.nv))
         for i, (joint_id, X_CJ) in enumerate(self._contact_maps):
             J_C[6 * i : 6 * i + 6] = X_CJ @ pin.getJointJacobian(model, data, joint_id, pin.LOCAL)
         return J_C
-
-    def _set_noise(self, noise: NoiseModel) -> None:
-        joints = self._robot.n_joints
-        acceleration = [noise.joint_acceleration] * joints
-        direct = [noise.torque] * joints
-        if self._robot.floating_base:
-            base = 3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration]
-            acceleration = base + acceleration
-            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
-        self._sigma_a = np.array(acceleration)
-        self._variance = np.array(direct)[self._rows.picked] ** 2
-        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
-        measured = self._rows.contacts is ContactMode.MEASURED
-        self._sigma_wrench = np.array(wrench * len(self._contact_maps) if measured else [])
-
-    def _noise(self, M: Array, J_C: Array) -> Array:
-        """Return R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J in the picked rows, as R_tau + W W'."""
-        n = M.shape[1]
-        W = np.empty((len(M), n + len(self._sigma_wrench)))
-        W_a = W[:, :n]
-        np.multiply(M, self._sigma_a, out=W_a)
-        if self._imu is not None:
-            self._see_through_imu(M[:, :6], W_a)
-        if len(self._sigma_wrench):
-            np.multiply(J_C.T, self._sigma_wrench, out=W[:, n:])
-        R: Array = W @ W.T
-        R.reshape(-1)[:: len(R) + 1] += self._variance
-        return R
-
-    def _see_through_imu(self, M_B: Array, W_a: Array) -> None:
-        """Make W_a = M T: the generalized forces per sigma of each acceleration as it is sensed.
-
-        The base's acceleration is not sensed: a_B = X_BI (a_I - J_I a), so errors of the IMU reach the
-        base through the lever arm, and those of the joints between base and IMU act in two places.
-
-        Args:
-            M_B: Columns of the mass matrix that belong to the base, shape (m, 6).
-            W_a: Mass matrix times the sigmas, changed in place, shape (m, nv).
-        """
-        assert self._imu is not None
-        joint_id, T_JI, between = self._imu
-        data, sigma = self._nominal_data, self._sigma_a
-        X_BI = (data.oMi[joint_id] * T_JI).toActionMatrix()  # the base is at the origin of the world
-        np.matmul(M_B, X_BI * sigma[:6], out=W_a[:, :6])
-        if between is not None:
-            W_a[:, between] -= M_B @ (data.J[:, between] * sigma[between])
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)
@@ -362,26 +260,6 @@ class DynamicsMeasurement:
         P = N @ P if redundant else P
         value, measured = ((P @ column[:, :, None])[:, :, 0] for column in (rows.value, rows.measured))
         return MeasuredRows(P @ rows.regressor, value, measured, N if redundant else None)
-
-
-def _parameters(model: pin.Model) -> Array:
-    """Return the inertial parameters of all bodies but the world, as the regressor takes them."""
-    return np.concatenate([inertia.toDynamicParameters() for inertia in list(model.inertias)[1:]])
-
-
-def _slice_if_contiguous(indices: Indices) -> slice | Indices:
-    """Return the same rows as a slice where it can be: views instead of copies."""
-    first, last = int(indices[0]), int(indices[-1])
-    return slice(first, last + 1) if np.array_equal(indices, np.arange(first, last + 1)) else indices
-
-
-def _imu_place(robot: RobotModel, imu_frame: str) -> tuple[int, pin.SE3, slice | Indices | None]:
-    """Return the IMU's joint, its placement there, and the velocities between base and IMU, if any."""
-    frame = robot.model.frames[robot.frame_id(imu_frame)]
-    joint_id = int(frame.parentJoint)
-    between = [robot.model.idx_vs[j] for j in robot.model.supports[joint_id] if j > 1]
-    rows = _slice_if_contiguous(np.array(between, dtype=np.int64)) if between else None
-    return joint_id, frame.placement, rows
 
 
 def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:

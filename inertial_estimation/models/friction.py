@@ -44,7 +44,7 @@ class FrictionTerms:
         choices=FRICTION_TERMS,
     )
     smoothing_speed: float = parameter(
-        0.02,
+        CoulombLaw.smoothing_speed,
         "Speed over which the Coulomb term of estimated friction changes sign, as tanh(v / speed); larger "
         "is smoother.",
         unit="rad/s",
@@ -52,7 +52,7 @@ class FrictionTerms:
         upper=10.0,
     )
     presliding: float = parameter(
-        0.0,
+        CoulombLaw.presliding,
         "Travel over which the Coulomb term of estimated friction changes sign after a reversal (Dahl's "
         "model); 0 lets it depend on the speed alone.",
         unit="rad",
@@ -94,7 +94,7 @@ class NominalFriction:
         unit="kg m^2",
     )
     smoothing_speed: float = parameter(
-        0.02,
+        CoulombLaw.smoothing_speed,
         "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
         "friction is known, it holds for estimated friction as well.",
         unit="rad/s",
@@ -102,7 +102,7 @@ class NominalFriction:
         upper=10.0,
     )
     presliding: float = parameter(
-        0.0,
+        CoulombLaw.presliding,
         "Travel over which the Coulomb term of known friction changes sign after a reversal (Dahl's "
         "model); it holds for estimated friction as well. The simulator does not model it.",
         unit="rad",
@@ -142,7 +142,7 @@ class FrictionModel:
     joint_names: tuple[str, ...]
     terms: tuple[str, ...]
     n_joints: int
-    smoothing_speed: float = 0.02
+    smoothing_speed: float
     nominal: Array | None = None
 
     def __post_init__(self) -> None:
@@ -212,7 +212,7 @@ class KnownFriction:
 
         Args:
             v: Joint velocities [rad/s], shape (..., n_joints).
-            a: Joint accelerations [rad/s^2], likewise.
+            a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals; None takes
                 that of `v`.
 
@@ -242,7 +242,8 @@ def friction_model(
         nominal: What is known; what is estimated begins there.
 
     Returns:
-        What is estimated, None where no joint has friction, and what is known besides, None for nothing.
+        The estimated friction, None where no joint has any, and the known friction that is not estimated,
+        None if there is none.
 
     Raises:
         ConfigurationError: If a pattern matches no joint, or what is known does not fit.

@@ -1,4 +1,4 @@
-"""The IMU on the robot: what it senses, and what its motion says about the base."""
+"""The IMU on the robot: its measurement model, and the motion of the base that follows from its motion."""
 
 import numpy as np
 

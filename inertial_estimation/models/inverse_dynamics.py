@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ModelError
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
@@ -62,7 +63,7 @@ class IdealSensors:
         self,
         robot: RobotModel,
         *,
-        imu_frame: str = "",
+        imu: ImuMount | None = None,
         contact_frames: Sequence[str] = (),
         point_contacts: Sequence[str] = (),
         payload: LinkInertia | None = None,
@@ -71,7 +72,7 @@ class IdealSensors:
 
         Args:
             robot: The robot without payload.
-            imu_frame: Link of the IMU; empty: none.
+            imu: The IMU; None: none.
             contact_frames: Frames of the contacts that carry a floating base.
             point_contacts: Those of them that transmit no torque.
             payload: Rigidly attached to its link; None: nothing.
@@ -85,7 +86,7 @@ class IdealSensors:
         self.robot = robot
         self._model = robot.model if payload is None else _with_payload(robot, payload)
         self._data = self._model.createData()
-        self._imu = robot.frame_id(imu_frame) if imu_frame else None
+        self._imu = imu.frame_id if imu is not None else None
         self._contacts = [robot.frame_id(frame) for frame in contact_frames]
         levers = [0.0 if frame in point_contacts else TORQUE_ARM for frame in contact_frames]
         self._scale = np.concatenate([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers] or [[]])

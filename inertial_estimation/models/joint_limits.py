@@ -1,4 +1,4 @@
-"""Limits of joints: what the URDF says, and what is assumed where it says nothing."""
+"""Limits of joints from the URDF, and the values assumed where the URDF has none."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class JointLimits:
         upper: Largest positions, shape (n,).
         velocity: Largest speeds [rad/s or m/s], shape (n,).
         effort: Largest torques or forces [Nm or N], infinite where the URDF has none, shape (n,).
-        assumed: What the URDF did not say and was assumed, a sentence each.
+        assumed: Assumptions where the URDF has no limit, one sentence each.
     """
 
     lower: Array
@@ -41,7 +41,7 @@ class JointLimits:
 
         Args:
             names: Names of the joints, for the message.
-            position_margin: What is left free at either end of every range [rad or m].
+            position_margin: Margin kept at either end of every range [rad or m].
             velocity_share: Share of every speed that is used.
 
         Raises:

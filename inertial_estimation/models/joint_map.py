@@ -18,8 +18,8 @@ __all__ = ["JointMap"]
 class JointMap:
     """Maps joint states, as a robot names and orders them, to the model's joint order, and corrects them.
 
-    The mapping is looked up again whenever the names change. Velocities that are not sent are derived from
-    the positions, as `inputs.joint_velocity` says (`JointVelocity`).
+    The mapping is recomputed whenever the names change. Velocities that are not sent are derived from the
+    positions, according to `inputs.joint_velocity` (`JointVelocity`).
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class JointMap:
             reading: Joint state by name.
 
         Returns:
-            Joint state in the model's order; `tau` is None where effort was not asked for.
+            Joint state in the model's order; `tau` is None unless effort is needed.
 
         Raises:
             ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity (see
@@ -101,7 +101,7 @@ class JointMap:
         row: Array = np.concatenate(fields)[self._index]
         if self._corrections is not None:
             self._correct(row)
-        # The product tells both NaN and all zeros; a thousand times a second nothing else is looked at.
+        # One dot product detects both NaN and all zeros; this runs a thousand times a second.
         if velocity is not None and (
             sent is None or velocity.watching or not 0.0 < sent.dot(sent) < math.inf
         ):

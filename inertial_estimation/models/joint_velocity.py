@@ -11,7 +11,7 @@ from inertial_estimation.models.differentiation import FEWEST_SAMPLES, end_slope
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["JointVelocity", "PositionDerivative"]
 
@@ -52,9 +52,9 @@ class PositionDerivative:
             robot: The model.
             config: The window, the widest gap, jumps of the clock, how stamps are taken.
         """
-        self._window_ns = round(1e9 * config.velocity_window)
-        self._max_gap_ns = round(1e9 * config.max_gap)
-        self._jump_ns = round(1e9 * config.jump)
+        self._window_ns = round(NANOSECONDS * config.velocity_window)
+        self._max_gap_ns = round(NANOSECONDS * config.max_gap)
+        self._jump_ns = round(NANOSECONDS * config.jump)
         self._regulator = StampRegulator(config.stamps, config.nominal_rate)
         self._continuous = robot.continuous_joints
         self._rows = np.empty((FIRST_ROOM, robot.n_joints))
@@ -281,5 +281,5 @@ def _weights(times_ns: bytes) -> Array:
     Args:
         times_ns: Times relative to the newest sample [ns], as the bytes of 64-bit integers.
     """
-    times: Array = np.multiply(np.frombuffer(times_ns, np.int64), 1e-9, dtype=np.float64)
+    times: Array = seconds(np.frombuffer(times_ns, np.int64))
     return end_slope_weights(times)

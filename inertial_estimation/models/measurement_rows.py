@@ -12,7 +12,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["BASE_ROWS", "ContactMode", "Indices", "ResolvedRows", "RowSelection"]
+__all__ = ["BASE_ROWS", "ContactMode", "Indices", "ResolvedRows", "RowSelection", "slice_if_contiguous"]
 
 Indices = NDArray[np.int64]
 BASE_ROWS = (
@@ -156,3 +156,9 @@ def _with_limbs(rows: ResolvedRows, robot: RobotModel, contacts: tuple[ContactFr
     kept = np.array([i for i in range(len(rows.picked)) if i not in used], dtype=np.int64)
     names = tuple(rows.names[i] for i in kept)
     return ResolvedRows(rows.picked, names, rows.contacts, rows.point_contacts, tuple(limbs), kept)
+
+
+def slice_if_contiguous(indices: Indices) -> slice | Indices:
+    """Return the same rows as a slice where possible: views instead of copies."""
+    first, last = int(indices[0]), int(indices[-1])
+    return slice(first, last + 1) if np.array_equal(indices, np.arange(first, last + 1)) else indices

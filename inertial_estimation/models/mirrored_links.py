@@ -25,16 +25,16 @@ __all__ = ["MirrorImage", "mirror_image"]
 S = np.diag([1.0, -1.0, 1.0])
 TOLERANCE = 2e-3  # descriptions round their numbers [m, rad]
 POSTURES = 4
-ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # any postures will do
+ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # arbitrary postures
 
 
 @dataclass(frozen=True, eq=False)
 class MirrorImage:
-    """How the right one of two links mirrors the left one.
+    """The map from a left link to the right link that mirrors it.
 
     Attributes:
         left_joint: Joint that carries the left link; empty for a link of the base.
-        right_joint: Likewise.
+        right_joint: Joint that carries the right link; empty for a link of the base.
         joint_sign: Position of the right joint that mirrors position 1 of the left one.
         parameters: M with pi_right = M pi_left, each about its link frame, shape (10, 10).
     """

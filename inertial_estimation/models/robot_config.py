@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.friction import NominalFriction
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
-__all__ = ["ContactFrames", "InputConfig", "RobotConfig", "robot_from_config"]
+__all__ = ["IMU_TOPIC", "ContactFrames", "InputConfig", "RobotConfig", "RobotSetup", "robot_from_config"]
+
+IMU_TOPIC = "imu/data"
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,11 @@ class RobotConfig:
     nominal_friction: NominalFriction = section(NominalFriction)
     inputs: InputConfig = section(InputConfig)
 
+    @property
+    def imus(self) -> dict[str, str]:
+        """Link of every IMU by the topic of its readings; empty without one."""
+        return {IMU_TOPIC: self.imu_frame} if self.imu_frame else {}
+
 
 @dataclass(frozen=True)
 class ContactFrames:
@@ -150,7 +158,27 @@ class ContactFrames:
     wrench_frame: str
 
 
-def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple[ContactFrames, ...]]:
+@dataclass(frozen=True, eq=False)
+class RobotSetup:
+    """A robot as its parameters describe it, every name resolved against its model.
+
+    Attributes:
+        robot: The model.
+        contacts: Its contacts in the configured order.
+        imu: Its IMU; None without one.
+    """
+
+    robot: RobotModel
+    contacts: tuple[ContactFrames, ...]
+    imu: ImuMount | None
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts in the configured order."""
+        return tuple(contact.name for contact in self.contacts)
+
+
+def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
     """Build the model and resolve every name of a robot config against it.
 
     Args:
@@ -158,7 +186,7 @@ def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple
         urdf: Text of the URDF.
 
     Returns:
-        The model, and its contacts in the configured order.
+        The model, its contacts and its IMU.
 
     Raises:
         ConfigurationError: If the lists of contacts and frames differ in length.
@@ -174,10 +202,9 @@ def robot_from_config(config: RobotConfig, urdf: str) -> tuple[RobotModel, tuple
             )
     frames = config.contact_frames or config.contacts
     wrench_frames = config.wrench_frames or frames
-    if config.imu_frame:
-        robot.frame_id(config.imu_frame)
+    imu = ImuMount.on(robot, config.imu_frame) if config.imu_frame else None
     for frame, wrench_frame in zip(frames, wrench_frames, strict=True):
         robot.frame_id(frame)
         robot.fixed_transform(frame, wrench_frame)
     contacts = zip(config.contacts, frames, wrench_frames, strict=True)
-    return robot, tuple(ContactFrames(*contact) for contact in contacts)
+    return RobotSetup(robot, tuple(ContactFrames(*contact) for contact in contacts), imu)

@@ -1,4 +1,4 @@
-"""The one door to Pinocchio: a URDF becomes joints, frames and bodies that can be asked for by name."""
+"""Robot model from a URDF, with joints, frames and bodies by name; the only access to Pinocchio's parser."""
 
 import fnmatch
 import math
@@ -232,7 +232,7 @@ def _check_inertias(urdf: str) -> None:
     try:
         root = ElementTree.fromstring(urdf)
     except (ElementTree.ParseError, ValueError):
-        return  # Pinocchio says so
+        return  # Pinocchio reports it
     for link in root.iter("link"):
         for element in link.findall("inertial/*"):
             for name, text in element.items():

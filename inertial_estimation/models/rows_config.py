@@ -1,4 +1,4 @@
-"""Parameters of the measurement equation: which rows are measured, whence the base acceleration."""
+"""Parameters of the measurement equation: the rows in use and the source of the base's acceleration."""
 
 from dataclasses import dataclass
 

@@ -20,7 +20,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["SelfCollision"]
 
-SAMPLES = 200  # postures that tell which pairs always touch
+SAMPLES = 200  # random postures that determine which pairs always touch
 ALWAYS = 0.95  # share of them
 TOO_COARSE = 0.3  # share of them in which hulls may touch before the meshes are used
 
@@ -64,12 +64,12 @@ class SelfCollision:
         Args:
             robot: The robot, its base fixed; joints it lacks are locked at zero.
             urdf: The text it was built from.
-            mesh_folders: Where ``package://`` meshes are looked for.
-            rng: Source of the postures that tell which pairs always touch.
-            margin: Distance from which on links count as touching there [m].
+            mesh_folders: Folders in which ``package://`` meshes are searched.
+            rng: Source of the random postures that determine which pairs always touch.
+            margin: Distance below which links count as touching in these postures [m].
 
         Returns:
-            The checker; without geometry it checks nothing and its `note` says so.
+            The checker; without geometry it checks nothing and its `note` reports this.
         """
         full = pin.buildModelFromXML(urdf)
         folders = [str(folder) for folder in mesh_folders]
@@ -141,7 +141,7 @@ class SelfCollision:
         return np.array([self._closest(posture)[0] for posture in q], dtype=np.float64)
 
     def closer_than(self, q: Array, distance: float) -> bool:
-        """Say whether any two links are closer than a distance [m]; quicker than how close they are."""
+        """Return whether any two links are closer than a distance [m]; faster than computing the distance."""
         if not self.pairs:
             return False
         data = self._geometry_data

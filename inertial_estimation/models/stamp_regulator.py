@@ -11,6 +11,8 @@ from collections import deque
 
 import numpy as np
 
+from inertial_estimation.signals import NANOSECONDS
+
 __all__ = ["StampRegulator"]
 
 FIRST_FIT = 20  # samples before the first fit of the period; the second at twice as many, and so on
@@ -45,7 +47,7 @@ class StampRegulator:
             nominal_rate: Rate of the samples [Hz]; 0 finds it from the stamps.
         """
         self._mode = mode
-        self._nominal_ns = 1e9 / nominal_rate if nominal_rate > 0.0 else 0.0
+        self._nominal_ns = NANOSECONDS / nominal_rate if nominal_rate > 0.0 else 0.0
         self.reset()
 
     def reset(self) -> None:

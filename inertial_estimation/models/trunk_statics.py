@@ -1,8 +1,8 @@
-"""A legged robot at rest: what its feet carry and where the trunk's centre of mass is (T 7-11, 17).
+"""Static measurement of trunk mass and centre of mass, with validity checks (T 7-11, 17).
 
 Forces of the ground come from the feet's sensors or from the torques of the legs,
-f = -pinv(J') (tau - g) (T V-B), with the rows of the contact's own limb alone: the base's rows carry
-the unknown trunk. Gravity of a limb depends on its own links only, which are known.
+f = -pinv(J') (tau - g) (T V-B), with only the rows of the contact's own limb: the base's rows contain
+the unknown trunk, while the gravity torques of a limb depend only on its own links, which are known.
 """
 
 import math
@@ -43,16 +43,16 @@ class StaticMeasurement:
     """Forces and lever arms of one instant, in axes parallel to the world's (z up), origin at the base.
 
     Attributes:
-        R_WB: Orientation of the base, shape (3, 3); its yaw plays no part.
+        R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
         points_W: Contact points relative to the base origin [m], shape (n, 3).
         forces_W: Forces of the ground on the robot [N], shape (n, 3).
         legs_mass: Mass of all bodies but the trunk's [kg].
-        legs_com_W: Their centre of mass relative to the base origin [m], shape (3,).
+        legs_com_W: Centre of mass of all bodies but the trunk, relative to the base origin [m], shape (3,).
         moment_W: Sum of the moments of the ground about the contact points [Nm], shape (3,); zero of point
             feet.
         gravity: Magnitude of gravity [m/s^2].
-        singular: Names of contacts whose limb is stretched so far that its torques do not tell the force
-            along it: what they do not tell is left at zero.
+        singular: Names of contacts whose limb is stretched so far that its torques do not determine the
+            force along it; that component is zero.
         silent: Names of contacts whose limb's torques are all exactly zero: sensors that read nothing.
     """
 
@@ -123,15 +123,15 @@ class TrunkStatics:
             self._excess = np.zeros(robot.n_joints + 1)
 
     def measure(
-        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_C: Array | None = None
+        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_F: Array | None = None
     ) -> StaticMeasurement:
         """Measure once, at rest.
 
         Args:
-            R_WB: Orientation of the base, shape (3, 3); its yaw plays no part.
+            R_WB: Orientation of the base, shape (3, 3); its yaw has no effect.
             q: Joint positions in the model's order [rad], shape (n_joints,).
             tau: Joint torques [Nm], shape (n_joints,); needed where forces are estimated.
-            wrenches_C: Force then torque of the ground about each wrench frame's origin, in its axes
+            wrenches_F: Force then torque of the ground about each wrench frame's origin, in its axes
                 [N, Nm], shape (n_contacts, 6); needed where forces are measured.
 
         Returns:
@@ -140,7 +140,7 @@ class TrunkStatics:
         Raises:
             MeasurementError: If what is needed is missing, of another shape, or no number.
         """
-        needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_C, (len(self.contacts), 6))
+        needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_F, (len(self.contacts), 6))
         given = self._checked(needed, shape, R_WB, q)
         model, data = self._model, self._data
         configuration = self._robot.configuration(q)
@@ -172,7 +172,7 @@ class TrunkStatics:
         return tuple(c.name for c, some in zip(self.contacts, read, strict=True) if not some)
 
     def _estimated(self, configuration: Array, tau: Array) -> tuple[Array, tuple[str, ...]]:
-        """Return the forces by J' f = g - tau of each limb, and whose limb does not tell its force."""
+        """Return the forces by J' f = g - tau of each limb, and the contacts with a singular limb."""
         model, data = self._model, self._data
         gravity = pin.computeGeneralizedGravity(model, data, configuration)
         np.subtract(gravity[6:], tau, out=self._excess[:-1])
@@ -199,10 +199,10 @@ class TrunkStatics:
         forces: Array = np.matmul(share[:, None, :], Vt)[:, 0, :]
         return forces, tuple(c.name for c, row in zip(self.contacts, weak, strict=True) if row.any())
 
-    def _measured(self, points: Array, wrenches_C: Array) -> tuple[Array, Array]:
+    def _measured(self, points: Array, wrenches_F: Array) -> tuple[Array, Array]:
         """Return the forces and the sum of their moments about the contact points."""
         forces, moment = [], ZERO
-        for frame, point, wrench in zip(self._sensors, points.tolist(), wrenches_C, strict=True):
+        for frame, point, wrench in zip(self._sensors, points.tolist(), wrenches_F, strict=True):
             T_WC = pin.updateFramePlacement(self._model, self._data, frame)
             force, torque = (T_WC.rotation @ wrench.reshape(2, 3).T).T.tolist()
             lever = combine(vector(T_WC.translation.tolist()), -1.0, point)
@@ -246,14 +246,15 @@ def trunk_mass(measurement: StaticMeasurement) -> float:
 
 
 def unexplained_moment(measurement: StaticMeasurement, trunk_com_B: Array, trunk_mass: float) -> Array:
-    """Return r = mu - c x F, the moment of the ground about a supposed centre of mass (T 8).
+    """Return r = mu - c x F, the moment of the ground about an assumed centre of mass (T 8).
 
-    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground turns the
-    robot about c: r > 0 about x asks for a centre of mass farther along y, about y for one less along x.
+    m c = m_tr c_tr + m_l c_l. It is zero at rest where c is the robot's. Otherwise the ground forces
+    rotate the robot about c: r > 0 about x means that the true centre of mass is farther along y, r > 0
+    about y that it is less far along x.
 
     Args:
         measurement: At rest.
-        trunk_com_B: Supposed centre of mass of the trunk, base frame [m], shape (3,).
+        trunk_com_B: Assumed centre of mass of the trunk, base frame [m], shape (3,).
         trunk_mass: Mass of the trunk [kg].
 
     Returns:

@@ -1,7 +1,7 @@
-"""Writes inertial parameters into a URDF: those of an estimate, or a robot unlike its description."""
+"""URDF text with other inertial parameters: those of an estimate, or of a robot unlike its description."""
 
 from collections.abc import Mapping, Sequence
-from xml.etree import ElementTree
+from xml.dom import minidom
 
 import numpy as np
 import pinocchio as pin
@@ -11,6 +11,7 @@ from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -35,13 +36,13 @@ def urdf_with_bodies(
         parameters_L: Parameters of each body in its link frame, Pinocchio's order, shape (10,) each.
 
     Returns:
-        XML text; all else is as it was.
+        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ModelError: If a link is not in the URDF.
     """
-    root = ElementTree.fromstring(urdf)
-    links = {element.get("name", ""): element for element in root.iter("link")}
+    document = UrdfDocument(urdf)
+    links = document.links
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF; it has {listing(links)}")
@@ -51,8 +52,7 @@ def urdf_with_bodies(
             own = InertialParameters.from_vector(whole)
             _clear_others(links, robot, body)
         _write(links[body.link], own)
-    text: str = ElementTree.tostring(root, encoding="unicode")
-    return text
+    return document.text()
 
 
 def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
@@ -65,7 +65,7 @@ def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
         mass: Mass of the whole body [kg].
 
     Returns:
-        XML text; all else is as it was.
+        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ModelError: If there is no such link, or the mass is not positive.
@@ -90,23 +90,22 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
         com_sigma: Standard deviation of each component of each centre of mass [m].
 
     Returns:
-        XML text; all else is as it was.
+        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ModelError: If a standard deviation is negative.
     """
     if mass_sigma < 0.0 or com_sigma < 0.0:
         raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected none below zero")
-    root = ElementTree.fromstring(urdf)
-    for link in root.iter("link"):
+    document = UrdfDocument(urdf)
+    for link in document.links.values():
         factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
         pi = _read(link)
         if pi[0] > 0.0:
             own = InertialParameters.from_vector(pi)
             moved = InertialParameters(factor * own.mass, own.com_F + move, factor * own.inertia_Fcm)
             _write(link, moved)
-    text: str = ElementTree.tostring(root, encoding="unicode")
-    return text
+    return document.text()
 
 
 def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
@@ -120,57 +119,49 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
         right: What is in its place in the names of links on the right.
 
     Returns:
-        XML text; all else is as it was.
+        XML text; all else is as it was, comments and namespaces as well.
 
     Raises:
         ~inertial_estimation.errors.ConfigurationError: If two links are no mirror images.
     """
-    root, robot = ElementTree.fromstring(urdf), RobotModel.from_urdf(urdf)
-    links = {element.get("name", ""): element for element in root.iter("link")}
+    document, robot = UrdfDocument(urdf), RobotModel.from_urdf(urdf)
+    links = document.links
     for name, element in links.items():
         twin = name.replace(left, right)
         if twin != name and twin in links and _read(element)[0] > 0.0:
             image = mirror_image(robot, name, twin)
             _write(links[twin], InertialParameters.from_vector(image.parameters @ _read(element)))
-    text: str = ElementTree.tostring(root, encoding="unicode")
-    return text
+    return document.text()
 
 
-def _clear_others(links: Mapping[str, ElementTree.Element], robot: RobotModel, body: BodyReference) -> None:
+def _clear_others(links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference) -> None:
     for frame in robot.model.frames:
         same = frame.parentJoint == body.joint_id and frame.type == pin.FrameType.BODY
         if same and frame.name != body.link and frame.name in links:
-            for inertial in links[frame.name].findall("inertial"):
-                links[frame.name].remove(inertial)
+            link = links[frame.name]
+            while (inertial := child_of(link, "inertial")) is not None:
+                link.removeChild(inertial)
 
 
-def _read(link: ElementTree.Element) -> Array:
-    inertial = link.find("inertial")
+def _read(link: minidom.Element) -> Array:
+    inertial = child_of(link, "inertial")
     if inertial is None:
         return np.zeros(10)
-    mass, inertia, origin = inertial.find("mass"), inertial.find("inertia"), inertial.find("origin")
+    mass, inertia, origin = (child_of(inertial, tag) for tag in ("mass", "inertia", "origin"))
     if mass is None or inertia is None:
         return np.zeros(10)
     moments = np.zeros((3, 3))
     for name, (i, j) in _MOMENTS.items():
-        moments[i, j] = moments[j, i] = float(inertia.get(name, "0"))
-    xyz, rpy = (np.array(_numbers(origin, name)) for name in ("xyz", "rpy"))
+        moments[i, j] = moments[j, i] = float(inertia.getAttribute(name) or "0")
+    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
     R = pin.rpy.rpyToMatrix(rpy)
-    return InertialParameters(float(mass.get("value", "0")), xyz, R @ moments @ R.T).vector
+    return InertialParameters(float(mass.getAttribute("value") or "0"), xyz, R @ moments @ R.T).vector
 
 
-def _numbers(origin: ElementTree.Element | None, name: str) -> list[float]:
-    text = origin.get(name, "") if origin is not None else ""
-    return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]
-
-
-def _write(link: ElementTree.Element, value: InertialParameters) -> None:
-    for old in link.findall("inertial"):
-        link.remove(old)
-    inertial = ElementTree.Element("inertial")
+def _write(link: minidom.Element, value: InertialParameters) -> None:
     com = " ".join(f"{c:.12g}" for c in value.com_F)
-    ElementTree.SubElement(inertial, "origin", {"xyz": com, "rpy": "0 0 0"})
-    ElementTree.SubElement(inertial, "mass", {"value": f"{value.mass:.12g}"})
     moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in _MOMENTS.items()}
-    ElementTree.SubElement(inertial, "inertia", moments)
-    link.insert(0, inertial)
+    inertial = set_child(link, "inertial", {}, first=True)
+    set_child(inertial, "origin", {"xyz": com, "rpy": "0 0 0"})
+    set_child(inertial, "mass", {"value": f"{value.mass:.12g}"})
+    set_child(inertial, "inertia", moments)

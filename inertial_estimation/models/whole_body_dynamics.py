@@ -63,7 +63,7 @@ class DynamicsState:
         v: Velocities (base linear and angular in the base frame, joints), shape (nv,).
         M: Mass matrix, shape (nv, nv).
         h: Coriolis, centrifugal and gravity forces, shape (nv,).
-        frames: The frames asked for, in their order.
+        frames: Motion of the requested frames, in their order.
         base: The frame of the base; the world for a fixed base.
         com: Centre of mass relative to the base origin, world axes [m], shape (3,).
         com_velocity: Its velocity [m/s], shape (3,).
@@ -93,11 +93,11 @@ class WholeBodyDynamics:
     """
 
     def __init__(self, robot: RobotModel, frames: Sequence[str], *, armature: float = 0.0) -> None:
-        """Copy the model and look up the frames.
+        """Copy the model and find the frames.
 
         Args:
             robot: The robot.
-            frames: Frames whose motion is wanted.
+            frames: Frames whose motion is computed.
             armature: Rotor inertia seen at every joint [kg m^2].
 
         Raises:

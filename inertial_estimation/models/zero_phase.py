@@ -67,7 +67,7 @@ class ZeroPhaseSmoother:
             signal: Samples, time first, shape (k, ...).
             derivative: 0 for the signal itself.
             first: Which sample with a whole window comes first: signal[half + first].
-            stride: Samples between the values that are wanted.
+            stride: Number of samples between two returned values.
 
         Returns:
             Values at samples half + first, half + first + stride, ..., time first; empty if no window is

@@ -16,7 +16,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recording import BagRecording, check_topic
 from inertial_estimation.recordings.samples import Sample
-from inertial_estimation.signals import Array, ImuSample, JointReading, OrientationSample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, OrientationSample
 
 __all__ = ["read_bag_postures"]
 
@@ -56,8 +56,8 @@ def read_bag_postures(
     check_topic(recording, joint_topic, (JOINT_STATE_TYPE,))
     for topic in imu_topics.values():
         check_topic(recording, topic, (IMU_TYPE, *ORIENTATION_TYPES))
-    step_ns = round((held_out_interval_s or interval_s) * 1e9)
-    every = max(1, round(interval_s * 1e9 / step_ns))
+    step_ns = round((held_out_interval_s or interval_s) * NANOSECONDS)
+    every = max(1, round(interval_s * NANOSECONDS / step_ns))
     positions, origin_ns = _positions(recording, robot, joint_topic, step_ns, joints)
     columns: dict[str, Array] = {}
     count = max(positions) + 1
@@ -88,7 +88,7 @@ def _positions(
     found: dict[int, Array] = {}
     apart_ns: dict[int, int] = {}
     origin_ns: int | None = None
-    window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
     for entry in recording.entries([topic]):
         reading = entry.sample
         assert isinstance(reading, JointReading)
@@ -117,7 +117,7 @@ def _orientations(
 ) -> dict[str, Array]:
     """Mean orientation, or mean direction of the specific force, near each time of the grid."""
     origin_ns, step_ns, count = grid
-    window_ns = min(WINDOW_S * 1e9, 0.5 * step_ns)
+    window_ns = min(WINDOW_S * NANOSECONDS, 0.5 * step_ns)
     quaternions, forces = np.zeros((count, 4)), np.zeros((count, 3))
     n_quaternions, n_forces = np.zeros(count), np.zeros(count)
     for sample, quaternion in _readings(recording, topic):

@@ -143,7 +143,8 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
     config = build_config(RobotConfig, file.anywhere(known), where=where)
     standing = {f"stance.{spec.name}" for spec in iterate_parameters(StanceConfig)}
     stance = {name.removeprefix("stance."): value for name, value in file.anywhere(standing).items()}
-    robot, contacts = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
+    setup = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
+    robot, contacts = setup.robot, setup.contacts
     offsets = config.joint_offsets
     values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # says what is wrong
     points = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)

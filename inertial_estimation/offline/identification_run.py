@@ -21,7 +21,7 @@ from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["IdentificationRun", "TorqueTrace", "block_stream", "nominal_error", "run_identification"]
 
@@ -175,7 +175,7 @@ def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[t
             yield block, behind
             continue
         if cut_ns is None:
-            cut_ns = block.start_ns + round(split_s * 1e9)
+            cut_ns = block.start_ns + round(split_s * NANOSECONDS)
         early, late = split_block(block, cut_ns)
         if early is not None:
             yield early, False
@@ -216,7 +216,7 @@ class _Stretch:
 
 
 def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
-    elapsed: Array = np.asarray((stamps_ns - origin_ns) * 1e-9, dtype=np.float64)
+    elapsed: Array = seconds(stamps_ns - origin_ns)
     return elapsed
 
 

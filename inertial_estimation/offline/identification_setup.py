@@ -15,7 +15,7 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
-from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.signals import Array, JointReading, seconds
 
 __all__ = ["check_different_data", "check_split", "identification_config", "identification_topics"]
 
@@ -61,7 +61,7 @@ def check_split(recording: Recording, split_s: float) -> None:
     Raises:
         ConfigurationError: If it has not.
     """
-    length_s = (recording.end_ns - recording.start_ns) * 1e-9
+    length_s = seconds(recording.end_ns - recording.start_ns)
     if not 0.0 < split_s < length_s:
         raise ConfigurationError(
             f"--split is {split_s:g} s, expected a time within '{recording.name}' (0 to {length_s:.1f} s)"

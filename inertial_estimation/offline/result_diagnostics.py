@@ -13,7 +13,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["doubts"]
+__all__ = ["result_diagnostics"]
 
 OVERFIT = 1.5  # error on other data over that on the fitted data, beyond which it is told
 BETTER = 0.98  # another method's error on other data over the chosen one's, below which it is told
@@ -25,7 +25,7 @@ EDGE = 1e-3  # of the largest second moment: a smaller one is that of a plate or
 NAMED = 8  # names in one sentence
 
 
-def doubts(report: IdentificationReport) -> list[str]:
+def result_diagnostics(report: IdentificationReport) -> list[str]:
     """List what a reader should know before using the chosen result, a sentence each."""
     result = report.methods[report.chosen]
     found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]

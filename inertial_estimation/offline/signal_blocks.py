@@ -19,7 +19,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, check_topic
-from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample, seconds
 
 __all__ = ["BlockStream", "SignalNeeds", "split_block"]
 
@@ -128,7 +128,7 @@ class BlockStream:
                     self.samples += block.size
                     yield block
             if progress is not None:
-                progress((log_ns - begin_ns) * 1e-9)
+                progress(seconds(log_ns - begin_ns))
         for block in cutter.rest():
             self.samples += block.size
             yield block
@@ -142,7 +142,7 @@ class BlockStream:
             if isinstance(sample, JointReading):
                 self._push_joints(sample)
             elif isinstance(sample, WrenchSample):
-                self._grid.push(self._wrench_of[entry.topic], sample.stamp_ns, sample.wrench_C)
+                self._grid.push(self._wrench_of[entry.topic], sample.stamp_ns, sample.wrench_F)
             elif isinstance(sample, ImuSample):
                 row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
                 self._grid.push(IMU, sample.stamp_ns, row)
@@ -217,7 +217,7 @@ class _BlockCutter:
 
     def push(self, part: GridPart, step_ns: float, block_s: float) -> Iterator[SignalBlock]:
         self._step_ns = step_ns
-        most = max(round(block_s * 1e9 / step_ns), 1)
+        most = max(round(block_s * NANOSECONDS / step_ns), 1)
         if not part.continues:
             yield from self.rest()
         while len(part.times_ns):
@@ -246,7 +246,7 @@ class _BlockCutter:
         imu = others.pop(0) if needs.imu else None
         wrenches = np.stack(others, axis=1) if others else None
         f_I, w_I = (imu[:, :3], imu[:, 3:]) if imu is not None else (None, None)
-        return SignalBlock(start_ns, self._step_ns * 1e-9, continues, q, v, tau, f_I, w_I, wrenches)
+        return SignalBlock(start_ns, seconds(self._step_ns), continues, q, v, tau, f_I, w_I, wrenches)
 
 
 def _part(part: GridPart, where: slice) -> GridPart:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from inertial_estimation.estimators.inputs.alignment import StreamSpec
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["GridPart", "UniformGrid"]
 
@@ -19,7 +19,6 @@ MOST = 50 * CHUNK  # rows kept while the driver has too few to find a step from
 FEWEST = 20  # rows of the driver to find a step from
 WAIT_NS = 2_000_000_000  # an input this far behind the newest one is missing
 BURST = 0.5  # of the mean step: a median below it is that of stamps in bursts
-NS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +66,9 @@ class UniformGrid:
         self._inputs = inputs
         self._streams = {spec.name: _Stream(spec, inputs) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
-        self._gap_ns = round(max_gap_s * NS)
+        self._gap_ns = round(max_gap_s * NANOSECONDS)
         self._wait_ns = max(WAIT_NS, 2 * self._gap_ns)
-        self.step_ns = 1e9 / inputs.nominal_rate if inputs.nominal_rate > 0.0 else 0.0
+        self.step_ns = NANOSECONDS / inputs.nominal_rate if inputs.nominal_rate > 0.0 else 0.0
         self.dropped: dict[str, int] = {}
         self.kept = dict.fromkeys(self._streams, 0)
         self._origin: int | None = None
@@ -98,12 +97,12 @@ class UniformGrid:
             return self.drop(stream, "not finite")
         last = target.last_stamp_ns
         if last is not None and stamp_ns <= last:
-            jumped = last - stamp_ns > self._inputs.jump * 1e9 and self._inputs.on_jump == "reset"
+            jumped = last - stamp_ns > self._inputs.jump * NANOSECONDS and self._inputs.on_jump == "reset"
             if not jumped:
                 return self.drop(stream, "equal stamp" if stamp_ns == last else "backward stamp")
             self.drop(stream, "jumps back of its clock")
             self._restart()
-        elif last is not None and stamp_ns - last > self._inputs.jump * 1e9:
+        elif last is not None and stamp_ns - last > self._inputs.jump * NANOSECONDS:
             target.regulator.reset()
         target.append(stamp_ns, row)
         self.kept[stream] += 1
@@ -214,7 +213,7 @@ class _Stream:
     def __init__(self, spec: StreamSpec, inputs: InputConfig) -> None:
         self.spec = spec
         self.regulator = StampRegulator(inputs.stamps, inputs.nominal_rate)
-        self._delay_ns = round(spec.delay * NS)
+        self._delay_ns = round(spec.delay * NANOSECONDS)
         self.clear()
 
     def clear(self) -> None:

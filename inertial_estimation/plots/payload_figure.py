@@ -6,7 +6,7 @@ import numpy as np
 
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, spans, thin, tidy
 from inertial_estimation.replay.payload_series import PayloadHistory
-from inertial_estimation.signals import Array, HealthLevel
+from inertial_estimation.signals import Array, HealthLevel, seconds
 
 __all__ = ["figure_of_trunk"]
 
@@ -19,7 +19,7 @@ def figure_of_trunk(history: PayloadHistory) -> Any:
     Where the robot was asked to hold still is shaded; load changes, results and refusals are upright lines.
     """
     figure, axes = new_figure(4, row_height=1.8)
-    t: Array = np.asarray((history.stamps_ns - history.stamps_ns[0]) * 1e-9, dtype=np.float64)
+    t: Array = seconds(history.stamps_ns - history.stamps_ns[0])
     masses = (history.masses, history.mass_sigmas, history.published_masses)
     _draw(axes[0], t, *masses, colour=COLOURS[0])
     for axis in axes:
@@ -53,7 +53,7 @@ def _mark(axis: Any, t: Array, history: PayloadHistory, *, legend: bool) -> None
         axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=GREY, alpha=0.2, lw=0)
     shown: set[str] = set()
     for event in history.events:
-        at = (event.stamp_ns - int(history.stamps_ns[0])) * 1e-9
+        at = seconds(event.stamp_ns - int(history.stamps_ns[0]))
         first = legend and event.kind not in shown
         shown.add(event.kind)
         label = event.kind if first else None

@@ -22,7 +22,7 @@ from inertial_estimation.plots.style import (
 from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
 from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.replay_metrics import Evaluation
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Decision, seconds
 
 __all__ = [
     "figure_of_bias",
@@ -120,7 +120,7 @@ def figure_of_nis(history: InertialHistory) -> Any:
     taken = history.accepted
     step = max(1, len(t) // MAX_POINTS)
     axis.plot(t[taken][::step], nis[taken][::step], ".", ms=2.0, color=COLOURS[0], label="accepted")
-    rejected = np.array([decision == "rejected" for decision in history.decisions])
+    rejected = np.array([decision is Decision.REJECTED for decision in history.decisions])
     idle = ~taken & ~rejected
     if rejected.any():
         axis.plot(t[rejected], nis[rejected], "x", ms=3.5, mew=0.8, color=COLOURS[1], label="rejected")
@@ -172,7 +172,7 @@ def _limit_to(axis: Any, values: Array) -> None:
 
 
 def _seconds(stamps_ns: NDArray[np.int64], origin_ns: int) -> Array:
-    elapsed: Array = np.asarray((stamps_ns - origin_ns) * 1e-9, dtype=np.float64)
+    elapsed: Array = seconds(stamps_ns - origin_ns)
     return elapsed
 
 

@@ -26,6 +26,7 @@ from inertial_estimation.recordings.cdr import (
 )
 from inertial_estimation.recordings.samples import PoseSample, StampedInertia
 from inertial_estimation.signals import (
+    NANOSECONDS,
     Array,
     BaseState,
     ImuSample,
@@ -76,7 +77,6 @@ ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
 INERTIA_TYPE = "geometry_msgs/msg/InertiaStamped"
 ORIENTATION_TYPES = (POSE_TYPE, QUATERNION_TYPE)
 
-NANOSECONDS = 1_000_000_000
 NO_ORIENTATION = -1.0  # first entry of an Imu's orientation covariance, by the message's definition
 
 ValueT = TypeVar("ValueT")
@@ -172,8 +172,8 @@ def wrench_from_msg(msg: Any) -> WrenchSample:
 def wrench_to_msg(sample: WrenchSample, msg: Any, frame_id: str = "") -> Any:
     """Inverse of `wrench_from_msg`."""
     _set_header(msg, sample.stamp_ns, frame_id)
-    _set_xyz(msg.wrench.force, sample.wrench_C[:3])
-    _set_xyz(msg.wrench.torque, sample.wrench_C[3:])
+    _set_xyz(msg.wrench.force, sample.wrench_F[:3])
+    _set_xyz(msg.wrench.torque, sample.wrench_F[3:])
     return msg
 
 

@@ -1,14 +1,14 @@
-"""Names of the topics under which a recording holds the inputs."""
+"""The inputs that a recording can hold, and the topics under which it holds them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
-__all__ = ["RecordedTopics"]
+__all__ = ["INPUT_NAMES", "RecordedTopics"]
 
 
 @dataclass(frozen=True)
 class RecordedTopics:
-    """Topics of the inputs.
+    """Topics of the inputs; the defaults are the nodes' own names in the root namespace.
 
     Attributes:
         imu: Of the IMU; empty: none.
@@ -23,3 +23,10 @@ class RecordedTopics:
     wrenches: Mapping[str, str] = field(default_factory=dict)
     yaw_reference: str = "/yaw_reference"
     base_state: str = "/base_state"
+
+
+INPUT_NAMES: Mapping[str, str] = {  # the nodes' relative topic, by the attribute of RecordedTopics
+    item.name: item.default.removeprefix("/")
+    for item in fields(RecordedTopics)
+    if isinstance(item.default, str)
+}

@@ -11,7 +11,7 @@ from inertial_estimation.errors import MissingDependencyError, RecordingError, l
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.recordings.recording_writer import check_bag_folder, empty_message
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = [
     "TRAJECTORY_TOPIC",
@@ -27,7 +27,6 @@ POINT_TYPE = "trajectory_msgs/msg/JointTrajectoryPoint"
 TRAJECTORY_TOPIC = "/joint_trajectory"
 TIME = "time_from_start"
 FIELDS = ("position", "velocity", "acceleration")
-NANOSECONDS = 1_000_000_000
 
 
 def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:

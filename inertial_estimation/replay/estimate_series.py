@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.signals import Array, BaseEstimate, InertialEstimate
+from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate
 
 __all__ = ["InertialHistory", "LinkHistory", "TiltHistory", "inertial_history", "tilt_history"]
 
@@ -81,7 +81,7 @@ class InertialHistory:
     nis: Array
     nis_bounds: Array
     accepted: Flags
-    decisions: tuple[str, ...]
+    decisions: tuple[Decision, ...]
     row_names: tuple[str, ...]
     innovations: Array
 

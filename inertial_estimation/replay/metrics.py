@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 from scipy.signal import butter, sosfiltfilt
 
 from inertial_estimation.errors import MeasurementError, RecordingError
-from inertial_estimation.signals import Array, OrientationSample
+from inertial_estimation.signals import Array, OrientationSample, seconds
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3
 
@@ -148,7 +148,7 @@ def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
     Raises:
         MeasurementError: If there are too few samples to filter.
     """
-    t = (stamps_ns - stamps_ns[0]) * 1e-9
+    t = seconds(stamps_ns - stamps_ns[0])
     step = float(np.median(np.diff(t))) if len(t) > 1 else 0.0
     if step <= 0.0 or len(t) < 10 * FILTER_ORDER:
         raise MeasurementError(f"{len(t)} samples are too few for the zero-phase filter")

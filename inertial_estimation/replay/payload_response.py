@@ -6,11 +6,10 @@ import numpy as np
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 
 __all__ = ["PayloadScene", "PayloadTrial", "trial_from_record"]
 
-NS = 1e-9
 LAST = 0.5  # the end of a trial, over which means are taken [s]
 
 
@@ -114,7 +113,7 @@ def trial_from_record(
 
 def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:
     table = np.array(series, dtype=object).reshape(-1, 2)
-    t = (table[:, 0] - released_ns).astype(np.float64) * NS
+    t = seconds(table[:, 0] - released_ns)
     values = table[:, 1].astype(np.float64)
     kept = (t >= 0.0) & (t <= duration_s + 1e-9)
     return t[kept], values[kept]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, seconds
 
 __all__ = ["PayloadHistory", "load_changes", "payload_history", "trunk_metrics"]
 
@@ -97,7 +97,7 @@ def load_changes(history: PayloadHistory) -> list[dict[str, Any]]:
     return [
         {
             "stamp_ns": event.stamp_ns,
-            "time_s": (event.stamp_ns - origin) * 1e-9,
+            "time_s": seconds(event.stamp_ns - origin),
             "kind": event.kind,
             "message": event.message,
             **event.values,

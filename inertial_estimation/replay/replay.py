@@ -5,11 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from inertial_estimation.errors import RecordingError, listing
-from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -19,61 +22,24 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, RecordingEntry, check_topic
-from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import (
+    NANOSECONDS,
     BaseEstimate,
-    BaseState,
     Health,
-    ImuSample,
     InertialEstimate,
     JointReading,
-    OrientationSample,
-    WrenchSample,
+    seconds,
 )
 
 __all__ = [
-    "InertialLike",
-    "PayloadLike",
     "ReplayRun",
-    "TiltLike",
-    "replay",
+    "replay_recording",
     "required_topics",
 ]
 
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
 EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
-
-
-class _Readings(Protocol):
-    def push_imu(self, sample: ImuSample) -> None: ...
-    def push_joints(self, reading: JointReading) -> None: ...
-    def push_wrench(self, contact: str, sample: WrenchSample) -> None: ...
-    def health(self, now_ns: int) -> list[Health]: ...
-
-
-class TiltLike(_Readings, Protocol):
-    """What a replay needs of a tilt pipeline."""
-
-    def push_yaw_reference(self, sample: OrientationSample) -> None: ...  # noqa: D102
-    def tick(self, now_ns: int) -> list[BaseEstimate]: ...  # noqa: D102
-
-
-class InertialLike(_Readings, Protocol):
-    """What a replay needs of an inertial pipeline."""
-
-    def push_base_state(self, state: BaseState) -> None: ...  # noqa: D102
-    def tick(self, now_ns: int) -> list[InertialEstimate]: ...  # noqa: D102
-    def set_enabled(self, enabled: bool) -> None: ...  # noqa: D102
-
-
-class PayloadLike(_Readings, Protocol):
-    """What a replay needs of a trunk payload pipeline."""
-
-    config: TrunkPayloadConfig
-
-    def push_base_state(self, state: BaseState) -> None: ...  # noqa: D102
-    def tick(self, now_ns: int) -> list[PayloadEstimate]: ...  # noqa: D102
 
 
 @dataclass
@@ -141,13 +107,13 @@ def required_topics(recording: Recording, topics: RecordedTopics, *, use_base_st
     return [*required, *present]
 
 
-def replay(
+def replay_recording(
     recording: Recording,
     topics: RecordedTopics,
     *,
-    tilt: TiltLike | None = None,
-    inertial: InertialLike | None = None,
-    payload: PayloadLike | None = None,
+    tilt: TiltPipeline | None = None,
+    inertial: InertialPipeline | None = None,
+    payload: TrunkPayloadPipeline | None = None,
     start_s: float = 0.0,
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -179,18 +145,18 @@ def replay(
         recording, topics, use_base_state=tilt is None and (inertial or payload) is not None
     )
     _check_times(recording, start_s, hold_out_s)
-    begin_ns = recording.start_ns + round(start_s * 1e9)
+    begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
     driver = _Driver(topics, tilt, inertial, payload)
     if hold_out_s is not None:
-        driver.hold_out_ns = recording.start_ns + round(hold_out_s * 1e9)
+        driver.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
     started = time.perf_counter()
     with _no_cycle_collection():
         for now_ns in driver.run(recording.entries(wanted, begin_ns)):
             if progress is not None:
-                progress((now_ns - begin_ns) * 1e-9)
+                progress(seconds(now_ns - begin_ns))
     run = driver.run_record
     run.wall_s = time.perf_counter() - started
-    run.data_s = (recording.end_ns - begin_ns) * 1e-9
+    run.data_s = seconds(recording.end_ns - begin_ns)
     if driver.counts.keys() < set(wanted):
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
@@ -198,7 +164,7 @@ def replay(
 
 
 def _check_times(recording: Recording, start_s: float, hold_out_s: float | None) -> None:
-    length_s = (recording.end_ns - recording.start_ns) * 1e-9
+    length_s = seconds(recording.end_ns - recording.start_ns)
     if not 0.0 <= start_s <= length_s:
         where = "past the end" if start_s > 0.0 else "before the start"
         raise RecordingError(f"--start {start_s:g} s is {where} of '{recording.name}' ({length_s:.1f} s)")
@@ -227,9 +193,9 @@ class _Driver:
     def __init__(
         self,
         topics: RecordedTopics,
-        tilt: TiltLike | None,
-        inertial: InertialLike | None,
-        payload: PayloadLike | None,
+        tilt: TiltPipeline | None,
+        inertial: InertialPipeline | None,
+        payload: TrunkPayloadPipeline | None,
     ) -> None:
         self.run_record = ReplayRun()
         self.hold_out_ns: int | None = None
@@ -273,7 +239,7 @@ class _Driver:
             if pipeline is self._payload and self._payload.config.ground_forces != "measured":
                 continue
             for contact, topic in topics.wrenches.items():
-                handlers.setdefault(topic, []).append(_wrench_handler(pipeline, contact))
+                handlers.setdefault(topic, []).append(partial(pipeline.push_wrench, contact))
         if self._tilt is not None:
             handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
         elif self._fed_by_base:
@@ -327,11 +293,3 @@ def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[
     if estimates:
         durations.append((time.perf_counter_ns() - begin) / len(estimates))
     return estimates
-
-
-def _wrench_handler(pipeline: _Readings, contact: str) -> Callable[[Sample], None]:
-    def push(sample: Sample) -> None:
-        assert isinstance(sample, WrenchSample)
-        pipeline.push_wrench(contact, sample)
-
-    return push

@@ -25,7 +25,14 @@ from inertial_estimation.replay.payload_series import (
 )
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
-from inertial_estimation.signals import Array, InertialEstimate, JointReading, OrientationSample
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    Decision,
+    InertialEstimate,
+    JointReading,
+    OrientationSample,
+)
 
 __all__ = ["Evaluation", "evaluate", "innovation_error"]
 
@@ -79,7 +86,7 @@ def evaluate(
     metrics: dict[str, Any] = {}
     if reference is not None and run.base:
         errors = tilt_errors(
-            tilt.stamps_ns, tilt.tilts_B, reference, trusted, settle_ns=round(settle_s * 1e9)
+            tilt.stamps_ns, tilt.tilts_B, reference, trusted, settle_ns=round(settle_s * NANOSECONDS)
         )
         metrics["tilt_error_deg"] = {
             name: float(np.degrees(value)) for name, value in vars(errors.summary).items()
@@ -91,7 +98,7 @@ def evaluate(
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
-        learning = np.array([decision != "disabled" for decision in inertial.decisions])
+        learning = np.array([decision is not Decision.DISABLED for decision in inertial.decisions])
         if learning.any():
             metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
     payload = payload_history(run.payload) if run.payload else None
@@ -140,7 +147,9 @@ def _torque_error(
     robot = RobotModel.from_urdf(
         pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
     )
-    first_ns = hold_out_ns - round(EDGE_S * 1e9)  # the edge is for the filter's transient, and not counted
+    first_ns = hold_out_ns - round(
+        EDGE_S * NANOSECONDS
+    )  # the edge is for the filter's transient, and not counted
     later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
     joints = [joint for joint in robot.joint_names if joint in history.row_names]
     if not later or not joints:
@@ -198,7 +207,7 @@ def innovation_error(
         return None
     stamps = history.stamps_ns[later]
     chosen = [history.row_names[i] for i in rows]
-    measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * 1e9))
+    measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * NANOSECONDS))
     try:
         return relative_error(stamps, measured, history.innovations[later][:, rows])
     except MeasurementError:

@@ -17,7 +17,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import low_pass_zero_phase
-from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
 __all__ = ["EDGE_S", "friction_torques", "prediction_error"]
 
@@ -57,7 +57,7 @@ def prediction_error(
         raise MeasurementError(f"{len(stamps)} joint states are too few to judge torques by")
     signals = _signals(robot, [readings[index] for index in kept.tolist()], config or RobotConfig())
     q, tau, *v_measured = (low_pass_zero_phase(stamps, signal) for signal in signals)
-    step = float(np.median(np.diff(stamps))) * 1e-9
+    step = seconds(float(np.median(np.diff(stamps))))
     v = v_measured[0] if v_measured else np.gradient(q, step, axis=0)
     a = np.gradient(v, step, axis=0)
     dynamics = IdealSensors(robot)
@@ -68,11 +68,11 @@ def prediction_error(
         ]
     )
     step_ns = int(np.median(np.diff(stamps)))
-    sign = CoulombDirection(coulomb).along(v, 1e-9 * step_ns)
+    sign = CoulombDirection(coulomb).along(v, seconds(step_ns))
     raw = rigid + friction_torques(robot.joint_names, friction, v, a, sign)
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
-    edge = round(EDGE_S * 1e9 / step_ns)
+    edge = round(EDGE_S * NANOSECONDS / step_ns)
     inner = slice(edge, len(tau) - edge)
     if len(tau) <= 2 * edge:
         raise MeasurementError(f"{len(tau)} joint states are too few to judge torques by")

@@ -13,11 +13,12 @@ from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
+from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["BagPlayer", "PlayOptions"]
+__all__ = ["BagPlayer", "PlayOptions", "message_class"]
 
-NANOSECONDS = 1_000_000_000
 SETTLING = 1.0  # no further subscription for so long: all are there [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
@@ -93,13 +94,13 @@ class BagPlayer:
         publishers: dict[str, Publisher] = {}
         unknown: list[str] = []
         for topic, message_type in self._recording.topics.items():
-            message_class = _message_class(message_type)
-            if topic == "/clock" or message_class is None:
+            found = message_class(message_type)
+            if topic == "/clock" or found is None:
                 unknown += [f"{topic} [{message_type}]"] if topic != "/clock" else []
                 continue
             qos = LATCHED if topic in LATCHED_TOPICS else RELIABLE_OUTPUT
             name = self._options.remap.get(topic, topic)
-            publishers[topic] = self._node.create_publisher(message_class, name, qos)
+            publishers[topic] = self._node.create_publisher(found, name, qos)
         if unknown:
             self._node.get_logger().warning(f"left out, message type not installed: {listing(unknown)}")
         if not publishers:
@@ -124,7 +125,7 @@ class BagPlayer:
         start_ns, rate = self._recording.start_ns, self._options.rate
         start = time.monotonic()
         for topic, log_ns, data in self._events():
-            pause = start + (log_ns - start_ns) * 1e-9 / rate - time.monotonic()
+            pause = start + seconds(log_ns - start_ns) / rate - time.monotonic()
             if pause > 0.0:
                 time.sleep(pause)
             if topic is None:
@@ -147,14 +148,12 @@ class BagPlayer:
             yield topic, log_ns, bytes(data)
 
     def _publish_clock(self, now_ns: int) -> None:
-        msg = Clock()
-        msg.clock.sec, msg.clock.nanosec = divmod(now_ns, NANOSECONDS)
         assert self._clock is not None
-        self._clock.publish(msg)
+        self._clock.publish(clock_to_msg(now_ns))
 
 
-def _message_class(message_type: str) -> Any:
-    """Return the Python class of ``package/msg/Name``, or None where it is not installed."""
+def message_class(message_type: str) -> Any:
+    """Return the class of ``package/msg/Name`` in rclpy, or None where it is not installed."""
     package, _, name = message_type.partition("/msg/")
     try:
         return getattr(importlib.import_module(f"{package}.msg"), name)

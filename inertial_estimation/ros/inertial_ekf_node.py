@@ -49,8 +49,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
 
     def _subscribe(self) -> None:
         pipeline, robot = self.pipeline, self.config.pipeline.robot
-        if robot.imu_frame:
-            self.subscribe(Imu, "imu/data", pipeline.push_imu)
+        for topic in robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
         self.subscribe(JointState, "joint_states", pipeline.push_joints)
         for contact in robot.contacts:
             topic = f"{topic_token(contact)}/wrench"

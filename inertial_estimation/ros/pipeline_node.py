@@ -16,7 +16,7 @@ from inertial_estimation.parameters import iterate_parameters
 from inertial_estimation.ros.phase_lock import PhaseLock
 from inertial_estimation.ros.qos import sensor_input
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
-from inertial_estimation.signals import Health, seconds
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 __all__ = ["PipelineNode", "PipelineNodeConfig"]
 
@@ -102,7 +102,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
         self._take_inputs()
         if self._completed_ns:
             period = self._lock.next_period(seconds(begin_ns - self._completed_ns))
-            self._timer.timer_period_ns = round(1e9 * period)
+            self._timer.timer_period_ns = round(NANOSECONDS * period)
 
     def _take_inputs(self) -> None:
         self._now_ns = self._now().nanoseconds

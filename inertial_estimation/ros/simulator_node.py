@@ -14,7 +14,7 @@ from inertial_estimation.ros.command_messages import torque_command_from_msg
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
-from inertial_estimation.signals import NANOSECONDS, Health
+from inertial_estimation.signals import NANOSECONDS, Health, seconds
 from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
@@ -85,7 +85,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
             if not (self._options.pacing.lockstep and self.simulation.released):
                 break  # one at a call: when ticks take longer than their time, inputs must still come in
         if self.simulation.released != released:
-            self.get_logger().info(f"released from the hoist at {self.simulation.stamp_ns * 1e-9:.3f} s")
+            self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:

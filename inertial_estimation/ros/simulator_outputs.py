@@ -10,7 +10,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
 from inertial_estimation.configuration.node_options import SimulatorOptions
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.recordings.message_conversion import (
     base_state_to_msg,
     imu_to_msg,
@@ -67,10 +67,10 @@ class SensorOutputs:
             robot: IMU and contacts of the robot.
         """
         wrench_frames = robot.wrench_frames or robot.contact_frames or robot.contacts
-        self._imu_frame = robot.imu_frame
+        self._imu_frame = robot.imus.get(IMU_TOPIC, "")
         self._wrench_frames = dict(zip(robot.contacts, wrench_frames, strict=True))
         self._joints = add_output(JointState, "joint_states")
-        self._imu = add_output(Imu, "imu/data") if robot.imu_frame else None
+        self._imu = add_output(Imu, IMU_TOPIC) if robot.imus else None
         self._wrenches = {
             contact: add_output(WrenchStamped, f"{topic_token(contact)}/wrench") for contact in robot.contacts
         }

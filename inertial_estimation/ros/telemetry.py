@@ -13,7 +13,7 @@ from inertial_estimation.estimators.inertial.link_estimates import parameter_cov
 from inertial_estimation.estimators.telemetry import Telemetry
 from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
 from inertial_estimation.ros.robot_node import RobotNode, topic_token
-from inertial_estimation.signals import InertialEstimate, seconds
+from inertial_estimation.signals import NANOSECONDS, InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"
 ASK_PERIOD_NS = 100_000_000
-NANOSECONDS = 1_000_000_000
 STAMP = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
 MARK_NS = 1_234_567_890_123_456_789  # found again in the serialised message
 

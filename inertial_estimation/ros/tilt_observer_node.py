@@ -44,7 +44,8 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
 
     def _subscribe(self) -> None:
         pipeline = self.pipeline
-        self.subscribe(Imu, "imu/data", pipeline.push_imu)
+        for topic in self.config.pipeline.robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
         self.subscribe(JointState, "joint_states", pipeline.push_joints)
         for contact in pipeline.contacts:
             topic = f"{topic_token(contact)}/wrench"

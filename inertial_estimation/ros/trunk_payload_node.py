@@ -54,8 +54,8 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
 
     def _subscribe(self) -> None:
         pipeline, config = self.pipeline, self.config.pipeline
-        if config.robot.imu_frame:
-            self.subscribe(Imu, "imu/data", pipeline.push_imu)
+        for topic in config.robot.imus:
+            self.subscribe(Imu, topic, pipeline.push_imu)
         self.subscribe(JointState, "joint_states", pipeline.push_joints)
         for contact in config.robot.contacts if config.ground_forces == "measured" else ():
             topic = f"{topic_token(contact)}/wrench"

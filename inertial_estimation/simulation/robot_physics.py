@@ -43,13 +43,14 @@ class RobotPhysics:
             ~inertial_estimation.errors.ModelError: If a name does not exist or a moving link has no inertia.
             ~inertial_estimation.errors.ConfigurationError: If stance or contacts are inconsistent.
         """
-        self.robot, contacts = robot_from_config(config.robot, urdf)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, self.imu = setup.robot, setup.imu
         self.built = build_robot(self.robot, config.step)
         self.data: Any = mujoco.MjData(self.built.model)
         self.actuators = JointActuators(
             self.robot, config.actuators, config.step, config.robot.nominal_friction
         )
-        self.points, self.patches = make_contact_points(self.robot, contacts, self.built, config)
+        self.points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
         self.ground = GroundContact(self.points, config.ground)
         self.tau_link = np.zeros(self.robot.n_joints)
         self._step = config.step

@@ -6,6 +6,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.parameters import parameter, section
+from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig", "period_in_steps", "step_ns"]
@@ -141,7 +142,7 @@ class SimulationConfig:
 
 def step_ns(config: SimulationConfig) -> int:
     """Return the step in whole nanoseconds."""
-    return round(config.step * 1e9)
+    return round(config.step * NANOSECONDS)
 
 
 def period_in_steps(config: SimulationConfig) -> int:

@@ -132,7 +132,7 @@ class SimulationDriver:
 
     def _complete(self, readings: SensorReadings) -> bool:
         """Whether nothing of a reading was lost: only then does a command follow from it."""
-        has_imu = readings.imu is not None or not self._robot.imu_frame
+        has_imu = readings.imu is not None or not self._robot.imus
         contacts = len(self._robot.contacts)
         return has_imu and readings.joints is not None and len(readings.wrenches) == contacts
 

@@ -21,10 +21,10 @@ class TrueReadings:
         model = physics.robot.model
         self._imu: tuple[int, Array, Vector] | None = None
         self._twist, self._acceleration = np.zeros(6), np.zeros(6)
-        if config.robot.imu_frame:
-            frame = model.frames[physics.robot.frame_id(config.robot.imu_frame)]
-            T_BI = frame.placement
-            self._imu = (physics.built.bodies[frame.parentJoint], T_BI.rotation, vector(T_BI.translation))
+        if physics.imu is not None:
+            T_BI = physics.imu.T_JI
+            body = physics.built.bodies[physics.imu.joint_id]
+            self._imu = (body, T_BI.rotation, vector(T_BI.translation))
         self._contacts = []
         for patch in physics.patches:
             frame = model.frames[physics.robot.frame_id(patch.wrench_frame)]

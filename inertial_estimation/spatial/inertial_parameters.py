@@ -31,7 +31,7 @@ PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", 
 # pi_foster = pi[FOSTER_ORDER]. The permutation is its own inverse.
 FOSTER_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 _MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
-SMALLEST_RADIUS = 1e-3  # of the gyration radius: floor of the second moments of a made-up nominal
+SMALLEST_RADIUS = 1e-3  # of the gyration radius: floor of the second moments of a repaired inertia
 
 
 def pseudo_inertia(pi: Array) -> Array:
@@ -134,7 +134,7 @@ class InertialParameters:
         """Return the same body in another frame.
 
         Args:
-            T_AF: Pose of this value's frame in the wanted frame.
+            T_AF: Pose of this value's frame F in the new frame A.
         """
         R = T_AF.rotation
         return InertialParameters(self.mass, T_AF.act(self.com_F), R @ self.inertia_Fcm @ R.T)
@@ -175,7 +175,7 @@ class InertialParameters:
     def made_consistent(self, name: str) -> "InertialParameters":
         """Return the nearest consistent value with the same mass and centre of mass.
 
-        Descriptions of robots often break the triangle inequality by round-off or by made-up numbers:
+        URDFs often violate the triangle inequality by round-off or by invented numbers:
         second moments below (10^-3 of the gyration radius)^2 are raised to it.
 
         Args:

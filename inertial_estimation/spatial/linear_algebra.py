@@ -1,6 +1,6 @@
-"""Factorisations that end in an error of the package, whatever the matrix holds.
+"""Factorisations that raise an error of this package for any matrix on which they fail.
 
-Same results as `numpy.linalg`, except that a failure is a `NumericalError` which says of what matrix.
+Same results as `numpy.linalg`, except that a failure is a `NumericalError` that names the matrix.
 LAPACK's divide and conquer (`gesdd`, behind numpy's svd, and `gelsd`, behind its lstsq) gives up on some
 finite, well scaled matrices, depending on processor and number of threads; QR iteration (`gesvd`) solves
 those.

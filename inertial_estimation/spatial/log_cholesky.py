@@ -68,8 +68,8 @@ def parameters_and_jacobian(theta: Array, convention: str = "rucker") -> tuple[A
     """Return g(theta) and G = dg/dtheta, both in closed form.
 
     The parameters are linear in J and J is quadratic in the ten entries u of U: pi_a = u' Q_a u, Q_a
-    symmetric and constant, so dpi_a = 2 u' Q_a du. Every entry depends on one coordinate besides alpha,
-    which scales them all: dU/dalpha = U, hence dpi/dalpha = 2 pi.
+    symmetric and constant, so dpi_a = 2 u' Q_a du. Every entry depends on one coordinate in addition to
+    alpha, which scales them all: dU/dalpha = U, hence dpi/dalpha = 2 pi.
 
     Args:
         theta: Coordinates of n bodies, shape (n, 10).

@@ -139,7 +139,7 @@ def align_rows(R: Matrix, x2: Vector) -> Matrix:
 
     Args:
         R: Rotation.
-        x2: Unit vector, the wanted third row.
+        x2: Unit vector, the desired third row.
 
     Returns:
         Rotation, its rows orthonormal to round-off even if those of R were slightly off.

@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
@@ -36,7 +37,7 @@ class SyntheticRobot:
         urdf: Where its description comes from; empty: it must be given.
         floating_base: Whether it stands or is bolted down.
         locked_joints: Joints frozen at zero.
-        imu_frame: Link of the IMU.
+        imu_link: Link of the IMU.
         contacts: Frame of each contact by its name.
         motion: How it stands and moves; not used for an arm.
         payload_link: Link a payload is attached to; empty: the last one.
@@ -48,7 +49,7 @@ class SyntheticRobot:
     payload_link: str
     payload_com_L: tuple[float, float, float] = (0.0, 0.0, 0.0)
     locked_joints: tuple[str, ...] = ()
-    imu_frame: str = ""
+    imu_link: str = ""
     contacts: dict[str, str] = field(default_factory=dict)
     motion: StanceMotion = field(default_factory=StanceMotion)
 
@@ -71,7 +72,7 @@ SYNTHETIC_ROBOTS: dict[str, SyntheticRobot] = {
     "talos": SyntheticRobot(
         urdf="example-robot-data:talos_reduced",
         floating_base=True,
-        imu_frame="imu_link",
+        imu_link="imu_link",
         contacts={"left_foot": "left_sole_link", "right_foot": "right_sole_link"},
         motion=_talos_motion(),
         payload_link="arm_left_5_link",
@@ -151,7 +152,7 @@ def synthetic_truth(
         timing,
         rng,
         contacts=spec.contacts,
-        imu_frame=spec.imu_frame,
+        imu=ImuMount.on(robot, spec.imu_link) if spec.imu_link else None,
         motion=spec.motion,
         payload=payload,
     )

@@ -16,7 +16,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.recordings.samples import PoseSample, Sample
-from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
@@ -48,7 +48,7 @@ def measure(
     topics = {"/joint_states": JOINT_STATE_TYPE}
     given = config or RobotConfig()
     entries = _kept("/joint_states", _joints(truth, noise, rng, given), noise.dropped, rng)
-    if truth.imu_frame:
+    if truth.imu is not None:
         topics["/imu/data"] = IMU_TYPE
         entries += _kept("/imu/data", _imu(truth, noise, rng), noise.dropped, rng)
     for index, contact in enumerate(truth.contacts):
@@ -74,7 +74,7 @@ def _kept(
 
 
 def _stamps(truth: Truth, delay_s: float) -> list[int]:
-    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * 1e9)]
+    return [int(stamp) for stamp in truth.stamps_ns + round(delay_s * NANOSECONDS)]
 
 
 def _imu(truth: Truth, noise: SensorNoise, rng: np.random.Generator) -> list[Sample]:

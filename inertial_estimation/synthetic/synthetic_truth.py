@@ -8,12 +8,13 @@ from scipy.interpolate import CubicHermiteSpline
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.closed_stance import ClosedStance
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealReadings, IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
-from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.signals import NANOSECONDS, Array, LinkInertia
 from inertial_estimation.synthetic.synthetic_motion import base_motion, joint_limits_motion
 
 __all__ = ["Payload", "StanceMotion", "Timing", "Truth", "arm_truth", "followed_truth", "stance_truth"]
@@ -79,7 +80,7 @@ class Truth:
     Attributes:
         robot: The model without payload.
         base_frame: Link whose pose is the ground truth.
-        imu_frame: Link of the IMU, empty for none.
+        imu: The IMU; None for none.
         contacts: Names of the contacts.
         times_s: Time since the start [s], shape (n,).
         stamps_ns: Stamps [ns], shape (n,).
@@ -90,7 +91,7 @@ class Truth:
 
     robot: RobotModel
     base_frame: str
-    imu_frame: str
+    imu: ImuMount | None
     contacts: tuple[str, ...]
     times_s: Array
     stamps_ns: "np.ndarray[tuple[int], np.dtype[np.int64]]"
@@ -128,7 +129,7 @@ def arm_truth(
         q, v, a = motion.at(t)
         return MotionState(robot.configuration(q), v, a)
 
-    return _truth(robot, timing, state, imu_frame="", contacts={}, payload=payload)
+    return _truth(robot, timing, state, imu=None, contacts={}, payload=payload)
 
 
 def followed_truth(
@@ -177,7 +178,7 @@ def followed_truth(
         return MotionState(robot.configuration(values[0]), values[1], values[2])
 
     whole = replace(timing, duration_s=2.0 * timing.rest_s + trajectory.duration_s)
-    return _truth(robot, whole, state, imu_frame="", contacts={}, payload=payload)
+    return _truth(robot, whole, state, imu=None, contacts={}, payload=payload)
 
 
 def stance_truth(
@@ -186,7 +187,7 @@ def stance_truth(
     rng: np.random.Generator,
     *,
     contacts: Mapping[str, str],
-    imu_frame: str = "",
+    imu: ImuMount | None = None,
     motion: StanceMotion | None = None,
     payload: Payload | None = None,
 ) -> Truth:
@@ -197,7 +198,7 @@ def stance_truth(
         timing: When things happen.
         rng: Source of the motion.
         contacts: Frame of each contact by the contact's name.
-        imu_frame: Link of the IMU; empty: none.
+        imu: The IMU; None for none.
         motion: How it moves.
         payload: Attached at its time.
 
@@ -225,7 +226,7 @@ def stance_truth(
         robot,
         timing,
         state,
-        imu_frame=imu_frame,
+        imu=imu,
         contacts=contacts,
         points=stance.point_frames,
         payload=payload,
@@ -237,7 +238,7 @@ def _truth(
     timing: Timing,
     state: Callable[[float], MotionState],
     *,
-    imu_frame: str,
+    imu: ImuMount | None,
     contacts: Mapping[str, str],
     points: Sequence[str] = (),
     payload: Payload | None,
@@ -245,9 +246,7 @@ def _truth(
     frames = list(contacts.values())
 
     def sensors(load: LinkInertia | None) -> IdealSensors:
-        return IdealSensors(
-            robot, imu_frame=imu_frame, contact_frames=frames, point_contacts=points, payload=load
-        )
+        return IdealSensors(robot, imu=imu, contact_frames=frames, point_contacts=points, payload=load)
 
     bare = sensors(None)
     loaded = bare if payload is None else sensors(payload.inertia)
@@ -260,10 +259,10 @@ def _truth(
     return Truth(
         robot=robot,
         base_frame=robot.base_link,
-        imu_frame=imu_frame,
+        imu=imu,
         contacts=tuple(contacts),
         times_s=times,
-        stamps_ns=timing.start_ns + np.round(times * 1e9).astype(np.int64),
+        stamps_ns=timing.start_ns + np.round(times * NANOSECONDS).astype(np.int64),
         states=states,
         readings=readings,
         payload=payload,

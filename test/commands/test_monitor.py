@@ -13,7 +13,7 @@ from inertial_estimation.commands.monitor_view import band, monitor_view
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry
 from inertial_estimation.estimators.telemetry import AGE, GATE_DECISIONS, InertialTelemetry, TiltTelemetry
 from inertial_estimation.recordings.watch_record import WatchRecord
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.signals import Decision, Health, HealthLevel
 
 NOW = 100.0
 LINKS = ("torso_2_link", "arm_left_5_link")
@@ -55,7 +55,7 @@ def record():
     tilt.hear_figures(NOW, figures(names, **known, contacts__right_foot=1.0, gyro_bias__x=0.0042))
     inertial.hear_report(NOW, estimating("estimator"))
     masses = {f"mass__{LINKS[1]}": 7.22, f"mass_nominal__{LINKS[1]}": 1.78, f"mass_sigma__{LINKS[1]}": 0.25}
-    known = {"nis": 61.5, "nis_bound": 70.7, "gate__decision": float(GATE_DECISIONS.index("rejected"))}
+    known = {"nis": 61.5, "nis_bound": 70.7, "gate__decision": float(GATE_DECISIONS.index(Decision.REJECTED))}
     inertial.hear_figures(NOW, figures(InertialTelemetry(LINKS), **masses, **known))
     return heard
 

@@ -20,6 +20,7 @@ from inertial_estimation.estimators.telemetry import (
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
+    Decision,
     InertialEstimate,
     LinkEstimate,
     LinkInertia,
@@ -50,7 +51,7 @@ def link_estimate(link, mass, *, sigma=0.1):
 def inertial_estimate(**changes):
     links = (link_estimate("hand", 3.0), link_estimate("torso", 20.0))
     estimate = InertialEstimate(
-        *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, "reopened", np.ones(20), 13),
+        *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, Decision.REOPENED, np.ones(20), 13),
         friction={"elbow/coulomb": 1.5},
     )
     return replace(estimate, **changes)
@@ -94,7 +95,7 @@ def test_inertial_figures_say_what_the_estimate_says():
     assert [found[f"com_{axis}/hand [m]"] for axis in "xyz"] == [0.1, 0.2, 0.3]
     assert [found[f"com_sigma_{axis}/hand [m]"] for axis in "xyz"] == pytest.approx([0.01, 0.02, 0.03])
     assert (found["nis"], found["nis_bound"], found["gate/accepted"]) == (5.0, 10.8, 1.0)
-    assert GATE_DECISIONS[int(found["gate/decision"])] == "reopened"
+    assert GATE_DECISIONS[int(found["gate/decision"])] is Decision.REOPENED
     assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
     assert (found["friction/elbow/coulomb"], found[AGE]) == (1.5, 0.02)
 
@@ -122,7 +123,7 @@ def test_every_decision_of_filter_and_calibration_has_a_number():
     bias = ResidualBias(1, window=0.1, rest_speed=0.1)
     bias.start()
     decided += [bias.feed(np.zeros(1), speed, 0.06) for speed in (1.0, 0.0, 0.0)]
-    assert set(decided) | {"disabled"} == set(GATE_DECISIONS)
+    assert set(decided) | {Decision.DISABLED} == set(GATE_DECISIONS)
     telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",))
     for decision in decided:
         found = figures(telemetry, inertial_estimate(decision=decision))

@@ -8,6 +8,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
@@ -61,8 +62,13 @@ class Scene:
         contacts = list(config.robot.contacts)
         points = contacts if config.rows.point_contacts else []
         floating = robot.floating_base
+        frame = config.robot.imu_frame
+        imu = ImuMount.on(robot, frame) if frame else None
         sensors = IdealSensors(
-            robot, imu_frame=config.robot.imu_frame, contact_frames=contacts, point_contacts=points
+            robot,
+            imu=imu,
+            contact_frames=contacts,
+            point_contacts=points,
         )
         t = STEP * np.arange(round(seconds / STEP))
         q, v, a = sines(t, robot.n_joints, rng, 0.6 * scale)

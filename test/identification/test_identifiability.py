@@ -12,7 +12,7 @@ from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_result import Identifiability
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
-from inertial_estimation.models.dynamics_measurement import DynamicsState
+from inertial_estimation.models.dynamics_measurement import MeasuredState
 
 
 def unit_changes(identifier, q, v, a):
@@ -53,7 +53,7 @@ def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
     identifier = scene.identifier()
     rng = np.random.default_rng(0)
     q, v, a = (rng.normal(size=(200, identifier.robot.n_joints)) for _ in range(3))
-    rows = identifier._model.measurement.rows(DynamicsState(q, v, a))
+    rows = identifier._model.measurement.rows(MeasuredState(q, v, a))
     stack = EquationStack(identifier.row_names, 30)
     A = rows.regressor @ identifier._model.to_unknowns
     stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, np.ones((200, 3), bool), 200.0))

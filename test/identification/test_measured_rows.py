@@ -5,10 +5,11 @@ import pinocchio as pin
 import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models import dynamics_measurement
+from inertial_estimation.models import body_columns
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -26,23 +27,23 @@ def random_states(robot, k, contacts=4):
     rng, n = np.random.default_rng(0), robot.n_joints
     q, v, a, tau = (rng.normal(size=(k, n)) for _ in range(4))
     f_B, w_B, wd_B = (rng.normal(size=(k, 3)) for _ in range(3))
-    return DynamicsState(q, v, a, tau, f_B, w_B, wd_B, rng.normal(size=(k, contacts, 6)))
+    return MeasuredState(q, v, a, tau, f_B, w_B, wd_B, rng.normal(size=(k, contacts, 6)))
 
 
 def one(states, i):
     names = ("q", "v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
-    return DynamicsState(**{name: getattr(states, name)[i] for name in names})
+    return MeasuredState(**{name: getattr(states, name)[i] for name in names})
 
 
 @pytest.mark.parametrize("mode", ["measured", "projected", "estimated", "none"])
 @pytest.mark.parametrize("links", [("trunk",), ("trunk", "lf_upperleg", "rh_lowerleg", "rf_hipassembly")])
 def test_rows_are_those_of_the_equation(hyq, mode, links):
-    friction = FrictionModel((0, 4), ("a", "b"), ("coulomb", "viscous", "armature"), hyq.n_joints)
+    friction = FrictionModel((0, 4), ("a", "b"), ("coulomb", "viscous", "armature"), hyq.n_joints, 0.02)
     measurement = DynamicsMeasurement(
         hyq,
         estimated_bodies(hyq, links),
         RowSelection(contacts=ContactMode(mode), point_contacts=True),
-        NoiseModel(),
+        MeasurementNoise(),
         FEET,
         friction,
     )
@@ -66,12 +67,12 @@ def test_projected_rows_change_smoothly_with_the_posture(hyq):
         hyq,
         estimated_bodies(hyq, ("trunk",)),
         RowSelection(contacts=ContactMode.PROJECTED, point_contacts=True),
-        NoiseModel(),
+        MeasurementNoise(),
         FEET,
     ).rows
     states = random_states(hyq, 400)
     steps = 1e-4 * np.arange(400)[:, None] * np.ones(hyq.n_joints)
-    still = DynamicsState(
+    still = MeasuredState(
         **{
             name: np.repeat(getattr(states, name)[:1], 400, axis=0)
             for name in ("v", "a", "tau", "f_B", "w_B", "wd_B", "wrenches")
@@ -85,9 +86,9 @@ def test_projected_rows_change_smoothly_with_the_posture(hyq):
 @pytest.mark.parametrize("share", [0.0, 1.1])
 def test_columns_are_unit_changes_in_inverse_dynamics(hyq, share, monkeypatch):
     """Yamane 24-28, in gravity and with a moving base, whichever way the columns are made."""
-    monkeypatch.setattr(dynamics_measurement, "FULL_REGRESSOR_SHARE", share)
+    monkeypatch.setattr(body_columns, "FULL_REGRESSOR_SHARE", share)
     bodies = estimated_bodies(hyq, ("trunk", "lh_lowerleg"))
-    measurement = DynamicsMeasurement(hyq, bodies, RowSelection(), NoiseModel())
+    measurement = DynamicsMeasurement(hyq, bodies, RowSelection(), MeasurementNoise())
     states = random_states(hyq, 3)
     rows = measurement.rows(states)
     for i in range(3):

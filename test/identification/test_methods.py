@@ -13,7 +13,7 @@ from inertial_estimation.identification.identification_result import Identifiabi
 from inertial_estimation.identification.methods import METHODS, bounded_gradient, consistent
 from inertial_estimation.identification.priors import prior_factor
 from inertial_estimation.models.robot_config import robot_from_config
-from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.spatial.inertial_parameters import parameters_from_pseudo_inertia, pseudo_inertia
 
 NOISE = 2.0  # of the torques [Nm]: enough to break what is not protected
@@ -45,7 +45,7 @@ def test_consistent_is_consistent_and_writes_a_urdf_that_reads_back(noisy):
     result = report.methods["consistent"]
     assert result.consistent
     assert all(value >= -1e-9 for name, value in result.friction.items() if name.endswith(BOUNDED))
-    robot, _ = robot_from_config(scene.config.robot, identifier.urdf(result))
+    robot = robot_from_config(scene.config.robot, identifier.urdf(result)).robot
     for body in result.bodies:
         joint = identifier.robot.link_body(body.link)
         T_LJ = joint.T_JL.inverse()
@@ -198,7 +198,7 @@ def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
     identifier.push(block)
     short = identifier.report(["bounded-gradient"])
     assert "stopped before its end" in short.methods["bounded-gradient"].unfinished
-    assert any("stopped before its end" in doubt for doubt in doubts(short))
+    assert any("stopped before its end" in sentence for sentence in result_diagnostics(short))
 
 
 def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 from example_robot_data import load
 
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -43,6 +44,6 @@ def test_motion_of_the_base_is_recovered_from_an_imu_on_any_link(frame):
 
     expected = motion(robot.frame_id("base_link"))
     joints = (q0[7:], v0[6:], a0[6:])
-    found = ImuToBase(robot, frame).base_motion(joints, *motion(robot.frame_id(frame)))
+    found = ImuToBase(robot, ImuMount.on(robot, frame)).base_motion(joints, *motion(robot.frame_id(frame)))
     for value, truth in zip(found, expected, strict=True):
         assert np.allclose(value, truth, atol=2e-5)

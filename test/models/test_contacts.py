@@ -12,14 +12,15 @@ from inertial_estimation.models.contacts import (
     centre_of_pressure,
     normalised_weights,
 )
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
 
 ON, OFF = 50.0, 30.0
 
 
 def kinematics(imu="imu"):
-    robot, contacts = robot_from_config(RobotConfig(**{**CONFIG, "imu_frame": imu}), URDF)
-    return robot, ContactKinematics(robot, contacts, imu)
+    setup = robot_from_config(RobotConfig(**{**CONFIG, "imu_frame": imu}), URDF)
+    return setup.robot, ContactKinematics(setup.robot, setup.contacts, setup.imu)
 
 
 def in_order(robot, values):
@@ -69,7 +70,7 @@ def test_only_joints_between_base_imu_and_contacts_are_computed():
 def test_unknown_frames_are_named():
     robot, _ = kinematics()
     with pytest.raises(ModelError, match="no frame 'nose'"):
-        ContactKinematics(robot, [ContactFrames("left", "nose", "nose")], "imu")
+        ContactKinematics(robot, [ContactFrames("left", "nose", "nose")], ImuMount.on(robot, "imu"))
 
 
 def test_moving_anchor_is_the_weighted_mean_of_the_contacts_velocities():

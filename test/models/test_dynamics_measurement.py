@@ -8,12 +8,10 @@ from example_robot_data import load
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
-from inertial_estimation.models.dynamics_measurement import (
-    DynamicsMeasurement,
-    DynamicsState,
-    NoiseModel,
-)
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionModel
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -78,13 +76,13 @@ def simulated(robot, contacts, rng, *, point=False):
         wrenches[:, :used] = guess.reshape(len(contacts), used)
         tau = tau - J.T @ guess
         assert np.abs(tau[:6]).max() < 1e-9
-    state = DynamicsState(
+    state = MeasuredState(
         q_joints, v[robot.n_base :], a[robot.n_base :], tau[robot.n_base :], wrenches=wrenches
     )
     if robot.floating_base:
         R_WB = pin.Quaternion(q[3:7]).matrix()
         f_B = a[:3] + np.cross(v[3:6], v[:3]) + R_WB.T @ [0, 0, 9.81]
-        state = DynamicsState(state.q, state.v, state.a, state.tau, f_B, v[3:6], a[3:6], wrenches)
+        state = MeasuredState(state.q, state.v, state.a, state.tau, f_B, v[3:6], a[3:6], wrenches)
     return state, links, tau
 
 
@@ -114,7 +112,9 @@ def all_links(robot):
 def test_true_parameters_leave_no_residual_in_any_row_set(talos, base, joints, mode):
     rng = np.random.default_rng(1)
     bodies = estimated_bodies(talos, all_links(talos))
-    measurement = DynamicsMeasurement(talos, bodies, RowSelection(base, joints, mode), NoiseModel(), FEET)
+    measurement = DynamicsMeasurement(
+        talos, bodies, RowSelection(base, joints, mode), MeasurementNoise(), FEET
+    )
     for _ in range(5):
         state, links, _tau = simulated(talos, FEET, rng)
         equation = measurement.equation(state)
@@ -130,7 +130,7 @@ def test_point_feet_of_a_quadruped_leave_no_residual(hyq, mode):
     feet = tuple(ContactFrames(name, f"{name}_foot", f"{name}_foot") for name in ("lf", "rf", "lh", "rh"))
     bodies = estimated_bodies(hyq, all_links(hyq))
     rows = RowSelection(True, ("*",), mode, point_contacts=True)
-    measurement = DynamicsMeasurement(hyq, bodies, rows, NoiseModel(), feet)
+    measurement = DynamicsMeasurement(hyq, bodies, rows, MeasurementNoise(), feet)
     state, links, _tau = simulated(hyq, feet, rng, point=True)
     equation = measurement.equation(state)
     residual = equation.value - equation.regressor @ true_vector(hyq, bodies, links)
@@ -140,7 +140,7 @@ def test_point_feet_of_a_quadruped_leave_no_residual(hyq, mode):
 def test_a_fixed_arm_uses_the_same_code(panda):
     rng = np.random.default_rng(3)
     bodies = estimated_bodies(panda, all_links(panda))
-    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), NoiseModel())
+    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), MeasurementNoise())
     state, links, tau = simulated(panda, (), rng)
     equation = measurement.equation(state)
     assert np.allclose(equation.regressor @ true_vector(panda, bodies, links), tau, atol=1e-10)
@@ -155,7 +155,7 @@ def test_bodies_not_estimated_enter_with_their_nominal_inertia(talos):
     every = estimated_bodies(talos, all_links(talos))
     nominal = lambda bodies: np.concatenate([b.nominal_J.vector for b in bodies])  # noqa: E731
     equations = [
-        DynamicsMeasurement(talos, b, rows, NoiseModel(), FEET).equation(state) for b in (few, every)
+        DynamicsMeasurement(talos, b, rows, MeasurementNoise(), FEET).equation(state) for b in (few, every)
     ]
     residuals = [e.value - e.regressor @ nominal(b) for e, b in zip(equations, (few, every), strict=True)]
     assert np.allclose(residuals[0], residuals[1], atol=1e-8)
@@ -167,7 +167,7 @@ def test_a_column_is_the_torque_of_a_unit_parameter(talos):
     body = BodyReference.of_link(talos, "arm_left_5_link")
     rows = RowSelection(True, ("*",), ContactMode.NONE)
     state, _links, _tau = simulated(talos, FEET, rng)
-    Y = DynamicsMeasurement(talos, (body,), rows, NoiseModel()).equation(state).regressor
+    Y = DynamicsMeasurement(talos, (body,), rows, MeasurementNoise()).equation(state).regressor
     model = talos.model.copy()
     for j in range(model.njoints):
         model.inertias[j] = pin.Inertia.Zero()
@@ -198,14 +198,14 @@ def test_noise_is_that_of_perturbed_inputs(panda):
     """R equals the sample covariance of the residual under noise on torque and acceleration."""
     rng = np.random.default_rng(6)
     bodies = estimated_bodies(panda, ("panda_link7",))
-    noise = NoiseModel(torque=0.3, joint_acceleration=0.5)
+    noise = MeasurementNoise(torque=0.3, joint_acceleration=0.5)
     measurement = DynamicsMeasurement(panda, bodies, RowSelection(), noise)
     state, _links, _tau = simulated(panda, (), rng)
     R = measurement.equation(state).noise
     pi = bodies[0].nominal_J.vector
     residuals = []
     for _ in range(4000):
-        noisy = DynamicsState(
+        noisy = MeasuredState(
             state.q, state.v, state.a + rng.normal(0, 0.5, 7), state.tau + rng.normal(0, 0.3, 7)
         )
         equation = measurement.equation(noisy)
@@ -220,17 +220,17 @@ def test_noise_of_an_imu_reaches_the_base_through_the_joints_in_between(talos, f
     """R equals the sum over unit errors of IMU and joint accelerations, each taken to the base anew."""
     rng = np.random.default_rng(9)
     bodies = estimated_bodies(talos, LINKS)
-    noise = NoiseModel(base_force=1e-6, base_moment=1e-6, torque=1e-6, joint_acceleration=0.5)
+    noise = MeasurementNoise(base_force=1e-6, base_moment=1e-6, torque=1e-6, joint_acceleration=0.5)
     rows = RowSelection(contacts=ContactMode.NONE)
-    measurement = DynamicsMeasurement(talos, bodies, rows, noise, imu_frame=frame)
-    imu, n = ImuToBase(talos, frame), talos.n_joints
+    measurement = DynamicsMeasurement(talos, bodies, rows, noise, imu=ImuMount.on(talos, frame))
+    imu, n = ImuToBase(talos, ImuMount.on(talos, frame)), talos.n_joints
     nominal = np.concatenate([body.nominal_J.vector for body in bodies])
     q, v = rng.uniform(-0.5, 0.5, (2, n))
     w_I = rng.normal(size=3)
 
     def residual(sensed):
         f_B, w_B, wd_B = imu.base_motion((q, v, sensed[6:]), sensed[:3], w_I, sensed[3:6])
-        equation = measurement.equation(DynamicsState(q, v, sensed[6:], np.zeros(n), f_B, w_B, wd_B))
+        equation = measurement.equation(MeasuredState(q, v, sensed[6:], np.zeros(n), f_B, w_B, wd_B))
         return equation.value - equation.regressor @ nominal, equation.noise
 
     sensed = rng.normal(size=6 + n)
@@ -253,9 +253,9 @@ def test_friction_is_added_to_the_joint_rows(panda):
         + coefficient[2]
         + coefficient[3] * state.a
     )
-    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), NoiseModel(), (), friction)
+    measurement = DynamicsMeasurement(panda, bodies, RowSelection(), MeasurementNoise(), (), friction)
     plain = measurement.equation(state)
-    rubbed = measurement.equation(DynamicsState(state.q, state.v, state.a, state.tau + extra))
+    rubbed = measurement.equation(MeasuredState(state.q, state.v, state.a, state.tau + extra))
     phi = np.concatenate((np.zeros(10), coefficient.ravel()))
     assert np.allclose(rubbed.value - plain.value, plain.regressor @ phi, atol=1e-10)
     assert len(friction.names) == friction.size == 28

@@ -9,14 +9,15 @@ import pytest
 from example_robot_data import load
 
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.friction import FrictionTerms, NominalFriction, friction_model
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode, RowSelection
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 
 SENSORS = (pin.SE3(pin.exp3(np.array([0.4, -0.2, 1.0])), np.array([0.02, 0.03, 0.1])),) * 2
-NOISE = NoiseModel(
+NOISE = MeasurementNoise(
     torque=0.3,
     base_force=0.7,
     base_moment=0.4,
@@ -50,7 +51,7 @@ CONTACTS = tuple(ContactFrames(side, f"{side}_sole_link", f"{side}_sensor") for 
 
 
 def random_state(rng, n):
-    return DynamicsState(
+    return MeasuredState(
         rng.uniform(-0.5, 0.5, n),
         rng.normal(size=n),
         rng.normal(size=n),
@@ -120,7 +121,7 @@ def test_a_base_row_s_own_noise_goes_through_the_projection():
         rows = RowSelection(True, ("leg_*",), mode)
 
         def covariance(loud, rows=rows):
-            noise = NoiseModel(**{**silent, **loud})
+            noise = MeasurementNoise(**{**silent, **loud})
             return DynamicsMeasurement(robot, bodies, rows, noise, CONTACTS).equation(state).noise
 
         every = {"base_force": 2.0, "base_moment": 3.0, "torque": 0.5}

@@ -101,7 +101,7 @@ def test_frames_on_two_bodies_have_no_fixed_transform():
 
 class TestRobotConfig:
     def test_frames_default_to_the_contact_names(self):
-        _, contacts = robot_from_config(RobotConfig(contacts=("lower",)), URDF)
+        contacts = robot_from_config(RobotConfig(contacts=("lower",)), URDF).contacts
         assert (contacts[0].frame, contacts[0].wrench_frame) == ("lower", "lower")
 
     def test_lists_of_different_length_are_refused(self):

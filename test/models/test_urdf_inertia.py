@@ -6,10 +6,34 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_document import UrdfDocument, set_child
 from inertial_estimation.models.urdf_inertia import perturbed_urdf, urdf_with_mass
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 LINK = "arm_left_5_link"
+COMMENTED = """<?xml version="1.0" encoding="utf-8"?>
+<!-- made by hand & kept -->
+<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="two" xmlns:drake="http://drake.mit.edu">
+  <!-- the base -->
+  <link name="base"/>
+  <link name="tip">
+    <visual><geometry><box size="1 2 3"/></geometry></visual>
+    <inertial>
+      <!-- weighed on 3 May -->
+      <mass value="2.0"/>
+      <origin rpy="0 0 0" xyz="0 0 0.5"/>
+      <inertia izz="0.3" iyy="0.2" ixx="0.25" iyz="0" ixz="0" ixy="0"/>
+    </inertial>
+  </link>
+  <joint type="revolute" name="hinge">
+    <parent link="base"/><child link="tip"/>
+    <limit velocity="1" upper="1" lower="-1" effort="5"/>
+    <axis xyz="0 1 0"/>
+    <drake:rotor_inertia value="0.01"/>
+  </joint>
+</robot>
+<!-- the end -->
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +77,34 @@ def test_no_deviation_is_the_same_robot(urdf: str, robot: RobotModel) -> None:
     same = RobotModel.from_urdf(perturbed_urdf(urdf, np.random.default_rng(0), mass_sigma=0.0, com_sigma=0.0))
     for before, after in zip(robot.model.inertias, same.model.inertias, strict=True):
         np.testing.assert_allclose(after.toDynamicParameters(), before.toDynamicParameters(), atol=1e-9)
+
+
+def test_comments_namespaces_and_order_stay() -> None:
+    """Only the numbers of the changed link differ from the input, tag by tag and attribute by attribute."""
+    robot = RobotModel.from_urdf(COMMENTED, floating_base=False)
+    written = urdf_with_mass(COMMENTED, robot, "tip", 3.0)
+    changed = [
+        (before, after)
+        for before, after in zip(COMMENTED.splitlines(), written.splitlines(), strict=True)
+        if before != after
+    ]
+    assert changed == [
+        ('      <mass value="2.0"/>', '      <mass value="3"/>'),
+        (
+            '      <inertia izz="0.3" iyy="0.2" ixx="0.25" iyz="0" ixz="0" ixy="0"/>',
+            '      <inertia izz="0.45" iyy="0.3" ixx="0.375" iyz="0" ixz="0" ixy="0"/>',
+        ),
+    ]
+
+
+def test_text_that_is_no_xml_is_refused() -> None:
+    with pytest.raises(ModelError, match="not well-formed XML"):
+        perturbed_urdf("<robot>", np.random.default_rng(0), mass_sigma=0.0, com_sigma=0.0)
+
+
+def test_link_without_inertia_gets_one_and_the_visual_stays() -> None:
+    bare = COMMENTED.replace("inertial>", "nothing>")
+    document = UrdfDocument(bare)
+    set_child(document.links["tip"], "inertial", {}, first=True)
+    assert '<link name="tip"><inertial/>' in document.text()
+    assert "<visual>" in document.text()

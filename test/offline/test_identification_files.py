@@ -14,7 +14,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_files import friction_parameters, write_identification
 from inertial_estimation.offline.identification_setup import identification_config
-from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import build_config
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path, config):
 
 
 def test_what_speaks_against_a_result_is_said():
-    found = "\n".join(doubts(made_up_run().report))
+    found = "\n".join(result_diagnostics(made_up_run().report))
     for said in (
         "lower: mass -0.125 kg is not positive",
         "predicted 3.7 times worse than the fitted ones",
@@ -109,10 +109,10 @@ def test_what_speaks_against_a_result_is_said():
 
 def test_bodies_at_the_edge_of_the_possible_are_told():
     report = made_up_run(consistent=True).report
-    assert "plates or rods" not in "\n".join(doubts(report))
+    assert "plates or rods" not in "\n".join(result_diagnostics(report))
     result = report.methods["least-squares"]
     rod = InertialParameters(1.0, np.zeros(3), np.diag([1e-6, 0.02, 0.02]))
     bodies = (replace(result.bodies[0], inertia=rod), result.bodies[1])
     methods = {**report.methods, "least-squares": replace(result, bodies=bodies)}
-    told = [said for said in doubts(replace(report, methods=methods)) if "plates or rods" in said]
+    told = [said for said in result_diagnostics(replace(report, methods=methods)) if "plates or rods" in said]
     assert told == ["plates or rods, at the edge of what is possible: upper"]

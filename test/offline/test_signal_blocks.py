@@ -104,7 +104,7 @@ def test_uniform_input_passes_through_unchanged():
     np.testing.assert_array_equal(got["q"], [reading.position for reading in readings])
     np.testing.assert_array_equal(got["tau"], [reading.effort for reading in readings])
     np.testing.assert_array_equal(got["f_I"], [imu(stamp).specific_force_I for stamp in stamps])
-    np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_C for stamp in stamps])
+    np.testing.assert_array_equal(got["wrenches"][:, 0], [wrench(stamp).wrench_F for stamp in stamps])
 
 
 @pytest.mark.parametrize("seed", range(2))

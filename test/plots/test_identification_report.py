@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from support.identification_scene import made_up_run
 
-from inertial_estimation.offline.result_diagnostics import doubts
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.identification_figures import MOST_ROWS, figures_of_torques, inline_svg
 from inertial_estimation.plots.identification_report import identification_page
 
@@ -109,7 +109,7 @@ def test_every_number_of_the_result_is_there(page, run):
 def test_the_unfavourable_is_there(page, run):
     assert "1 of 2 impossible" in page.text
     assert run.refusal in page.text
-    for sentence in (*doubts(run.report), *run.report.warnings, *run.result.notes):
+    for sentence in (*result_diagnostics(run.report), *run.report.warnings, *run.result.notes):
         assert sentence in page.text
     for violation in run.result.bodies[1].violations:
         assert violation in page.text

@@ -10,7 +10,7 @@ from inertial_estimation.replay.estimate_series import InertialHistory, LinkHist
 from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.replay.payload_series import PayloadHistory
 from inertial_estimation.replay.replay_metrics import Evaluation
-from inertial_estimation.signals import HealthLevel, OrientationSample
+from inertial_estimation.signals import Decision, HealthLevel, OrientationSample
 
 pytest.importorskip("matplotlib")
 from inertial_estimation.plots.payload_figure import figure_of_trunk
@@ -51,7 +51,8 @@ def inertial(links: int = 2) -> InertialHistory:
     accepted = nis < bounds
     accepted[200:] = False
     decisions = tuple(
-        "disabled" if k >= 200 else "rejected" if 50 <= k < 60 else "accepted" for k in range(N)
+        Decision.DISABLED if k >= 200 else Decision.REJECTED if 50 <= k < 60 else Decision.ACCEPTED
+        for k in range(N)
     )
     return InertialHistory(
         STAMPS, histories, nis, bounds, accepted, decisions, tuple("abcdef"), np.zeros((N, 6))

@@ -11,7 +11,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.result_files import read_trusted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +39,9 @@ def trusted():
 def run(recording, start=0.0, overrides=()):
     config = load_config_file(ROOT / "config" / "icub.yaml").overridden(overrides)
     pipelines = build_pipelines(config, urdf=str(ICUB / "iCubGenova04.urdf"))
-    return replay(recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start).base
+    return replay_recording(
+        recording, replay_topics(pipelines.values, {}), tilt=pipelines.tilt, start_s=start
+    ).base
 
 
 def errors_deg(base, reference, trusted, settle=0.0):

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inertial_estimation.signals import Decision
+
 ROOT = Path(__file__).parents[2]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
 BAG = DATASETS / "panda_gaz2019" / "exciting_trajectory"
@@ -18,7 +20,7 @@ def test_held_out_torque_is_predicted_within_two_percent():
     pipeline, estimates, readings = replayed_estimates(BAG, ROOT / "config" / "panda.yaml", hold_out_s=14.0)
     from inertial_estimation.replay.metrics import relative_error
 
-    held_out = [e for e in estimates if e.decision == "disabled"]
+    held_out = [e for e in estimates if e.decision is Decision.DISABLED]
     stamps = np.array([e.stamp_ns for e in held_out])
     errors = np.array([e.innovation for e in held_out])
     t = np.array([r.stamp_ns for r in readings])

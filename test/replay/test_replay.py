@@ -17,7 +17,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
@@ -114,7 +114,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 ) -> None:
     pipeline = FakePipeline()
     with processor_time():
-        run = replay(recording(), TOPICS, tilt=pipeline)
+        run = replay_recording(recording(), TOPICS, tilt=pipeline)
     for what in ("imu", "joints", "foot", "yaw"):
         assert stamps(pipeline, what) == ALL
     assert [e.state.stamp_ns for e in run.base] == ALL
@@ -126,7 +126,7 @@ def test_everything_is_pushed_in_order_and_estimated(
 
 def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
     tilt, inertial = FakePipeline(), FakePipeline()
-    run = replay(recording(), TOPICS, tilt=tilt, inertial=inertial)
+    run = replay_recording(recording(), TOPICS, tilt=tilt, inertial=inertial)
     assert stamps(inertial, "base") == ALL
     assert stamps(inertial, "imu") == ALL
     assert stamps(inertial, "yaw") == []
@@ -136,35 +136,35 @@ def test_inertial_pipeline_is_fed_by_the_tilt_pipeline() -> None:
 def test_recorded_base_state_is_used_only_without_a_tilt_pipeline() -> None:
     source = recording(types={**TYPES, "/base_state": ODOMETRY_TYPE})
     alone, fed = FakePipeline(), FakePipeline()
-    replay(source, TOPICS, inertial=alone)
+    replay_recording(source, TOPICS, inertial=alone)
     assert stamps(alone, "base") == ALL
-    replay(source, TOPICS, tilt=FakePipeline(), inertial=fed)
+    replay_recording(source, TOPICS, tilt=FakePipeline(), inertial=fed)
     assert stamps(fed, "base") == ALL  # once each
 
 
 def test_start_leaves_out_what_came_before() -> None:
     pipeline = FakePipeline()
-    replay(recording(), TOPICS, tilt=pipeline, start_s=0.4)
+    replay_recording(recording(), TOPICS, tilt=pipeline, start_s=0.4)
     assert stamps(pipeline, "imu") == ALL[40:]
 
 
 def test_nothing_is_learned_after_the_hold_out() -> None:
     pipeline = FakePipeline()
-    replay(recording(), TOPICS, inertial=pipeline, hold_out_s=0.6)
+    replay_recording(recording(), TOPICS, inertial=pipeline, hold_out_s=0.6)
     assert pipeline.learned == ALL[:60]
     assert pipeline.held_out == ALL[60:]
 
 
 def test_hold_out_counts_from_the_start_of_the_recording() -> None:
     pipeline = FakePipeline()
-    replay(recording(), TOPICS, inertial=pipeline, start_s=0.3, hold_out_s=0.6)
+    replay_recording(recording(), TOPICS, inertial=pipeline, start_s=0.3, hold_out_s=0.6)
     assert pipeline.learned == ALL[30:60]
 
 
 def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
     for offset in (0, 5_000_000, -(10**18)):
         pipeline = FakePipeline()
-        run = replay(recording(log_offset=offset), TOPICS, inertial=pipeline, hold_out_s=0.6)
+        run = replay_recording(recording(log_offset=offset), TOPICS, inertial=pipeline, hold_out_s=0.6)
         newest = np.array(pipeline.ticks[1:60]) - START
         assert newest.min() >= 0
         assert newest.max() < 2_000_000_000
@@ -175,7 +175,7 @@ def test_log_times_of_another_clock_do_not_make_inputs_stale() -> None:
 
 def test_progress_reaches_the_end() -> None:
     done: list[float] = []
-    replay(recording(), TOPICS, tilt=FakePipeline(), progress=done.append)
+    replay_recording(recording(), TOPICS, tilt=FakePipeline(), progress=done.append)
     assert done == sorted(done)
     assert done[-1] == pytest.approx(0.99)
     assert len(done) > 3
@@ -185,30 +185,30 @@ def test_progress_reaches_the_end() -> None:
 def test_missing_input_lists_what_exists(gone: str) -> None:
     types = {name: kind for name, kind in TYPES.items() if name != gone}
     with pytest.raises(RecordingError, match=rf"no topic '{gone}' in .*; it has "):
-        replay(recording(types=types), TOPICS, tilt=FakePipeline())
+        replay_recording(recording(types=types), TOPICS, tilt=FakePipeline())
 
 
 @pytest.mark.parametrize("odd", list(TYPES))
 def test_input_of_wrong_type(odd: str) -> None:
     types = {**TYPES, odd: "std_msgs/msg/String"}
     with pytest.raises(RecordingError, match=rf"'{odd}' .* has type std_msgs/msg/String, expected"):
-        replay(recording(types=types), TOPICS, tilt=FakePipeline())
+        replay_recording(recording(types=types), TOPICS, tilt=FakePipeline())
 
 
 def test_arm_needs_neither_imu_nor_wrenches() -> None:
     pipeline = FakePipeline()
     source = recording(types={"/joint_states": JOINT_STATE_TYPE})
-    replay(source, replace(TOPICS, imu="", wrenches={}), inertial=pipeline)
+    replay_recording(source, replace(TOPICS, imu="", wrenches={}), inertial=pipeline)
     assert stamps(pipeline, "joints") == ALL
 
 
 def test_start_past_the_end() -> None:
     with pytest.raises(RecordingError, match=r"--start 5 s is past the end"):
-        replay(recording(), TOPICS, tilt=FakePipeline(), start_s=5.0)
+        replay_recording(recording(), TOPICS, tilt=FakePipeline(), start_s=5.0)
 
 
 def test_topic_that_falls_silent_before_the_start() -> None:
     full = recording()
     entries = tuple(e for e in full.messages if e.topic != "/foot/wrench" or e.log_ns < START + 20 * STEP)
     with pytest.raises(RecordingError, match=r"no message on /foot/wrench .* after 0.5 s"):
-        replay(MemoryRecording(entries, TYPES), TOPICS, tilt=FakePipeline(), start_s=0.5)
+        replay_recording(MemoryRecording(entries, TYPES), TOPICS, tilt=FakePipeline(), start_s=0.5)

@@ -11,7 +11,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.recordings.recording_writer import write_recording
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import evaluate
 from inertial_estimation.signals import JointReading
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -40,7 +40,7 @@ def pipelines(robot: str = "talos", *overrides: str) -> Pipelines:
 
 def run_through(recording: MemoryRecording, built: Pipelines, **options: float) -> ReplayRun:
     topics = replay_topics(built.values, {})
-    return replay(recording, topics, tilt=built.tilt, inertial=built.inertial, **options)
+    return replay_recording(recording, topics, tilt=built.tilt, inertial=built.inertial, **options)
 
 
 def numbers(run: ReplayRun) -> tuple[np.ndarray, np.ndarray]:

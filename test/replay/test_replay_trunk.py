@@ -12,10 +12,11 @@ from inertial_estimation.configuration.config_file import load_config_file, pars
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.recordings.recording_writer import write_recording
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
@@ -37,7 +38,7 @@ def truth() -> Truth:
         Timing(duration_s=4.0, rate_hz=200.0),
         np.random.default_rng(3),
         contacts={contact: contact for contact in shared["contacts"]},
-        imu_frame=shared["imu_frame"],
+        imu=ImuMount.on(robot, shared["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.0,) * 6),
         payload=Payload(LOAD, LOADED_AT_S),
     )
@@ -62,7 +63,7 @@ def run(recording: MemoryRecording, *parameters: str, tilt: bool = True) -> Repl
     config = load_config_file(find_config("hyq")).overridden(parse_overrides([*QUICK, *parameters]))
     built = build_pipelines(config)
     topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
-    return replay(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
+    return replay_recording(recording, topics, tilt=built.tilt if tilt else None, payload=built.payload)
 
 
 def test_the_load_is_found_and_written(results: Path, truth: Truth) -> None:

@@ -18,6 +18,7 @@ from inertial_estimation.replay.result_files import (
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
+    Decision,
     InertialEstimate,
     LinkEstimate,
     LinkInertia,
@@ -37,7 +38,7 @@ def inertial(t: int, accepted: bool) -> InertialEstimate:
     payload = LinkInertia("arm", 0.5, np.zeros(3), moment)
     link = LinkEstimate(published, estimate, payload, 0.04 * np.eye(10))
     return InertialEstimate(
-        t, (link,), ("a", "b"), np.ones(2), 2.5, 9.2, accepted, "accepted", np.ones(10), 3
+        t, (link,), ("a", "b"), np.ones(2), 2.5, 9.2, accepted, Decision.ACCEPTED, np.ones(10), 3
     )
 
 
@@ -74,7 +75,7 @@ def test_link_inertias_are_the_published_ones(tmp_path: Path) -> None:
 def test_history_of_rows_that_come_and_go() -> None:
     fewer = inertial(2, True)
     fewer = InertialEstimate(
-        2, fewer.links, ("b",), np.array([5.0]), 1.0, 9.0, True, "accepted", np.ones(10), 3
+        2, fewer.links, ("b",), np.array([5.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(10), 3
     )
     history = inertial_history([inertial(1, True), fewer])
     np.testing.assert_array_equal(history.innovations, [[1.0, 1.0], [np.nan, 5.0]])

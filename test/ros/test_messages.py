@@ -22,6 +22,7 @@ from inertial_estimation.ros import messages
 from inertial_estimation.signals import (
     BaseEstimate,
     BaseState,
+    Decision,
     Health,
     HealthLevel,
     InertialEstimate,
@@ -85,7 +86,7 @@ def test_transform_is_the_pose_of_the_odometry():
 
 def test_torque_residual_is_named_by_row():
     estimate = InertialEstimate(
-        5, (), ("elbow", "base fz"), np.array([0.5, -2.0]), 1.0, 9.0, True, "accepted", np.ones(2), 2
+        5, (), ("elbow", "base fz"), np.array([0.5, -2.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(2), 2
     )
     msg = over_the_wire(messages.torque_residual_to_msg(estimate, JointState()))
     assert dict(zip(msg.name, msg.effort, strict=True)) == {"elbow": 0.5, "base fz": -2.0}

@@ -22,7 +22,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.recordings.message_conversion import imu_to_msg, joints_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recording import MemoryRecording
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.ros import rclpy_internals
 from inertial_estimation.ros.inertial_ekf_node import InertialEkfNode
 from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
@@ -59,7 +59,9 @@ def recording():
 def replayed(recording):
     """The estimates of a replay, by node."""
     built = build_pipelines(load_config_file(find_config("talos")))
-    run = replay(recording, replay_topics(built.values, {}), tilt=built.tilt, inertial=built.inertial)
+    run = replay_recording(
+        recording, replay_topics(built.values, {}), tilt=built.tilt, inertial=built.inertial
+    )
     return {"tilt_observer": run.base, "inertial_ekf": run.inertial}
 
 
@@ -153,7 +155,7 @@ def test_estimates_are_those_of_a_replay(recording, replayed, name, trigger, at_
 def test_bursts_did_make_steps_give_up_waiting(recording):
     """Else the comparison would not show that they give up at the same message."""
     built = build_pipelines(load_config_file(find_config("talos")))
-    replay(recording, replay_topics(built.values, {}), tilt=built.tilt)
+    replay_recording(recording, replay_topics(built.values, {}), tilt=built.tilt)
     (estimator,) = (part for part in built.tilt.health(recording.end_ns) if part.name == "estimator")
     assert int(estimator.values["steps with an input missing"]) > 3
 

@@ -29,7 +29,7 @@ from inertial_estimation.recordings.message_conversion import (
     ODOMETRY_TYPE,
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
-from inertial_estimation.replay.replay import replay
+from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.ros.payload_messages import load_change_from_msg, load_change_to_msg
 from inertial_estimation.ros.telemetry import figures_from_msg
 from inertial_estimation.signals import HealthLevel
@@ -65,7 +65,7 @@ class Quadruped:
         alone = ConfigFile(file.name, file.shared, {PAYLOAD_NODE: {**file.nodes[PAYLOAD_NODE], **SETTLING}})
         built = build_pipelines(alone)
         topics = replay_topics(built.values, {}, wrenches=built.use_wrenches)
-        run = replay(MemoryRecording(tuple(self.sent), TYPES), topics, payload=built.payload)
+        run = replay_recording(MemoryRecording(tuple(self.sent), TYPES), topics, payload=built.payload)
         return {estimate.stamp_ns: estimate for estimate in run.payload}
 
 

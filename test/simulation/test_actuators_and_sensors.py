@@ -127,7 +127,7 @@ def test_same_seed_same_readings_other_seed_other_noise():
             np.concatenate(
                 [
                     np.concatenate(
-                        [r.imu.specific_force_I, r.joints.effort, r.wrenches["left_foot"].wrench_C]
+                        [r.imu.specific_force_I, r.joints.effort, r.wrenches["left_foot"].wrench_F]
                     )
                     for r in readings
                 ]
@@ -162,9 +162,9 @@ def test_noise_has_the_sigmas_and_biases_declared():
         "position": np.array([r.joints.position for r in readings]) - truth.q,
         "velocity": np.array([r.joints.velocity for r in readings]),
         "effort": np.array([r.joints.effort for r in readings]) - truth.tau_link,
-        "force": np.array([r.wrenches["left_foot"].wrench_C[:3] for r in readings])
+        "force": np.array([r.wrenches["left_foot"].wrench_F[:3] for r in readings])
         - truth.wrenches_C["left_foot"][:3],
-        "torque": np.array([r.wrenches["left_foot"].wrench_C[3:] for r in readings])
+        "torque": np.array([r.wrenches["left_foot"].wrench_F[3:] for r in readings])
         - truth.wrenches_C["left_foot"][3:],
     }
     for name, error in errors.items():
@@ -198,7 +198,7 @@ def test_delayed_reading_was_true_that_much_earlier(kind):
             return reading.imu.stamp_ns, reading.imu.specific_force_I
         if kind == "joint":
             return reading.joints.stamp_ns, reading.joints.velocity
-        return reading.wrenches["left_foot"].stamp_ns, reading.wrenches["left_foot"].wrench_C
+        return reading.wrenches["left_foot"].stamp_ns, reading.wrenches["left_foot"].wrench_F
 
     assert len(runs["delayed"]) == 20
     for stamp_ns, reading in runs["delayed"].items():

@@ -68,7 +68,7 @@ def test_robot_at_rest_reads_gravity_and_its_weight():
     truth = simulation.truth()
     assert np.linalg.norm(reading.imu.specific_force_I) == pytest.approx(GRAVITY, rel=1e-9)
     np.testing.assert_array_equal(reading.imu.angular_rate_I, 0.0)
-    weight = sum(reading.wrenches[foot].wrench_C[2] for foot in FEET)
+    weight = sum(reading.wrenches[foot].wrench_F[2] for foot in FEET)
     assert weight == pytest.approx(
         simulation.robot.total_mass * GRAVITY, rel=1e-4
     )  # soles sink unevenly: tilt
@@ -173,7 +173,7 @@ def test_readings_are_the_truth_without_noise(waving):
     np.testing.assert_array_equal(last.joints.velocity, truth.v)
     np.testing.assert_array_equal(last.joints.effort, truth.tau_link)
     for foot in FEET:
-        np.testing.assert_array_equal(last.wrenches[foot].wrench_C, truth.wrenches_C[foot])
+        np.testing.assert_array_equal(last.wrenches[foot].wrench_F, truth.wrenches_C[foot])
 
 
 def test_accelerations_sensed_are_those_of_the_motion():
@@ -257,7 +257,7 @@ def test_square_wave_of_mass_changes_the_weight_on_the_feet():
     for _ in range(2):
         hold.run(1.45)
         readings = hold.run(0.05)
-        weights.append(np.mean([sum(r.wrenches[foot].wrench_C[2] for foot in FEET) for r in readings]))
+        weights.append(np.mean([sum(r.wrenches[foot].wrench_F[2] for foot in FEET) for r in readings]))
     assert weights[0] - weights[1] == pytest.approx(10.0 * GRAVITY, rel=0.05)
 
 
@@ -301,7 +301,7 @@ def test_several_disturbances_act_together():
 def test_load_that_is_there_from_the_start_is_carried_on_the_hoist():
     simulation = block_simulation(ON_GROUND, [Attachment(ball("block", 3.0, (0.0, 0.0, 0.1)))])
     (reading,) = simulation.advance(simulation.period_ns)
-    assert reading.wrenches["block"].wrench_C[2] == pytest.approx((MASS + 3.0) * GRAVITY, rel=1e-9)
+    assert reading.wrenches["block"].wrench_F[2] == pytest.approx((MASS + 3.0) * GRAVITY, rel=1e-9)
 
 
 def test_disturbances_wait_for_the_release():

@@ -5,14 +5,10 @@ import pinocchio as pin
 from example_robot_data import load
 
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
-from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import (
-    DynamicsMeasurement,
-    DynamicsState,
-    LinearEquation,
-    NoiseModel,
-)
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation, MeasuredState
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -34,7 +30,7 @@ class ArmScene:
         self.rng = np.random.default_rng(seed)
         self.robot = panda()
         self.bodies = estimated_bodies(self.robot, links)
-        noise = NoiseModel(torque=sigma_torque, joint_acceleration=0.0)
+        noise = MeasurementNoise(torque=sigma_torque, joint_acceleration=0.0)
         self.sigma_torque = sigma_torque
         self.measurement = DynamicsMeasurement(self.robot, self.bodies, RowSelection(), noise)
         self.truth = [body.nominal_C.copy() for body in self.bodies]
@@ -49,7 +45,7 @@ class ArmScene:
         n = self.robot.n_joints
         q = self.rng.uniform(-1.5, 1.5, n)
         v, a = np.zeros((2, n)) if still else self.rng.normal(size=(2, n)) * [[1.0], [3.0]]
-        return DynamicsState(q, v, a, np.zeros(n))
+        return MeasuredState(q, v, a, np.zeros(n))
 
     def equation(self, *, noisy=True, state=None):
         bare = self.measurement.equation(self.state() if state is None else state)
@@ -71,10 +67,10 @@ def replayed_estimates(bag, config_path, *, urdf="", hold_out_s=None):
     from inertial_estimation.configuration.config_file import load_config_file
     from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
     from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.replay.replay import replay
+    from inertial_estimation.replay.replay import replay_recording
 
     pipelines = build_pipelines(load_config_file(config_path), urdf=str(urdf))
     topics = replay_topics(pipelines.values, {})
     with BagRecording(bag) as recording:
-        run = replay(recording, topics, inertial=pipelines.inertial, hold_out_s=hold_out_s)
+        run = replay_recording(recording, topics, inertial=pipelines.inertial, hold_out_s=hold_out_s)
     return pipelines.inertial, run.inertial, run.efforts

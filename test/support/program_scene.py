@@ -22,7 +22,8 @@ class ProgramScene:
 
     def __init__(self, name: str) -> None:
         config = config_of(ControllerConfig, name, "whole_body_controller", {})
-        self.robot, frames = robot_from_config(config.robot, read_urdf(config.robot.urdf))
+        setup = robot_from_config(config.robot, read_urdf(config.robot.urdf))
+        self.robot, frames = setup.robot, setup.contacts
         self.contacts = make_contacts(config.stance, [frame.name for frame in frames], FRICTION)
         self.frames = [frame.frame for frame in frames]
         self.dynamics = WholeBodyDynamics(self.robot, self.frames)

@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
@@ -111,7 +112,7 @@ class StandingHyq:
         if self._ideal is None or acceleration:
             sensors = IdealSensors(
                 ROBOT,
-                imu_frame="trunk_imu",
+                imu=ImuMount.on(ROBOT, "trunk_imu"),
                 contact_frames=FEET,
                 point_contacts=FEET,
                 payload=self.load,

@@ -6,6 +6,7 @@ import pytest
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import random_sines
 from inertial_estimation.signals import ImuSample, JointReading
@@ -153,7 +154,8 @@ def quadruped(feet: tuple[str, ...]) -> Truth:
     timing = Timing(duration_s=2.0, rate_hz=50.0, rest_s=0.2, fade_s=0.5)
     contacts = {foot: foot for foot in feet}
     rng = np.random.default_rng(6)
-    return stance_truth(robot, timing, rng, contacts=contacts, imu_frame="imu", motion=StanceMotion(posture))
+    imu, motion = ImuMount.on(robot, "imu"), StanceMotion(posture)
+    return stance_truth(robot, timing, rng, contacts=contacts, imu=imu, motion=motion)
 
 
 def test_point_feet_carry_forces_alone_and_they_balance_the_robot() -> None:

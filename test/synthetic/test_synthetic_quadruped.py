@@ -9,8 +9,9 @@ import pytest
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.replay import ReplayRun, replay
+from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.payload import ball
 from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
@@ -30,7 +31,7 @@ def standing(pipelines: Pipelines, rng: np.random.Generator) -> Truth:
         Timing(duration_s=6.0, rate_hz=250.0),
         rng,
         contacts={contact: contact for contact in values["contacts"]},
-        imu_frame=values["imu_frame"],
+        imu=ImuMount.on(robot, values["imu_frame"]),
         motion=StanceMotion(posture, base_reach=(0.03, 0.03, 0.03, 0.1, 0.1, 0.1)),
         payload=Payload(PAYLOAD, PAYLOAD_TIME_S),
     )
@@ -47,7 +48,7 @@ def session() -> tuple[Truth, ReplayRun]:
     truth = standing(pipelines, rng)
     topics = replay_topics(pipelines.values, {})
     recording = measure(truth, REALISTIC, rng)
-    return truth, replay(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+    return truth, replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
 
 
 def test_tilt_from_four_point_feet(session: tuple[Truth, ReplayRun]) -> None:

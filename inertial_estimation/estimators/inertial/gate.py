@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from scipy.special import chdtri
 
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Decision
 
-__all__ = ["ACCEPTED", "REJECTED", "REOPENED", "GateConfig", "InnovationGate"]
-
-ACCEPTED, REJECTED, REOPENED = "accepted", "rejected", "reopened"
+__all__ = ["GateConfig", "InnovationGate"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class InnovationGate:
         """Forget what was rejected."""
         self._rejected_for = 0.0
 
-    def decide(self, nis: float, dt: float) -> str:
+    def decide(self, nis: float, dt: float) -> Decision:
         """Judge one measurement.
 
         Args:
@@ -64,15 +63,15 @@ class InnovationGate:
             dt: Time since the measurement before [s].
 
         Returns:
-            "accepted", "rejected", or "reopened": accept it with a covariance that admits a change.
+            ACCEPTED, REJECTED, or REOPENED: accept it with a covariance that admits a change.
         """
         if not self.config.enabled:
-            return ACCEPTED
+            return Decision.ACCEPTED
         if nis <= self.bound:
             self._rejected_for = max(0.0, self._rejected_for - dt)
-            return ACCEPTED
+            return Decision.ACCEPTED
         self._rejected_for += dt
         if self._rejected_for < self.config.reopen_after:
-            return REJECTED
+            return Decision.REJECTED
         self._rejected_for = 0.0
-        return REOPENED
+        return Decision.REOPENED

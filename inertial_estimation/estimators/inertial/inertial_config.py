@@ -5,84 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.dynamics_measurement import NoiseModel
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "NoiseConfig", "PriorConfig"]
-
-
-@dataclass(frozen=True)
-class NoiseConfig:
-    """Standard deviations of means over one window, unmodelled effects included."""
-
-    torque: float = parameter(
-        0.5,
-        "Standard deviation of a joint torque averaged over one window, unmodelled effects included.",
-        unit="Nm",
-        lower=1e-9,
-        upper=1e4,
-    )
-    base_force: float = parameter(
-        2.0,
-        "Standard deviation of unmodelled forces in the base rows, averaged over one window.",
-        unit="N",
-        lower=1e-9,
-        upper=1e4,
-    )
-    base_moment: float = parameter(
-        1.0,
-        "Standard deviation of unmodelled moments in the base rows, averaged over one window.",
-        unit="Nm",
-        lower=1e-9,
-        upper=1e4,
-    )
-    contact_force: float = parameter(
-        2.0,
-        "Standard deviation of the force components of a measured contact wrench, averaged over one window.",
-        unit="N",
-        lower=0.0,
-        upper=1e4,
-    )
-    contact_moment: float = parameter(
-        0.2,
-        "Standard deviation of the moment components of a measured contact wrench, averaged over one window.",
-        unit="Nm",
-        lower=0.0,
-        upper=1e4,
-    )
-    proper_acceleration: float = parameter(
-        0.05,
-        "Standard deviation of the IMU's specific force averaged over one window; without an IMU, of the "
-        "base's specific force.",
-        unit="m/s^2",
-        lower=0.0,
-        upper=100.0,
-    )
-    angular_acceleration: float = parameter(
-        0.1,
-        "Standard deviation of the IMU's angular acceleration over one window; without an IMU, of the "
-        "base's angular acceleration.",
-        unit="rad/s^2",
-        lower=0.0,
-        upper=1000.0,
-    )
-    joint_acceleration: float = parameter(
-        0.2,
-        "Standard deviation of the joint accelerations over one window.",
-        unit="rad/s^2",
-        lower=0.0,
-        upper=1000.0,
-    )
-
-    def model(self) -> NoiseModel:
-        """Return the noise model of the measurement equation."""
-        return NoiseModel(**vars(self))
+__all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
 
 
 @dataclass(frozen=True)
@@ -177,12 +111,12 @@ class InertialPipelineConfig:
         "log_cholesky",
         "Estimator: the physically consistent log-Cholesky EKF, or a linear Kalman filter in the standard "
         "parameters for comparison.",
-        choices=("log_cholesky", "linear"),
+        choices=tuple(FILTERS),
     )
     convention: str = parameter(
         "rucker",
         "Convention of the log-Cholesky coordinates: that of Rucker and Wensing, or that of Foster et al.",
-        choices=("rucker", "foster"),
+        choices=tuple(CONVENTIONS),
     )
     rows: RowsConfig = section(RowsConfig, prefix="")
     window: float = parameter(
@@ -193,7 +127,7 @@ class InertialPipelineConfig:
         lower=0.001,
         upper=2.0,
     )
-    noise: NoiseConfig = section(NoiseConfig)
+    noise: MeasurementNoise = section(MeasurementNoise)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     friction: FrictionConfig = section(FrictionConfig)
@@ -235,11 +169,6 @@ class InertialPipelineConfig:
     enabled: bool = parameter(
         True, "Whether the filter updates its estimates; if false, it only reports residuals."
     )
-
-    @property
-    def sensing_imu(self) -> str:
-        """Link of the IMU the base's acceleration comes from; empty where it comes from the base state."""
-        return self.robot.imu_frame if self.rows.base_acceleration == "accelerometer" else ""
 
     @property
     def coulomb_law(self) -> CoulombLaw:

@@ -14,7 +14,7 @@ judges one innovation by its own covariance S = H P H' + R; the gain counts the 
 window, R times the overlap, so P does not shrink faster than the data inform.
 
 Between linearisations the filter is the linear one in x. When the mean has moved away from the point of
-linearisation, all that was learned is said again with the Jacobians there (`linearisation`).
+linearisation, the accumulated information is relinearised at the new mean (`linearisation`).
 """
 
 from abc import ABC, abstractmethod
@@ -23,46 +23,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, NumericalError
-from inertial_estimation.estimators.inertial.gate import REJECTED, REOPENED, InnovationGate
+from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
+    BodyLinearisation,
     DataInformation,
-    Linearisation,
     Posterior,
     Prior,
     cholesky,
     inverse,
     solve,
 )
+from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.dynamics_measurement import LinearEquation
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters, parameters_and_jacobian
 
-__all__ = ["FilterUpdate", "InertialFilter", "PriorSigma"]
+__all__ = ["FilterUpdate", "InertialFilter", "joseph_update"]
 
-FAR = 0.01  # from the linearisation, where it is made anew; coordinates are logarithms or gyration radii
-LARGEST_STEP = 0.35  # exp(2 * 0.35) = twice the mass
-MOST_STEPS = 30  # at one update; after a change of many times the mass, else one or two
-
-
-@dataclass(frozen=True)
-class PriorSigma:
-    """Standard deviations of the parameters about their nominal values, in physical terms.
-
-    Attributes:
-        mass: Relative, of the mass (of its logarithm, strictly).
-        com: Of each component of the centre of mass [m].
-        radii: Relative, of the three radii of gyration, and the shear between them.
-        friction: Of each friction parameter, in its unit, shape (n_friction,).
-        nominal_friction: Nominal value of each friction parameter; None: all zero.
-    """
-
-    mass: float
-    com: float
-    radii: float
-    friction: Array
-    nominal_friction: Array | None = None
+RELINEARISATION_DISTANCE = 0.01  # of the mean; coordinates are logarithms, or lengths in gyration radii
+LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
+MOST_RELINEARISATIONS = 30  # at one update; one or two, unless the mass changes many times over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +54,14 @@ class FilterUpdate:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
-        decision: "accepted", "rejected", "reopened" or "disabled".
+        decision: ACCEPTED, REJECTED, REOPENED or DISABLED.
         iterations: Linearisations made to take the posterior to its new mean.
     """
 
     innovation: Array
     nis: float
     accepted: bool
-    decision: str
+    decision: Decision
     iterations: int
 
 
@@ -120,7 +101,9 @@ class InertialFilter(ABC):
         friction = prior.nominal_friction
         friction = np.zeros(len(prior.friction)) if friction is None else friction
         self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
-        self._P_prior = self._prior_covariance(prior)
+        nominal = self._body_coordinates(self._x_nominal)
+        jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
+        self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
         self._to_joint = np.array([body.to_joint for body in bodies])
@@ -150,7 +133,7 @@ class InertialFilter(ABC):
         self.x: Array = self._x_nominal.copy()
         self.P: Array = self._P_prior.copy()
         self._centre: Array = self._x_nominal.copy()
-        self._at: Linearisation = self._linearisation(self.x)
+        self._at: BodyLinearisation = self._linearisation(self.x)
         self.gate.reset()
 
     def body_parameters(self) -> tuple[Array, Array]:
@@ -199,22 +182,22 @@ class InertialFilter(ABC):
         S_factor = cholesky(HP @ H.T + equation.noise)
         nis = float(innovation @ solve(S_factor, innovation))
         if not learn:
-            return FilterUpdate(innovation, nis, False, "disabled", 0)
+            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0)
         decision = self.gate.decide(nis, dt)
-        if decision == REJECTED:
+        if decision is Decision.REJECTED:
             return FilterUpdate(innovation, nis, False, decision, 0)
-        if decision == REOPENED:
+        if decision is Decision.REOPENED:
             self._admit_change()
             HP = H @ self.P
         R = self._overlap * equation.noise
         K = solve(cholesky(HP @ H.T + R), HP).T
         self.x = self.x + K @ innovation
-        self._joseph(K, H, HP, R)
+        self.P = joseph_update(self.P, K, H, HP, R)
         return FilterUpdate(innovation, nis, True, decision, self._relinearise())
 
     def _relinearise(self) -> int:
         """Take the posterior to a linearisation near its mean, by limited steps; return how many."""
-        if self.linear or self._farthest(self.x - self._at.x) < FAR:
+        if self.linear or self._farthest(self.x - self._at.x) < RELINEARISATION_DISTANCE:
             return 0
         prior = Prior(self._centre, self._prior_information)
         try:
@@ -232,10 +215,13 @@ class InertialFilter(ABC):
         origin, target, steps = self._at.x, self.x, 0
         while True:
             steps += 1
-            shorter = min(1.0, LARGEST_STEP / self._farthest(target - origin))
+            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target - origin))
             at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
-            if steps == MOST_STEPS or self._farthest(posterior.x - at.x) < FAR:
+            if (
+                steps == MOST_RELINEARISATIONS
+                or self._farthest(posterior.x - at.x) < RELINEARISATION_DISTANCE
+            ):
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
 
@@ -245,12 +231,6 @@ class InertialFilter(ABC):
 
     def _farthest(self, step: Array) -> float:
         return float(np.abs(step[: self._n_inertial]).max())
-
-    def _joseph(self, K: Array, H: Array, HP: Array, R: Array) -> None:
-        """P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K."""
-        half = self.P - K @ HP
-        P = half - (half @ H.T - K @ R) @ K.T
-        self.P = 0.5 * (P + P.T)
 
     def _admit_change(self) -> None:
         """Take the bodies' covariance back to the prior's; friction does not change with a payload."""
@@ -268,21 +248,24 @@ class InertialFilter(ABC):
         coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
         return coordinates
 
-    def _linearisation(self, x: Array) -> Linearisation:
+    def _linearisation(self, x: Array) -> BodyLinearisation:
         pi_C, G = self._body_map(self._body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return Linearisation(x, pi_C, G, phi, self._to_joint @ G)
+        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
 
-    def _prior_covariance(self, prior: PriorSigma) -> Array:
-        """Map the prior, stated in Rucker's coordinates about nominal, into this filter's coordinates."""
-        P = np.zeros((len(self._x_nominal),) * 2)
-        for i, body in enumerate(self.bodies):
-            sigma = np.array([0.5 * prior.mass] + 6 * [prior.radii] + 3 * [prior.com / body.length])
-            theta = log_cholesky_from_parameters(body.nominal_C)[None]
-            _pi, G_theta = parameters_and_jacobian(theta)
-            _pi, G = self._body_map(self._x_nominal[None, 10 * i : 10 * i + 10])
-            L = linear_algebra.solve(G[0], G_theta[0] * sigma)
-            P[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = L @ L.T
-        P[self._n_inertial :, self._n_inertial :] = np.diag(prior.friction**2)
-        return P
+
+def joseph_update(P: Array, K: Array, H: Array, HP: Array, R: Array) -> Array:
+    """Return P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K, exactly symmetric.
+
+    Args:
+        P: Covariance before the update, shape (n, n).
+        K: Gain, shape (n, m).
+        H: Jacobian of the measurement, shape (m, n).
+        HP: H P, shape (m, n).
+        R: Covariance of the measurement's noise, shape (m, m).
+    """
+    half = P - K @ HP
+    P = half - (half @ H.T - K @ R) @ K.T
+    symmetric: Array = 0.5 * (P + P.T)
+    return symmetric

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, frozen_array, seconds
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["informed_directions", "relative_information"]
+__all__ = ["InformationReport", "informed_directions", "relative_information"]
 
 
 def relative_information(P: Array, prior_factor: Array) -> Array:
@@ -33,3 +33,45 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
 def informed_directions(eigenvalues: Array) -> int:
     """Return how many directions the data inform more than the prior does."""
     return int(np.count_nonzero(eigenvalues > 1.0))
+
+
+class InformationReport:
+    """The eigenvalues of the accumulated information, computed anew from time to time.
+
+    Attributes:
+        period: Least time between two computations [s].
+        eigenvalues: Relative to the prior, ascending, shape (n,).
+        informed: Number of directions that the data inform more than the prior does.
+    """
+
+    def __init__(self, states: int, period: float) -> None:
+        """Begin without information.
+
+        Args:
+            states: Number of states.
+            period: Least time between two computations [s].
+        """
+        self.period = period
+        self._states = states
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the prior: no direction is informed."""
+        self.eigenvalues: Array = np.zeros(self._states)
+        self.informed = 0
+        self._computed_at_ns: int | None = None
+
+    def update(self, time_ns: int, P: Array, prior_factor: Array) -> None:
+        """Compute the eigenvalues where the period has passed.
+
+        Args:
+            time_ns: Time of the covariance [ns].
+            P: Covariance, shape (n, n).
+            prior_factor: Lower Cholesky factor of the prior covariance, shape (n, n).
+        """
+        last = self._computed_at_ns
+        if last is not None and seconds(time_ns - last) < self.period:
+            return
+        self._computed_at_ns = time_ns
+        self.eigenvalues = frozen_array("information", relative_information(P, prior_factor))
+        self.informed = informed_directions(self.eigenvalues)

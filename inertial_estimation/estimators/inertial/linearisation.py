@@ -10,9 +10,9 @@ d = G_a^-1 (phi(y) - phi_a) - (x - x_a), the same data give
 
     P_y^-1 = P_0^-1 + T' I T,   x_y = y - P_y (P_0^-1 (y - c) + T' (I d - g))
 
-One such step is Gauss-Newton on the posterior of all data so far, without keeping any of them: what was
-learned with Jacobians of a worse estimate is said again with those of a better one. A filter that keeps
-its old Jacobians believes itself informed in directions that no measurement has ever seen.
+One such step is Gauss-Newton on the posterior of all data so far, without keeping any of them: information
+gathered with the Jacobians of a worse estimate is relinearised with those of a better one. A filter that
+keeps its old Jacobians becomes overconfident in directions that no measurement has informed.
 """
 
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["DataInformation", "Linearisation", "Posterior", "Prior", "cholesky", "inverse", "solve"]
+__all__ = ["BodyLinearisation", "DataInformation", "Posterior", "Prior", "cholesky", "inverse", "solve"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linearisation:
+class BodyLinearisation:
     """Parameters and Jacobians of the bodies at one point.
 
     Attributes:
@@ -52,7 +52,7 @@ class Linearisation:
             H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
         return H
 
-    def seen_from(self, other: "Linearisation") -> tuple[Array, Array]:
+    def seen_from(self, other: "BodyLinearisation") -> tuple[Array, Array]:
         """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), y this point and a the other."""
         n = 10 * len(self.G)
         difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
@@ -73,9 +73,9 @@ class Prior:
 
 
 class DataInformation:
-    """What the data say, taken out of a posterior."""
+    """Information of the data alone: a posterior without its prior."""
 
-    def __init__(self, at: Linearisation, x: Array, P: Array, prior: Prior) -> None:
+    def __init__(self, at: BodyLinearisation, x: Array, P: Array, prior: Prior) -> None:
         """Take it out.
 
         Args:
@@ -91,7 +91,7 @@ class DataInformation:
         self._information: Array = inverse(P) - prior.information
         self._pull: Array = prior.information @ (x - prior.centre)
 
-    def posterior_at(self, to: Linearisation) -> "Posterior":
+    def posterior_at(self, to: BodyLinearisation) -> "Posterior":
         """Return the posterior with another linearisation.
 
         Raises:
@@ -120,7 +120,7 @@ class Posterior:
         slope_pi: Gradient of the data's part by the parameters in C, shape (n_bodies, 10).
     """
 
-    at: Linearisation
+    at: BodyLinearisation
     x: Array
     P: Array
     gradient: Array

@@ -4,7 +4,8 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inertial.gate import InnovationGate
-from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter, PriorSigma
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import (
@@ -18,7 +19,7 @@ __all__ = ["LogCholeskyEkf"]
 
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
 # centre of mass within 10. Beyond, floating point no longer tells a body from an impossible one.
-FARTHEST = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
+LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 
 
 class LogCholeskyEkf(InertialFilter):
@@ -56,7 +57,7 @@ class LogCholeskyEkf(InertialFilter):
         bounded: Array = x.copy()
         coordinates = self._body_coordinates(bounded)  # a view
         nominal = self._body_coordinates(self._x_nominal)
-        np.clip(coordinates, nominal - FARTHEST, nominal + FARTHEST, out=coordinates)
+        np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
         return bounded
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Decision
 
 __all__ = ["ResidualBias"]
 
@@ -44,7 +44,7 @@ class ResidualBias:
         self.start()
         self.active = False
 
-    def feed(self, residual: Array, speed: float, dt: float) -> str:
+    def feed(self, residual: Array, speed: float, dt: float) -> Decision:
         """Take one residual while a calibration is active.
 
         Args:
@@ -53,20 +53,20 @@ class ResidualBias:
             dt: Time since the last residual [s].
 
         Returns:
-            "waiting for rest", "calibrating", or "calibrated" once the window is full.
+            WAITING_FOR_REST, CALIBRATING, or CALIBRATED once the window is full.
         """
         if speed > self.rest_speed:
             self._clear()
-            return "waiting for rest"
+            return Decision.WAITING_FOR_REST
         self._sum += residual
         self._count += 1
         self._gathered += dt
         if self._gathered < self.window:
-            return "calibrating"
+            return Decision.CALIBRATING
         self.bias = self._sum / self._count
         self.active = False
         self._clear()
-        return "calibrated"
+        return Decision.CALIBRATED
 
     def _clear(self) -> None:
         self._sum = np.zeros_like(self.bias)

@@ -8,39 +8,16 @@ caller's `now_ns` only tells whether a stream is stale.
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
-import numpy as np
-
-from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, Stamps
+from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
+from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
+from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.models.stamp_regulator import StampRegulator
-from inertial_estimation.signals import Array, Health, HealthLevel, seconds
+from inertial_estimation.signals import NANOSECONDS, Array, Health
 
 __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
-
-THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
-NS = 1_000_000_000
-OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
-RECENT_NS = 10 * NS  # how long a dropped reading shows as a warning
-
-
-@dataclass(frozen=True)
-class StreamSpec:
-    """One input.
-
-    Attributes:
-        name: Its name, as in diagnostics (``imu/data``).
-        width: Numbers in a row.
-        delay: Age of a row at its stamp [s], subtracted from the stamp.
-        required: Whether steps wait for it and its loss stops the output.
-    """
-
-    name: str
-    width: int
-    delay: float = 0.0
-    required: bool = True
 
 
 class Continuity(Enum):
@@ -82,21 +59,25 @@ class AlignedSample:
         return all(row is not None for row in self.rows.values())
 
 
-@dataclass
-class _Stream:
-    spec: StreamSpec
-    buffer: StampedBuffer
-    regulator: StampRegulator
-    delay_ns: int
-    last_stamp_ns: int | None = None
-    received: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-    dropped_after_ns: int | None = None
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Limits of `InputConfig` in the units of stamps."""
 
-    def drop(self, reason: str) -> bool:
-        self.dropped[reason] = self.dropped.get(reason, 0) + 1
-        self.dropped_after_ns = self.last_stamp_ns
-        return False
+    timeout: float  # [s]
+    max_gap_ns: int
+    max_wait_ns: int
+    jump_ns: int
+    reset_on_jump: bool
+
+    @classmethod
+    def of(cls, config: InputConfig) -> "_Limits":
+        return cls(
+            config.timeout,
+            round(config.max_gap * NANOSECONDS),
+            round(config.max_wait * NANOSECONDS),
+            round(config.jump * NANOSECONDS),
+            config.on_jump == "reset",
+        )
 
 
 class SignalAligner:
@@ -124,23 +105,16 @@ class SignalAligner:
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0: every row.
             half_window: How far beyond a step streams must have arrived [s], for `window`.
         """
-        self._config = config
-        self._streams = {spec.name: self._make_stream(spec) for spec in (driver, *others)}
+        self._limits = _Limits.of(config)
+        self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
-        self._required_backwards = self._required[::-1]  # the last to come completes a step
-        self._awaited: _Stream | None = None  # without a row of it, or of the driver, no step is ready
+        self._awaited: InputStream | None = None  # no step is ready before a row of it, or of the driver
         self._changed = True  # whether one has come
-        self._period_ns = int(NS / rate) if rate > 0.0 else 0
-        self._half_window_ns = round(half_window * NS)
-        self._max_gap_ns = round(config.max_gap * NS)
-        self._max_wait_ns = round(config.max_wait * NS)
-        self._jump_ns = round(config.jump * NS)
+        self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
         self._newest_stamp_ns = 0  # of all streams
-        self._last_step_ns: int | None = None
-        self._sum = np.zeros(driver.width)
-        self._count = 0
+        self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
 
@@ -164,14 +138,12 @@ class SignalAligner:
             step = stamp_ns - last
             if step == 0:
                 return target.drop("equal stamp")
-            if step < 0 and not (step < -self._jump_ns and self._config.on_jump == "reset"):
+            if step < 0 and not (step < -self._limits.jump_ns and self._limits.reset_on_jump):
                 return target.drop("backward stamp")
-            if step < 0 or stamp_ns - self._newest_stamp_ns > self._jump_ns:
+            if step < 0 or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns:
                 self._handle_jump(target, forward=step > 0)
-        target.last_stamp_ns = stamp_ns
         self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
-        time_ns = target.regulator.time_of(stamp_ns) - target.delay_ns
-        target.buffer.append(time_ns, row)
+        time_ns = target.append(stamp_ns, row)
         if target is self._driver:
             self._pending.append((stamp_ns, time_ns))
             self._changed = True
@@ -202,7 +174,7 @@ class SignalAligner:
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
         """Return the newest row of a stream at or before a time, None where older than `max_age` [s]."""
-        return self._streams[stream].buffer.latest(time_ns, round(max_age * NS))
+        return self._streams[stream].buffer.latest(time_ns, round(max_age * NANOSECONDS))
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
@@ -211,25 +183,21 @@ class SignalAligner:
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
         for stream in self._streams.values():
-            stream.buffer.clear()
-            stream.regulator.reset()
-            stream.last_stamp_ns = None
+            stream.clear()
         self._newest_stamp_ns = 0
         self._pending.clear()
-        self._last_step_ns = None
+        self._mean.clear()
         self._awaited, self._changed = None, True
-        self._sum[:] = 0.0
-        self._count = 0
         self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
         """Name the required streams that never arrived or are older than the timeout."""
-        limit = self._config.timeout
+        limit = self._limits.timeout
         watched = (self._driver, *self._required)
-        return [s.spec.name for s in watched if (age := _age(s, now_ns)) is None or age > limit]
+        return [s.spec.name for s in watched if (age := s.age(now_ns)) is None or age > limit]
 
     def health(self, now_ns: int) -> list[Health]:
-        """Say how each stream is.
+        """Report the state of each stream.
 
         Args:
             now_ns: The caller's time [ns], on the clock of the stamps.
@@ -237,19 +205,16 @@ class SignalAligner:
         Returns:
             One entry per stream: waiting, lost, losing rows, or in order.
         """
-        return [self._stream_health(stream, now_ns) for stream in self._streams.values()]
+        timeout = self._limits.timeout
+        return [stream.health(now_ns, timeout) for stream in self._streams.values()]
 
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
-        self._config = replace(self._config, timeout=timeout)
+        self._limits = replace(self._limits, timeout=timeout)
 
-    def _make_stream(self, spec: StreamSpec) -> _Stream:
-        regulator = StampRegulator(self._config.stamps, self._config.nominal_rate)
-        return _Stream(spec, StampedBuffer(spec.width), regulator, round(spec.delay * NS))
-
-    def _handle_jump(self, target: _Stream, *, forward: bool) -> None:
+    def _handle_jump(self, target: InputStream, *, forward: bool) -> None:
         target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
-        if self._config.on_jump == "reset":
+        if self._limits.reset_on_jump:
             restarted = not forward or self._continuity is Continuity.RESTARTED
             self.clear()
             self._continuity = Continuity.RESTARTED if restarted else Continuity.AFTER_GAP
@@ -263,9 +228,9 @@ class SignalAligner:
         newest_driver = self._driver.buffer.newest_ns
         if newest_driver is None or newest_driver < horizon:
             return False
-        if newest_driver - horizon >= self._max_wait_ns:
+        if newest_driver - horizon >= self._limits.max_wait_ns:
             return True
-        for stream in self._required_backwards:
+        for stream in reversed(self._required):  # the last to come completes a step
             newest = stream.buffer.newest_ns
             if newest is None or newest < horizon:
                 self._awaited = stream
@@ -273,46 +238,14 @@ class SignalAligner:
         return True
 
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
-        row = self._driver.buffer.at(time_ns, self._max_gap_ns)
+        max_gap_ns = self._limits.max_gap_ns
+        row = self._driver.buffer.at(time_ns, max_gap_ns)
         if row is None:  # fell out of the buffer while waiting
             self._driver.drop("overrun")
             return None
-        self._sum += row
-        self._count += 1
-        last = self._last_step_ns
-        if last is not None and time_ns - last < THINNING_TOLERANCE * self._period_ns:
+        mean = self._mean.push(time_ns, row)
+        if mean is None:
             return None
-        mean = self._sum / self._count
-        self._sum[:] = 0.0
-        self._count = 0
-        self._last_step_ns = time_ns
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
-        rows = {s.spec.name: s.buffer.at(time_ns, self._max_gap_ns) for s in self._required}
+        rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
         return AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
-
-    def _stream_health(self, stream: _Stream, now_ns: int) -> Health:
-        name = stream.spec.name
-        values = {"received": str(stream.received)}
-        values |= {f"dropped: {reason}": str(n) for reason, n in stream.dropped.items()}
-        period = stream.regulator.period_ns
-        values["rate [Hz]"] = f"{NS / period:.1f}" if period else "unknown"
-        values["stamps"] = "regularised (they come in bursts)" if stream.regulator.active else "as they come"
-        age = _age(stream, now_ns)
-        if age is None:
-            level = HealthLevel.STALE if stream.spec.required else HealthLevel.OK
-            return Health(name, level, "waiting for the first reading", values)
-        values["age [s]"] = f"{age:.3f}"
-        if age > self._config.timeout and stream.spec.required:
-            message = f"lost: last reading {age:.2f} s ago, limit {self._config.timeout:g} s"
-            if age > OTHER_CLOCK_S:
-                message += "; are its stamps of another clock (use_sim_time)?"
-            return Health(name, HealthLevel.ERROR, message, values)
-        recently = stream.dropped_after_ns is None or now_ns - stream.dropped_after_ns < RECENT_NS
-        if stream.dropped and recently:
-            message = f"{sum(stream.dropped.values())} of {stream.received} readings dropped"
-            return Health(name, HealthLevel.WARN, message, values)
-        return Health(name, HealthLevel.OK, "arriving", values)
-
-
-def _age(stream: _Stream, now_ns: int) -> float | None:
-    return None if stream.last_stamp_ns is None else seconds(now_ns - stream.last_stamp_ns)

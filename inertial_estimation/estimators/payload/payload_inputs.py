@@ -7,22 +7,24 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
-from inertial_estimation.estimators.inputs.robot_inputs import (
+from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
+    BASE_STATE_ROW,
     IMU,
+    IMU_ROW,
     JOINTS,
-    RobotInputs,
+    WRENCH_WIDTH,
+    JointRow,
+    imu_row,
     wrench_stream,
 )
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
 from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, JointReading
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
 
 __all__ = ["MeanState", "PayloadInputs"]
-
-BASE_WIDTH = 9  # velocity, angular rate, the vertical in the base
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +35,8 @@ class MeanState:
         q: Joint positions [rad], shape (n_joints,).
         v: Joint velocities [rad/s], shape (n_joints,).
         tau: Joint torques [Nm], shape (n_joints,); None where not needed.
-        wrenches_C: Wrench of each contact in its frame [N, Nm], shape (n_contacts, 6); None where not used.
+        wrenches_F: Wrench of each contact in its wrench frame [N, Nm], shape (n_contacts, 6); None where
+            not used.
         roll: Of the base [rad].
         pitch: Of the base [rad].
         base_speed: Speed of the base [m/s].
@@ -46,7 +49,7 @@ class MeanState:
     q: Array
     v: Array
     tau: Array | None
-    wrenches_C: Array | None
+    wrenches_F: Array | None
     roll: float
     pitch: float
     base_speed: float
@@ -61,7 +64,7 @@ class MeanState:
         return np.array([[cp, sp * sr, sp * cr], [0.0, cr, -sr], [-sp, cp * sr, cp * cr]])
 
 
-class PayloadInputs(RobotInputs):
+class PayloadInputs:
     """The inputs of the trunk's identification; joint states set the steps.
 
     Attributes:
@@ -69,25 +72,25 @@ class PayloadInputs(RobotInputs):
         trouble: Why the last joint state could not be used; empty if it could.
     """
 
-    def __init__(self, config: TrunkPayloadConfig, robot: RobotModel, legs: tuple[int, ...]) -> None:
+    def __init__(self, config: TrunkPayloadConfig, setup: RobotSetup, legs: tuple[int, ...]) -> None:
         """Decide which inputs are needed.
 
         Args:
             config: The parameters.
-            robot: The robot.
+            setup: The robot and its IMU.
             legs: Joints, by their positions in the robot's order, whose torque is needed.
         """
-        self._robot = robot
+        self._robot = robot = setup.robot
         estimated = config.ground_forces == "estimated"
         self._legs = frozenset(legs)
-        self._need_effort = estimated
+        self._joint_row = JointRow(robot.n_joints, effort=estimated)
         self._map = JointMap(robot, config.robot, need_effort=estimated)
         self._contacts = () if estimated else config.robot.contacts
-        self._with_imu = bool(config.robot.imu_frame)
-        self._n_joint_columns = (2 + estimated) * robot.n_joints
+        self._with_imu = setup.imu is not None
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
         self.aligner = self._make_aligner(config)
-        width = self._n_joint_columns + BASE_WIDTH + 6 * (self._with_imu + len(self._contacts))
+        others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
+        width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
         self.trouble = ""
 
@@ -95,6 +98,16 @@ class PayloadInputs(RobotInputs):
     def velocity_source(self) -> str:
         """Where the joint velocities come from, for people."""
         return self._map.velocity_source
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading, ignored where the robot has no IMU."""
+        if self._with_imu:
+            self.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take a contact wrench, ignored where not needed."""
+        if contact in self._contacts:
+            self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
@@ -115,17 +128,17 @@ class PayloadInputs(RobotInputs):
         """Take a base state."""
         x, y, z, w = state.quaternion_xyzw.tolist()
         square = x * x + y * y + z * z + w * w
-        row = np.full(BASE_WIDTH, np.nan)
+        columns = BASE_STATE_ROW
+        row = np.full(columns.width, np.nan)
         if math.isfinite(square) and square > 0.0:
             s = 2.0 / square
-            row[:3] = state.v_WB_B
-            row[3:6] = state.w_WB_B
-            row[6:] = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
+            row[columns.v] = state.v_WB_B
+            row[columns.w] = state.w_WB_B
+            row[columns.vertical] = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
         self.aligner.push(BASE_STATE, state.stamp_ns, row)
 
     def clear(self) -> None:
-        """Forget all rows."""
-        self.aligner.clear()
+        """Forget the window and the positions that velocities are derived from; not the buffers."""
         self._map.reset()
         self.clear_window()
 
@@ -154,23 +167,23 @@ class PayloadInputs(RobotInputs):
         return self._means() if self._window.full else None
 
     def _means(self) -> MeanState:
-        n, first = self._robot.n_joints, self._n_joint_columns
+        joints, first = self._joint_row, self._joint_row.width
         mean = self._window.mean()
         change, apart = self._window.change()
-        vx, vy, vz, wx, wy, wz, sx, sy, sz = mean[first : first + BASE_WIDTH].tolist()
+        vx, vy, vz, wx, wy, wz, sx, sy, sz = mean[first : first + BASE_STATE_ROW.width].tolist()
         ax, ay, az = change[first : first + 3].tolist()
         acceleration = math.sqrt(ax * ax + ay * ay + az * az) / apart
-        after = first + BASE_WIDTH
+        after = first + BASE_STATE_ROW.width
         if self._with_imu:
             wx, wy, wz = mean[after + 3 : after + 6].tolist()
             fx, fy, fz = change[after : after + 3].tolist()
             acceleration = max(acceleration, math.sqrt(fx * fx + fy * fy + fz * fz))
-            after += 6
+            after += IMU_ROW.width
         return MeanState(
-            q=mean[:n],
-            v=mean[n : 2 * n],
-            tau=mean[2 * n : 3 * n] if self._need_effort else None,
-            wrenches_C=mean[after:].reshape(-1, 6) if self._contacts else None,
+            q=mean[joints.q],
+            v=mean[joints.v],
+            tau=mean[joints.tau] if joints.tau is not None else None,
+            wrenches_F=mean[after:].reshape(-1, WRENCH_WIDTH) if self._contacts else None,
             roll=math.atan2(sy, sz),
             pitch=math.atan2(-sx, math.hypot(sy, sz)),
             base_speed=math.sqrt(vx * vx + vy * vy + vz * vz),
@@ -184,7 +197,7 @@ class PayloadInputs(RobotInputs):
         self.aligner.count_drop(JOINTS, reason)
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
-        if self._need_effort and reading.effort is None:
+        if self._joint_row.effort and reading.effort is None:
             names = listing(self._robot.joint_names[j] for j in sorted(self._legs))
             return f"no effort; ground_forces 'estimated' needs the torques of {names}"
         return str(error)
@@ -204,9 +217,9 @@ class PayloadInputs(RobotInputs):
 
     def _make_aligner(self, config: TrunkPayloadConfig) -> SignalAligner:
         inputs = config.robot.inputs
-        others = [StreamSpec(BASE_STATE, BASE_WIDTH)]
+        others = [StreamSpec(BASE_STATE, BASE_STATE_ROW.width)]
         if self._with_imu:
-            others.append(StreamSpec(IMU, 6, inputs.imu_delay))
-        others += [StreamSpec(wrench_stream(c), 6, inputs.wrench_delay) for c in self._contacts]
-        driver = StreamSpec(JOINTS, self._n_joint_columns, inputs.joint_delay)
+            others.append(StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay))
+        others += [StreamSpec(wrench_stream(c), WRENCH_WIDTH, inputs.wrench_delay) for c in self._contacts]
+        driver = StreamSpec(JOINTS, self._joint_row.width, inputs.joint_delay)
         return SignalAligner(driver, tuple(others), inputs, rate=config.rate)

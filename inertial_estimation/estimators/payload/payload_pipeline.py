@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity
-from inertial_estimation.estimators.inputs.robot_inputs import JOINTS, InputPushes
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.estimators.inputs.alignment import AlignedSample
+from inertial_estimation.estimators.inputs.rows import JOINTS
+from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.payload.durations import has_lasted
 from inertial_estimation.estimators.payload.identification import Identification
 from inertial_estimation.estimators.payload.identification_context import TrunkObservation
@@ -20,7 +21,7 @@ from inertial_estimation.models.robot_config import ContactFrames, robot_from_co
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
-from inertial_estimation.signals import Health, seconds
+from inertial_estimation.signals import BaseState, Health, ImuSample, JointReading, WrenchSample, seconds
 
 __all__ = ["TrunkPayloadPipeline"]
 
@@ -28,7 +29,7 @@ LOOK_SHARE = 0.25  # of the window, from one look at the trunk to the next
 LONGEST_LOOK = 0.02  # [s]
 
 
-class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
+class TrunkPayloadPipeline:
     """Trunk mass and centre of mass of a legged robot, identified at rest.
 
     Attributes:
@@ -52,17 +53,21 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
         """
         self.config = config
-        self.robot, contacts = robot_from_config(config.robot, urdf)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, contacts = setup.robot, setup.contacts
         self.trunk = config.trunk or self.robot.base_link
         if len(contacts) < FEWEST_FEET:
             raise ConfigurationError(
                 f"'contacts' names {len(contacts)} ({listing(config.robot.contacts)}), expected "
                 f"{FEWEST_FEET} or more feet to stand on"
             )
-        self._contact_names = tuple(contact.name for contact in contacts)
+        self._contact_names = setup.contact_names
         statics = TrunkStatics(self.robot, contacts, self.trunk, config.ground_forces)
         self.gauge = TrunkMeasurer(config, statics)
-        self._inputs = PayloadInputs(config, self.robot, _leg_joints(self.robot, contacts))
+        self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
+        self._stepper: Stepper[PayloadEstimate] = Stepper(
+            self._inputs.aligner, on_step=self._step, on_gap=self._resume, on_restart=self._forget
+        )
         self._rest = RestDetector(config.rest, self.robot.joint_names)
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
         nominal = self._publisher.nominal
@@ -71,12 +76,33 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._untold: list[LoadChange] = []
         self._without_joints_ns: int | None = None
         self._longest_step = config.robot.inputs.max_gap
-        self._last_ns: int | None = None
         self._without_ns: int | None = None  # last step with an input missing
         self._since_look = 0.0
         self._at_rest = False
         self._why_not = ""
         self._forget()
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading, ignored where the robot has no IMU."""
+        self._inputs.push_imu(sample)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
+        self._inputs.push_joints(reading)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of a contact, ignored where the forces are estimated.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self._contact_names:
+            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
+        self._inputs.push_wrench(contact, sample)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take a base state."""
+        self._inputs.push_base_state(state)
 
     def tick(self, now_ns: int) -> list[PayloadEstimate]:
         """Make every step whose inputs are complete.
@@ -88,11 +114,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
         """
-        estimates = []
-        for sample in self._inputs.aligner.pop_ready():
-            estimate = self._step(sample)
-            if estimate is not None:
-                estimates.append(estimate)
+        estimates = self._stepper.steps()
         missing = self._inputs.aligner.missing(now_ns)
         self._go_without_joints(now_ns if JOINTS in missing else None)
         if missing:
@@ -149,6 +171,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
 
     def reset(self) -> None:
         """Return to the nominal trunk and drop all buffered readings."""
+        self._stepper.clear()
         self._inputs.clear()
         self._forget()
 
@@ -177,17 +200,12 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self.identification.reset()
         self._changes.clear()
         self._untold.clear()
-        self._begun = False
         self._without_ns = None
 
     def _step(self, sample: AlignedSample) -> PayloadEstimate | None:
-        if sample.continuity is Continuity.RESTARTED and self._begun:
-            self._forget()
-        elif sample.continuity is Continuity.AFTER_GAP:
-            self._resume()
-        elif self._last_ns is not None and seconds(sample.time_ns - self._last_ns) > self._longest_step:
+        elapsed = self._stepper.elapsed(sample)
+        if elapsed is not None and elapsed > self._longest_step:
             self._inputs.clear_window()
-        self._begun = True
         state = self._inputs.state_at(sample)
         if state is None:
             self._lose_rest()
@@ -196,9 +214,8 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
             self._without_ns = sample.time_ns
             return None
         self._without_ns = None
-        period = 1.0 / self.config.rate
-        dt = period if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
-        self._last_ns = sample.time_ns
+        dt = 1.0 / self.config.rate if elapsed is None else elapsed
+        self._stepper.advance(sample)
         self._at_rest = self._rest.update(state, dt)
         self._since_look += dt
         due = has_lasted(self._since_look, min(LOOK_SHARE * self.config.rest.window, LONGEST_LOOK))
@@ -230,7 +247,7 @@ class TrunkPayloadPipeline(InputPushes[PayloadInputs]):
         self._rest.reset()
         self._at_rest = False
         self._why_not = "an input is missing, or its window is not full"
-        self._last_ns = None
+        self._stepper.interrupt()
         self._since_look = 0.0
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:

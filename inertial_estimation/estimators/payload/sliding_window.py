@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 
-from inertial_estimation.signals import Array
+from inertial_estimation.estimators.inputs.thinned_mean import THINNING_TOLERANCE
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["SlidingWindow"]
-
-THINNING = 0.9  # of a period: the shortest step an aligner makes
-NS = 1_000_000_000
 
 
 class SlidingWindow:
@@ -26,9 +24,9 @@ class SlidingWindow:
             duration: Length of the window [s].
             rate: Highest rate of rows [Hz].
         """
-        self._duration_ns = round(duration * NS)
+        self._duration_ns = round(duration * NANOSECONDS)
         self._half_ns = self._duration_ns // 2
-        self._capacity = math.ceil(duration * rate / THINNING) + 4
+        self._capacity = math.ceil(duration * rate / THINNING_TOLERANCE) + 4
         self._rows = np.zeros((self._capacity, width))
         self._times = [0] * self._capacity
         self._early, self._late = np.zeros(width), np.zeros(width)
@@ -89,7 +87,7 @@ class SlidingWindow:
         """
         difference = self._late / self._n_late - self._early / self._n_early
         apart_ns = self._late_ns / self._n_late - self._early_ns / self._n_early
-        return difference, 1e-9 * apart_ns
+        return difference, seconds(apart_ns)
 
     @property
     def _oldest(self) -> int:

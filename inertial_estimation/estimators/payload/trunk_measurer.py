@@ -22,7 +22,7 @@ class Statics(Protocol):
     """Joints, tilt and torques or wrenches to a measurement."""
 
     def measure(
-        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_C: Array | None = None
+        self, R_WB: Array, q: Array, tau: Array | None = None, wrenches_F: Array | None = None
     ) -> StaticMeasurement:
         """Return forces and lever arms."""
         ...
@@ -92,7 +92,7 @@ class TrunkMeasurer:
             self._count("fallen", f"the base is tilted by {tilt:.2f} rad, expected at most {limit:g} rad")
             return None
         try:
-            measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_C)
+            measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
         except MeasurementError as error:
             self._count("not measurable", str(error))
             return None
@@ -133,7 +133,7 @@ class TrunkMeasurer:
         if self._fallen(state):
             return None
         try:
-            measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_C)
+            measurement = self._statics.measure(state.R_WB, state.q, state.tau, state.wrenches_F)
         except MeasurementError:
             return None
         felt = measurement.gravity + state.vertical_acceleration

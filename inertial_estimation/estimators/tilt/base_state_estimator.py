@@ -1,46 +1,24 @@
 """One step of the tilt observer: aligned readings in, base orientation, position and twist out."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.base_state import BasePosition
-from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator
-from inertial_estimation.estimators.tilt.tilt_config import (
-    TiltPipelineConfig,
-    make_observer,
-    set_observer_gains,
-)
+from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
+from inertial_estimation.estimators.tilt.observers import make_observer
+from inertial_estimation.estimators.tilt.startup import StartupAverage
+from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
 from inertial_estimation.estimators.tilt.yaw import YawTracker
-from inertial_estimation.models.contacts import (
-    ContactKinematics,
-    ContactLoad,
-    ContactMotion,
-    ContactTrigger,
-    KinematicState,
-    anchor_velocity,
-    centre_of_pressure,
-    normalised_weights,
-)
+from inertial_estimation.models.contacts import ContactKinematics, ContactLoad, KinematicState
 from inertial_estimation.models.imu import base_twist
-from inertial_estimation.models.robot_config import ContactFrames
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
-from inertial_estimation.spatial.vectors import (
-    ZERO,
-    Matrix,
-    Vector,
-    add,
-    combine,
-    cross,
-    dot,
-    norm,
-    rotate,
-    times,
-)
+from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, times
 
 __all__ = ["BaseStateEstimator"]
 
@@ -53,22 +31,32 @@ class BaseStateEstimator:
     Attributes:
         observer: The tilt observer.
         bias: The gyro bias estimator.
-        contacts: Names of the contacts in use at the last step.
+        uncertainty: Variances of the orientation.
         ready: Whether the startup is over and steps give estimates.
     """
 
-    def __init__(
-        self, config: TiltPipelineConfig, robot: RobotModel, contacts: Sequence[ContactFrames]
-    ) -> None:
+    def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
+        """Build the parts and begin at the startup.
+
+        Args:
+            config: All parameters.
+            setup: The robot, its contacts and its IMU.
+
+        Raises:
+            ConfigurationError: If the robot has no IMU.
+        """
+        if setup.imu is None:
+            raise ConfigurationError("the robot has no IMU, expected one to observe the tilt with")
         self._config = config
-        self._names = tuple(contact.name for contact in contacts)
-        self._kinematics = ContactKinematics(robot, contacts, config.robot.imu_frame)
-        self.observer = make_observer(config)
+        self._kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
+        self.observer = make_observer(config.observer, config.gains, config.gravity)
         self.bias = GyroBiasEstimator(config.bias)
         self.uncertainty = TiltUncertainty(config.uncertainty)
         self._yaw = YawTracker()
-        self._position = BasePosition(len(contacts))
-        self._triggers = [ContactTrigger() for _ in contacts]
+        self._position = BasePosition(len(setup.contacts))
+        self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
+        self._startup = StartupAverage(config.startup)
+        self._joint_speed = JointSpeed(config.bias.rest_window)
         self.reset()
 
     def reset(self) -> None:
@@ -81,40 +69,29 @@ class BaseStateEstimator:
         self.bias.clear_window()
         self.uncertainty.reset()
         self._position.reset()
-        for trigger in self._triggers:
-            trigger.reset()
-        self._centres: list[Vector] = [ZERO] * len(self._names)  # of pressure, of each contact
-        self.contacts: tuple[str, ...] = ()
+        self._contacts.reset()
+        self._startup.reset()
+        self._joint_speed.reset()
         self.ready = False
-        self._elapsed = 0.0
-        self._startup_steps = 0
-        self._joint_velocity: Array | None = None
-        self._startup_force = ZERO
         self._previous_imu: tuple[Vector, Vector] | None = None
-        self._previous: KinematicState | None = None  # at the last step, where its joints were there
-        self._known: KinematicState | None = None  # the last one there was
-        self._weights: tuple[float, ...] = (0.0,) * len(self._names)
-        self._wrenches: Sequence[Array] | None = None  # the last there were, each in its wrench frame
+        self._known: KinematicState | None = None  # kinematics at the last step that had joints
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts in use at the last step."""
+        return self._contacts.in_use
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
         """Where the ground pushes and how, at the last step with joints and wrenches; none before."""
-        if self._known is None or self._wrenches is None:
-            return ()
-        known, loads = self._known, []
-        rows = zip(self._names, known.contacts, self._centres, self._wrenches, self._weights, strict=True)
-        for name, motion, centre, wrench_F, weight in rows:
-            point_B = add(known.p_BI, times(known.R_BI, _point(motion, centre)))
-            fx, fy, fz, *_moment = _in_contact_frame(motion, wrench_F)
-            force_B = times(known.R_BI, times(motion.R_IC, (fx, fy, fz)))
-            loads.append(ContactLoad(name, point_B, force_B, weight))
-        return tuple(loads)
+        return () if self._known is None else self._contacts.loads(self._known)
 
     def set_config(self, config: TiltPipelineConfig) -> None:
         """Take over changed run-time parameters; the state is kept."""
         self._config = config
         self.bias.config = config.bias
-        set_observer_gains(self.observer, config)
+        self._contacts.config = config.contact
+        self.observer.config, self.observer.fallback = config.gains, config.gravity
 
     def step(
         self,
@@ -146,16 +123,17 @@ class BaseStateEstimator:
         state = self._kinematics.update(*joints) if joints is not None else None
         if not self.ready:
             self._start_up(h, force, mean_rate, state, wrenches)
-            self._previous = state
+            self._contacts.remember(state)
             return None
         b = self.bias.bias
         w = (mean_rate[0] - b[0], mean_rate[1] - b[1], mean_rate[2] - b[2])
-        usable = state is not None and wrenches is not None
-        y_v = self._contact_velocity(state, wrenches, w, h) if usable else None
+        y_v, fresh = None, False
+        if state is not None and wrenches is not None:
+            y_v, fresh = self._contacts.velocity(state, wrenches, self.observer.x2, w, h), True
         self.observer.step(h, w, mean_force, y_v)
         self._learn_bias(h, rate, force, joints)
-        self._previous = state
-        return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=usable)
+        self._contacts.remember(state)
+        return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=fresh)
 
     def _mean_imu(self, force: Vector, rate: Vector) -> tuple[Vector, Vector]:
         """Mean reading over the step, by the trapezoidal rule."""
@@ -176,90 +154,25 @@ class BaseStateEstimator:
         wrenches: Sequence[Array] | None,
     ) -> None:
         """Average the accelerometer, carried along by the gyroscope, then start the observer."""
-        if self._startup_steps > 0:
-            self._elapsed += h
-            turn = (-h * rate[0], -h * rate[1], -h * rate[2])
-            self._startup_force = add(rotate(turn, self._startup_force), force)
-        else:
-            self._startup_force = force
-        self._startup_steps += 1
-        if self._elapsed < self._config.startup or state is None or wrenches is None:
+        startup, observer = self._startup, self.observer
+        startup.add(h, force, rate)
+        if not startup.done or state is None or wrenches is None:
             return
-        if norm(self._startup_force) == 0.0:
-            return
-        self.observer.initialise(ZERO, self._startup_force)
-        y_v = self._contact_velocity(state, wrenches, rate, h)
+        observer.initialise(ZERO, startup.force)
+        y_v = self._contacts.velocity(state, wrenches, observer.x2, rate, h)
         if y_v is not None:
-            self.observer.initialise(y_v, self.observer.x2)
+            observer.initialise(y_v, observer.x2)
         self._yaw.reset(times(state.R_BI, self.observer.x2))
         self._known = state
         self.ready = True
 
-    def _contact_velocity(
-        self,
-        state: KinematicState | None,
-        wrenches: Sequence[Array] | None,
-        w: Vector,
-        h: float,
-    ) -> Vector | None:
-        """Weigh the contacts and return the velocity they give, None where none is in use."""
-        assert state is not None
-        assert wrenches is not None
-        self._wrenches = wrenches
-        config = self._config.contact
-        x2 = self.observer.x2
-        forces: list[float] = []
-        pressed = config.point == "centre_of_pressure"
-        for i, (motion, trigger, wrench_F) in enumerate(
-            zip(state.contacts, self._triggers, wrenches, strict=True)
-        ):
-            wrench_C = _in_contact_frame(motion, wrench_F)
-            vertical = dot(x2, times(motion.R_IC, (wrench_C[0], wrench_C[1], wrench_C[2])))
-            forces.append(trigger.weight(vertical, config.force_on, config.force_off))
-            self._centres[i] = (
-                centre_of_pressure(wrench_C, config.extent, self._centres[i]) if pressed else ZERO
-            )
-        self._weights = normalised_weights(forces)
-        self.contacts = tuple(name for name, s in zip(self._names, self._weights, strict=True) if s > 0.0)
-        if not self.contacts:
-            return None
-        points, velocities = self._contact_points(state, self._centres, h)
-        return anchor_velocity(points, velocities, self._weights, w)
-
-    def _contact_points(
-        self, state: KinematicState, centres: Sequence[Vector], h: float
-    ) -> tuple[list[Vector], list[Vector]]:
-        """Positions and velocities of the contact points, mean over the step where the last is known."""
-        now = [_point(motion, c) for motion, c in zip(state.contacts, centres, strict=True)]
-        velocity = [_point_velocity(motion, c) for motion, c in zip(state.contacts, centres, strict=True)]
-        if self._previous is None or h > self._config.robot.inputs.max_gap:
-            return now, velocity
-        before = [_point(motion, c) for motion, c in zip(self._previous.contacts, centres, strict=True)]
-        middle = [_mean(a, b) for a, b in zip(before, now, strict=True)]
-        if self._config.contact.velocity == "position_difference":
-            return middle, [_difference(a, b, h) for a, b in zip(before, now, strict=True)]
-        previous = [
-            _point_velocity(motion, c) for motion, c in zip(self._previous.contacts, centres, strict=True)
-        ]
-        return middle, [_mean(a, b) for a, b in zip(previous, velocity, strict=True)]
-
     def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
         observer = self.observer
-        speed = self._smooth_joint_speed(h, joints)
+        velocity = joints[1][self._kinematics.joints] if joints is not None else None
+        speed = self._joint_speed.update(h, velocity)
         correction = observer.correction if observer.velocity_aided else None
         fastest = ONLINE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
-
-    def _smooth_joint_speed(self, h: float, joints: tuple[Array, Array] | None) -> float:
-        """Fastest joint between IMU and contacts, velocities low-passed over the window of rest."""
-        if joints is None:
-            return math.inf
-        velocity = joints[1][self._kinematics.joints]
-        if self._joint_velocity is None:
-            self._joint_velocity = velocity
-        share = h / (h + 0.5 * self._config.bias.rest_window)
-        self._joint_velocity = self._joint_velocity + share * (velocity - self._joint_velocity)
-        return max(map(abs, self._joint_velocity.tolist()), default=0.0)
 
     def _estimate(
         self,
@@ -284,9 +197,9 @@ class BaseStateEstimator:
         v_B, w_B = base_twist(observer.x1, w, known.R_BI, known.p_BI, known.v_BI_B, known.w_BI_B)
         self._yaw.step(h, w_mean_B, x2_B, R_reference)
         points = [add(known.p_BI, times(known.R_BI, motion.r_I)) for motion in known.contacts]
-        weights = self._weights if fresh else (0.0,) * len(self._names)
+        weights = self._contacts.weights if fresh else self._contacts.no_weights
         self._position.step(h, self._yaw.R_WB, v_B, points, weights)
-        self._doubt(h)
+        self._advance_uncertainty(h)
         if not fresh:
             return None
         quaternion = quaternion_from_rotation(np.array(self._yaw.R_WB))
@@ -305,7 +218,7 @@ class BaseStateEstimator:
             at_rest=self.bias.resting,
         )
 
-    def _doubt(self, h: float) -> None:
+    def _advance_uncertainty(self, h: float) -> None:
         observer, gravity = self.observer, self._config.gravity.gain
         if observer.velocity_aided:
             rate, sensitivity = observer.convergence_rate, observer.bias_sensitivity
@@ -320,28 +233,3 @@ class BaseStateEstimator:
             bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
             yaw_referenced=self._yaw.referenced,
         )
-
-
-def _in_contact_frame(motion: ContactMotion, wrench_F: Array) -> tuple[float, ...]:
-    """Move a wrench from its own frame to the contact frame: f_C = R f, n_C = R n + p x f_C."""
-    fx, fy, fz, nx, ny, nz = wrench_F.tolist()
-    force = times(motion.R_CF, (fx, fy, fz))
-    torque = add(times(motion.R_CF, (nx, ny, nz)), cross(motion.p_CF, force))
-    return force + torque
-
-
-def _point(motion: ContactMotion, c: Vector) -> Vector:
-    return motion.r_I if c is ZERO else add(motion.r_I, times(motion.R_IC, c))
-
-
-def _point_velocity(motion: ContactMotion, c: Vector) -> Vector:
-    return motion.v_I if c is ZERO else add(motion.v_I, cross(motion.w_I, times(motion.R_IC, c)))
-
-
-def _mean(a: Vector, b: Vector) -> Vector:
-    return 0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2])
-
-
-def _difference(a: Vector, b: Vector, h: float) -> Vector:
-    x, y, z = combine(b, -1.0, a)
-    return x / h, y / h, z / h

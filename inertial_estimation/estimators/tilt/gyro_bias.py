@@ -12,9 +12,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot
 
-__all__ = ["GyroBiasConfig", "GyroBiasEstimator"]
+__all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
 
 
 @dataclass(frozen=True)
@@ -238,3 +239,38 @@ class GyroBiasEstimator:
     def sigma(self) -> float:
         """Standard deviation of the horizontal bias [rad/s]."""
         return math.sqrt(self.variance_horizontal)
+
+
+class JointSpeed:
+    """Speed of the fastest joint, the velocities low-passed over the window in which rest is judged."""
+
+    def __init__(self, rest_window: float) -> None:
+        """Begin without a velocity.
+
+        Args:
+            rest_window: The window [s]; the time constant is half of it.
+        """
+        self._time_constant = 0.5 * rest_window
+        self._velocity: Array | None = None
+
+    def reset(self) -> None:
+        """Forget the velocities."""
+        self._velocity = None
+
+    def update(self, h: float, velocity: Array | None) -> float:
+        """Take the velocities of one step.
+
+        Args:
+            h: Duration of the step [s].
+            velocity: Of the joints that matter [rad/s], shape (n,); None where missing.
+
+        Returns:
+            Speed of the fastest [rad/s]; infinite where the velocities are missing.
+        """
+        if velocity is None:
+            return math.inf
+        if self._velocity is None:
+            self._velocity = velocity
+        share = h / (h + self._time_constant)
+        self._velocity = self._velocity + share * (velocity - self._velocity)
+        return max(map(abs, self._velocity.tolist()), default=0.0)

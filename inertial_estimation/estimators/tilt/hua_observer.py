@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from inertial_estimation.estimators.tilt.r3s2_observer import relaxed_innovation
 from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
-    GravityFallbackConfig,
     TiltObserver,
     slow_root,
 )
@@ -56,12 +55,8 @@ class HuaConfig:
     )
 
 
-class HuaObserver(TiltObserver):
+class HuaObserver(TiltObserver[HuaConfig]):
     """Observer with different gains along and across the estimated vertical."""
-
-    def __init__(self, config: HuaConfig, fallback: GravityFallbackConfig) -> None:
-        self.config = config
-        super().__init__(fallback)
 
     @property
     def bias_sensitivity(self) -> float:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from inertial_estimation.estimators.tilt.tilt_observer import (
     STANDARD_GRAVITY,
-    GravityFallbackConfig,
     TiltObserver,
     slow_root,
 )
@@ -45,12 +44,8 @@ class R3S2Config:
     )
 
 
-class R3S2Observer(TiltObserver):
+class R3S2Observer(TiltObserver[R3S2Config]):
     """Observer with the vertical on the sphere in one stage."""
-
-    def __init__(self, config: R3S2Config, fallback: GravityFallbackConfig) -> None:
-        self.config = config
-        super().__init__(fallback)
 
     @property
     def bias_sensitivity(self) -> float:

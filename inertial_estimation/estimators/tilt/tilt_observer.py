@@ -7,6 +7,7 @@ dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific f
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
@@ -14,6 +15,8 @@ from inertial_estimation.spatial.sphere import turn_towards
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, normalised, rotate
 
 __all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "slow_root"]
+
+GainsT = TypeVar("GainsT")
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,12 @@ class GravityFallbackConfig:
     )
 
 
-class TiltObserver(ABC):
+class TiltObserver(ABC, Generic[GainsT]):
     """Velocity and vertical of an IMU, corrected by a velocity measured from contacts.
 
     Attributes:
+        config: Gains of the observer; they may be replaced while it runs.
+        fallback: Correction without contact; likewise replaceable.
         x1: Velocity of the IMU in its own frame [m/s].
         x2: The vertical in the IMU frame, unit norm.
         innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.
@@ -53,7 +58,8 @@ class TiltObserver(ABC):
         gravity_aided: Whether the last step used the accelerometer alone.
     """
 
-    def __init__(self, fallback: GravityFallbackConfig) -> None:
+    def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
+        self.config = config
         self.fallback = fallback
         self.initialise(ZERO, (0.0, 0.0, 1.0))
 

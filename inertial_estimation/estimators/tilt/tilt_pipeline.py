@@ -1,15 +1,17 @@
 """The tilt observer from raw readings to estimates: the object a node, a replay and a test share."""
 
-import numpy as np
-
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
-from inertial_estimation.estimators.inputs.alignment import (
-    AlignedSample,
-    Continuity,
-    SignalAligner,
-    StreamSpec,
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.rows import (
+    IMU,
+    IMU_ROW,
+    JOINTS,
+    WRENCH_WIDTH,
+    JointRow,
+    imu_row,
+    wrench_stream,
 )
-from inertial_estimation.estimators.inputs.robot_inputs import IMU, JOINTS, wrench_stream
+from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
@@ -25,7 +27,6 @@ from inertial_estimation.signals import (
     JointReading,
     OrientationSample,
     WrenchSample,
-    seconds,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.spatial.vectors import Matrix, matrix, norm
@@ -58,20 +59,24 @@ class TiltPipeline:
         """
         _check(config)
         self.config = config
-        self.robot, frames = robot_from_config(config.robot, urdf)
-        self.contacts = tuple(frame.name for frame in frames)
+        setup = robot_from_config(config.robot, urdf)
+        self.robot, self.contacts = setup.robot, setup.contact_names
         self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
         self._joint_map = JointMap(self.robot, config.robot)
-        self._estimator = BaseStateEstimator(config, self.robot, frames)
-        self._aligner = self._make_aligner()
-        self._last_time_ns: int | None = None
+        self._joint_row = JointRow(self.robot.n_joints)
+        self._estimator = BaseStateEstimator(config, setup)
+        self._stepper: Stepper[BaseEstimate] = Stepper(
+            self._make_aligner(),
+            on_step=self._step,
+            on_gap=self._estimator.restart,
+            on_restart=self._estimator.reset,
+        )
         self._steps = 0
         self._incomplete = 0
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take one IMU reading; its arrival drives the steps."""
-        row = np.concatenate((sample.specific_force_I, sample.angular_rate_I))
-        self._aligner.push(IMU, sample.stamp_ns, row)
+        self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_joints(self, reading: JointReading) -> None:
         """Take one joint state; one that misses joints is dropped and counted.
@@ -81,9 +86,9 @@ class TiltPipeline:
         try:
             row = self._joint_map.row(reading)
         except MeasurementError as error:
-            self._aligner.count_drop(JOINTS, str(error))
+            self._stepper.aligner.count_drop(JOINTS, str(error))
             return
-        self._aligner.push(JOINTS, reading.stamp_ns, row)
+        self._stepper.aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact.
@@ -93,15 +98,15 @@ class TiltPipeline:
         """
         if contact not in self._wrench_streams:
             raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
-        self._aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_C)
+        self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Take an orientation of the base whose yaw the estimate follows while it arrives."""
         quaternion = sample.quaternion_xyzw
         if float(quaternion @ quaternion) < 0.25:
-            self._aligner.count_drop(YAW_REFERENCE, "quaternion not normalised")
+            self._stepper.aligner.count_drop(YAW_REFERENCE, "quaternion not normalised")
             return
-        self._aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
+        self._stepper.aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
         """Process what has arrived.
@@ -112,12 +117,7 @@ class TiltPipeline:
         Returns:
             One estimate per completed step, in order; none while a required input is lost.
         """
-        estimates = []
-        for sample in self._aligner.pop_ready():
-            estimate = self._step(sample)
-            if estimate is not None:
-                estimates.append(estimate)
-        return [] if estimates and self._aligner.missing(now_ns) else estimates
+        return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
         """Say how the inputs and the estimator are.
@@ -128,7 +128,7 @@ class TiltPipeline:
         Returns:
             One entry per input, and one for the estimator.
         """
-        return [*self._aligner.health(now_ns), self._estimator_health(now_ns)]
+        return [*self._stepper.aligner.health(now_ns), self._estimator_health(now_ns)]
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
@@ -136,14 +136,14 @@ class TiltPipeline:
         return self._estimator.contact_loads
 
     def calibrate_gyro(self) -> None:
-        """Doubt the gyro bias: the next rest sets it anew."""
+        """Take the gyro bias for unknown: the next rest sets it anew."""
         self._estimator.bias.calibrate()
 
     def reset(self) -> None:
         """Forget state and buffered readings, as at start."""
-        self._aligner.clear()
+        self._stepper.clear()
         self._joint_map.reset()
-        self._forget()
+        self._estimator.reset()
 
     def set_parameter(self, name: str, value: object) -> None:
         """Change one parameter while running.
@@ -159,27 +159,23 @@ class TiltPipeline:
         _check(changed)
         self.config = changed
         self._estimator.set_config(changed)
-        self._aligner.set_timeout(changed.robot.inputs.timeout)
+        self._stepper.aligner.set_timeout(changed.robot.inputs.timeout)
 
     def _make_aligner(self) -> SignalAligner:
         inputs = self.config.robot.inputs
-        others = [StreamSpec(JOINTS, 2 * self.robot.n_joints, inputs.joint_delay)]
-        others += [StreamSpec(name, 6, inputs.wrench_delay) for name in self._wrench_streams.values()]
+        others = [StreamSpec(JOINTS, self._joint_row.width, inputs.joint_delay)]
+        others += [
+            StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay) for name in self._wrench_streams.values()
+        ]
         others.append(StreamSpec(YAW_REFERENCE, 4, required=False))
-        driver = StreamSpec(IMU, 6, inputs.imu_delay)
+        driver = StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay)
         return SignalAligner(driver, tuple(others), inputs, rate=self.config.rate)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
-        if sample.continuity is Continuity.RESTARTED:
-            self._forget()
-        elif sample.continuity is Continuity.AFTER_GAP:
-            self._estimator.restart()
-            self._last_time_ns = None
-        h = seconds(sample.time_ns - self._last_time_ns) if self._last_time_ns is not None else 0.0
-        self._last_time_ns = sample.time_ns
-        row = sample.rows[JOINTS]
-        n = self.robot.n_joints
-        joints = (row[:n], row[n:]) if row is not None else None
+        h = self._stepper.elapsed(sample) or 0.0
+        self._stepper.advance(sample)
+        row, columns = sample.rows[JOINTS], self._joint_row
+        joints = (row[columns.q], row[columns.v]) if row is not None else None
         found = [sample.rows[stream] for stream in self._wrench_streams.values()]
         wrenches = [wrench for wrench in found if wrench is not None]
         complete = joints is not None and len(wrenches) == len(found)
@@ -197,16 +193,12 @@ class TiltPipeline:
     def _reference(self, time_ns: int) -> Matrix | None:
         if not self.config.yaw.use_reference:
             return None
-        row: Array | None = self._aligner.latest(YAW_REFERENCE, time_ns, self.config.yaw.timeout)
+        row: Array | None = self._stepper.aligner.latest(YAW_REFERENCE, time_ns, self.config.yaw.timeout)
         return matrix(rotation_from_quaternion(row)) if row is not None else None
-
-    def _forget(self) -> None:
-        self._estimator.reset()
-        self._last_time_ns = None
 
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()
-        lost = self._aligner.missing(now_ns)
+        lost = self._stepper.aligner.missing(now_ns)
         if lost:
             message = f"waiting for {listing(lost)}: nothing is published"
             return Health("estimator", HealthLevel.STALE, message, values)
@@ -225,7 +217,7 @@ class TiltPipeline:
         return {
             "steps": str(self._steps),
             "steps with an input missing": str(self._incomplete),
-            "resets by a jump of stamps": str(self._aligner.resets),
+            "resets by a jump of stamps": str(self._stepper.aligner.resets),
             "joint name changes": str(self._joint_map.name_changes),
             "joint velocities": self._joint_map.velocity_source,
             "contacts": ", ".join(estimator.contacts) or "none",
@@ -241,7 +233,7 @@ def _check(config: TiltPipelineConfig) -> None:
     problems = []
     if not config.robot.floating_base:
         problems.append("'floating_base' is false, but a fixed base has no tilt to observe")
-    if not config.robot.imu_frame:
+    if not config.robot.imus:
         problems.append("'imu_frame' is empty, expected the link of the IMU")
     if not config.robot.contacts:
         problems.append("'contacts' is empty, expected at least one contact")

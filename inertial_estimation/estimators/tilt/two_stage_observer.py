@@ -61,14 +61,13 @@ class TwoStageConfig:
     )
 
 
-class TwoStageObserver(TiltObserver):
+class TwoStageObserver(TiltObserver[TwoStageConfig]):
     """Two-stage observer; `x2_intermediate` is x2' of (B 17), `x2` is x2^."""
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
-        self.config = config
         self._transition: Pair = ((1.0, 0.0), (0.0, 1.0))
         self._input: Pair = ((0.0, 0.0), (0.0, 0.0))
-        super().__init__(fallback)
+        super().__init__(config, fallback)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Begin from a state, the intermediate vertical equal to the output."""

@@ -6,12 +6,8 @@ from numpy.random import Generator
 from inertial_estimation.identification.base_parameters import BaseParameters, base_parameters
 from inertial_estimation.identification.excitation.design_robot import DesignRobot
 from inertial_estimation.identification.parameter_set import parameter_set
-from inertial_estimation.models.dynamics_measurement import (
-    DynamicsMeasurement,
-    DynamicsState,
-    MeasuredRows,
-    NoiseModel,
-)
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredRows, MeasuredState
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.signals import Array
 
 __all__ = ["DesignRows"]
@@ -51,7 +47,7 @@ class DesignRows:
         self.parameters = parameter_set(config, robot)
         bodies, friction = self.parameters.bodies, self.parameters.friction
         self._measurement = DynamicsMeasurement(
-            robot, bodies, config.rows.selection(), NoiseModel(), (), friction
+            robot, bodies, config.rows.selection(), MeasurementNoise(), (), friction
         )
         self.row_names = self._measurement.row_names
         self._map = self.parameters.to_joint @ self.parameters.E
@@ -141,5 +137,5 @@ class DesignRows:
     def _at(self, q: Array, v: Array, a: Array) -> MeasuredRows:
         return self._measurement.rows(self._state(q, v, a))
 
-    def _state(self, q: Array, v: Array, a: Array) -> DynamicsState:
-        return DynamicsState(self.full(q, self.design.home), self.full(v), self.full(a))
+    def _state(self, q: Array, v: Array, a: Array) -> MeasuredState:
+        return MeasuredState(self.full(q, self.design.home), self.full(v), self.full(a))

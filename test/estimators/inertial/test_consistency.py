@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import binom, chi2
 from support.inertial_scenes import MEMORY, ArmScene
 
-from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
 from inertial_estimation.estimators.inertial.linear_kalman import LinearKalman
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 
 pytestmark = pytest.mark.monte_carlo
 SEEDS = 50

@@ -5,14 +5,12 @@ import pytest
 from support.inertial_scenes import MEMORY, PRIOR, ArmScene
 
 from inertial_estimation.estimators.inertial.gate import (
-    ACCEPTED,
-    REJECTED,
-    REOPENED,
     GateConfig,
     InnovationGate,
 )
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Decision
 
 DT = 0.003
 
@@ -39,8 +37,8 @@ def test_bound_is_the_quantile_of_the_row_count():
 def test_own_noise_passes():
     scene, filter_ = trained()
     decisions = [filter_.update(scene.equation(), DT).decision for _ in range(1000)]
-    assert decisions.count(REJECTED) < 10
-    assert REOPENED not in decisions
+    assert decisions.count(Decision.REJECTED) < 10
+    assert Decision.REOPENED not in decisions
 
 
 def test_impact_spikes_are_rejected_and_leave_no_trace():
@@ -50,7 +48,7 @@ def test_impact_spikes_are_rejected_and_leave_no_trace():
         equation = scene.equation()
         if k % 100 < 10:  # 30 ms, ten times: footfalls
             spike = LinearEquation(equation.regressor, equation.value + 15.0, equation.noise, equation.value)
-            assert filter_.update(spike, DT).decision == REJECTED
+            assert filter_.update(spike, DT).decision == Decision.REJECTED
         else:
             filter_.update(equation, DT)
     assert mass(filter_) == pytest.approx(before, rel=0.01)
@@ -67,9 +65,9 @@ def test_a_lasting_change_reopens_after_the_stated_time_and_is_followed(payload)
     decisions = []
     for _ in range(100):
         decisions.append(filter_.update(scene.equation(), DT).decision)
-    reopened = decisions.index(REOPENED)
+    reopened = decisions.index(Decision.REOPENED)
     assert DT * (reopened + 1) == pytest.approx(0.1, abs=0.02)
-    assert decisions.count(REOPENED) == 1
+    assert decisions.count(Decision.REOPENED) == 1
     assert mass(filter_) == pytest.approx(truth + payload, rel=0.05)
 
 
@@ -86,9 +84,9 @@ def test_a_closed_gate_that_cannot_be_explained_keeps_the_covariance_bounded():
 def test_a_measurement_that_happens_to_fit_does_not_start_the_count_anew():
     gate = InnovationGate(GateConfig(reopen_after=0.1), 7)
     decisions = [gate.decide(1.0 if k % 5 == 0 else 1e3, 0.01) for k in range(40)]
-    assert REOPENED in decisions
+    assert Decision.REOPENED in decisions
 
 
 def test_a_gate_switched_off_accepts_everything():
     gate = InnovationGate(GateConfig(enabled=False), 3)
-    assert gate.decide(1e12, 1.0) == ACCEPTED
+    assert gate.decide(1e12, 1.0) == Decision.ACCEPTED

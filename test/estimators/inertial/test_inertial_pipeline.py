@@ -13,6 +13,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import (
     BaseState,
+    Decision,
     HealthLevel,
     ImuSample,
     JointReading,
@@ -91,7 +92,7 @@ def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_we
     masses = np.array([e.links[0].payload.mass for e in estimates])
     assert np.abs(masses[times < 2.9]).max() < 0.2
     assert np.all(np.abs(masses[times > 4.0] - 5.44) < 0.05 * 5.44)
-    assert "reopened" in {e.decision for e in estimates}
+    assert Decision.REOPENED in {e.decision for e in estimates}
     final = estimates[-1].links[0]
     assert np.allclose(final.payload.com_L, [0.0, 0.0, 0.05], atol=0.02)
     assert abs(final.payload.mass - 5.44) < 4 * np.sqrt(final.covariance[0, 0])
@@ -175,7 +176,7 @@ def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_wei
     pipeline.set_enabled(False)
     frozen = pipeline.filter.x.copy()
     estimates = run(pipeline, stream[400:600])
-    assert {e.decision for e in estimates} == {"disabled"}
+    assert {e.decision for e in estimates} == {Decision.DISABLED}
     assert np.array_equal(pipeline.filter.x, frozen)
     assert pipeline.health(stream[599][1].stamp_ns)[-1].level == HealthLevel.WARN
     pipeline.set_enabled(True)
@@ -187,12 +188,12 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
     pipeline = panda_pipeline(calibration_window=0.5, calibrate_at_start=at_start)
     robot = pipeline.robot
     q = np.full(7, -0.5)
-    tau = pipeline._measurement  # inverse dynamics at rest is the equation's prediction
+    tau = pipeline._model.measurement  # inverse dynamics at rest is the equation's prediction
     offset = np.linspace(-2.0, 2.0, 7)
     zero = np.zeros(7)
-    from inertial_estimation.models.dynamics_measurement import DynamicsState
+    from inertial_estimation.models.dynamics_measurement import MeasuredState
 
-    equation = tau.equation(DynamicsState(q, zero, zero, zero))
+    equation = tau.equation(MeasuredState(q, zero, zero, zero))
     resting = pipeline.filter.predict(equation) - equation.value
     if not at_start:
         pipeline.calibrate()
@@ -200,10 +201,10 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
     for k in range(400):
         pipeline.push_joints(JointReading(4_000_000 * (k + 1), robot.joint_names, q, zero, resting + offset))
         decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
-    assert "calibrating" in decisions
-    assert "calibrated" in decisions
+    assert Decision.CALIBRATING in decisions
+    assert Decision.CALIBRATED in decisions
     assert np.allclose(pipeline._bias.bias, offset, atol=1e-6)
-    assert decisions[-1] == "accepted"
+    assert decisions[-1] is Decision.ACCEPTED
     pipeline.reset()
     assert np.all(pipeline._bias.bias == 0.0)
 

@@ -6,8 +6,8 @@ from scipy.optimize import least_squares
 from support.inertial_scenes import MEMORY, ArmScene
 
 from inertial_estimation.estimators.inertial import inertial_filter
-from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.spatial.log_cholesky import parameters_from_log_cholesky
 
 WIDE = PriorSigma(mass=0.5, com=0.05, radii=0.3, friction=np.zeros(0))
@@ -29,7 +29,8 @@ def batch_mean(filter_, scene, equations, convention, start):
 
 @pytest.mark.parametrize("convention", ["rucker", "foster"])
 def test_mean_and_covariance_are_those_of_all_data_at_once(convention, monkeypatch):
-    monkeypatch.setattr(inertial_filter, "FAR", 1e-5)  # re-linearised at practically every update
+    # The filter is relinearised at practically every update.
+    monkeypatch.setattr(inertial_filter, "RELINEARISATION_DISTANCE", 1e-5)
     scene = ArmScene(sigma_torque=0.2)
     scene.add_payload(0, 1.0, (0.0, 0.05, 0.02))
     scene.add_payload(1, 2.0, (0.03, 0.0, 0.1))

@@ -8,6 +8,7 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.estimators.inertial.information import informed_directions, relative_information
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Decision
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, pseudo_inertia
 
 both = pytest.mark.parametrize("convention", ["rucker", "foster"])
@@ -114,7 +115,7 @@ def test_frozen_parameters_only_report_the_residual():
     assert np.array_equal(filter_.x, x)
     assert np.array_equal(filter_.P, P)
     assert not update.accepted
-    assert update.decision == "disabled"
+    assert update.decision is Decision.DISABLED
     assert np.allclose(update.innovation, equation.value - filter_.predict(equation))
 
 

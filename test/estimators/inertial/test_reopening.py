@@ -7,16 +7,11 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.inertial_scenes import ArmScene
 
-from inertial_estimation.estimators.inertial.gate import (
-    ACCEPTED,
-    REJECTED,
-    REOPENED,
-    GateConfig,
-    InnovationGate,
-)
-from inertial_estimation.estimators.inertial.inertial_filter import PriorSigma
+from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
 from inertial_estimation.estimators.inertial.linear_kalman import LinearKalman
+from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Decision
 
 MEMORY = 2.0
 ROWS, BODY, FRICTION = 7, 10, 3
@@ -103,11 +98,11 @@ def test_a_reopened_gate_forgets_the_bodies_alone_and_takes_the_measurement_by_t
     changed = truth.copy()
     changed[0] += 20.0
     for _ in range(2):
-        assert filter_.update(rows.equation(changed), DT).decision == REJECTED
+        assert filter_.update(rows.equation(changed), DT).decision is Decision.REJECTED
     x, P = filter_.x.copy(), filter_.P.copy()
     assert np.abs(P[:BODY, BODY:]).max() > 1e-3  # known together
     equation = rows.equation(changed)
-    assert filter_.update(equation, DT).decision == REOPENED
+    assert filter_.update(equation, DT).decision is Decision.REOPENED
     opened = np.zeros_like(P)
     opened[:BODY, :BODY], opened[BODY:, BODY:] = prior[:BODY, :BODY], P[BODY:, BODY:]
     H, R = rows.jacobian(equation), overlap * equation.noise
@@ -121,8 +116,8 @@ def test_a_rejected_measurement_leaves_the_state_to_time_alone():
     (struck, truth), (idle, _) = informed(), informed()
     struck_at = truth.copy()
     struck_at[0] += 50.0
-    assert struck.filter.update(struck.equation(struck_at), 0.01).decision == REJECTED
+    assert struck.filter.update(struck.equation(struck_at), 0.01).decision is Decision.REJECTED
     idle.filter.propagate(0.01)
     np.testing.assert_array_equal(struck.filter.x, idle.filter.x)
     np.testing.assert_array_equal(struck.filter.P, idle.filter.P)
-    assert struck.filter.update(struck.equation(truth), 0.01).decision == ACCEPTED
+    assert struck.filter.update(struck.equation(truth), 0.01).decision is Decision.ACCEPTED

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.signals import Decision
 
 DT = 0.01
 
 
 def calibrated(bias, offset, rng, rows=4):
     bias.start()
-    status = "calibrating"
+    status = Decision.CALIBRATING
     for _ in range(1000):
         status = bias.feed(offset + rng.normal(0, 0.1, rows), 0.0, DT)
-        if status == "calibrated":
+        if status is Decision.CALIBRATED:
             return bias.bias.copy()
     raise AssertionError(status)
 
@@ -40,7 +41,7 @@ def test_starting_anew_halfway_clears_the_window():
         bias.feed(np.array([100.0]), 0.0, DT)
     bias.start()
     statuses = [bias.feed(np.array([1.0]), 0.0, DT) for _ in range(100)]
-    assert statuses[-1] == "calibrated"
+    assert statuses[-1] is Decision.CALIBRATED
     assert bias.bias[0] == pytest.approx(1.0)
 
 
@@ -48,7 +49,7 @@ def test_motion_is_waited_out():
     bias = ResidualBias(1, window=0.5, rest_speed=0.05)
     bias.start()
     for k in range(200):
-        assert bias.feed(np.array([100.0]), 0.2 if k % 20 == 0 else 0.0, DT) != "calibrated"
+        assert bias.feed(np.array([100.0]), 0.2 if k % 20 == 0 else 0.0, DT) is not Decision.CALIBRATED
     while bias.active:
         bias.feed(np.array([2.0]), 0.0, DT)
     assert bias.bias[0] < 100.0

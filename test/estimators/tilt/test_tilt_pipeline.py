@@ -348,7 +348,7 @@ def test_contact_loads_are_where_and_how_the_ground_pushes():
     base, foot = stance.pose("base", t), stance.pose("left_sole", t)
     np.testing.assert_allclose(left.point_B, base.actInv(foot).translation, atol=1e-9)
     assert np.linalg.norm(left.force_B) == pytest.approx(
-        np.linalg.norm(stance.wrench(0, t, 400.0).wrench_C[:3])
+        np.linalg.norm(stance.wrench(0, t, 400.0).wrench_F[:3])
     )
     pipeline.reset()
     assert pipeline.contact_loads == ()

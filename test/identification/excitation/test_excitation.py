@@ -12,7 +12,8 @@ from inertial_estimation.identification.excitation.design_robot import design_ro
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, DynamicsState, NoiseModel
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.parameters import build_config
@@ -90,12 +91,12 @@ def test_promised_deviations_are_the_spread_of_least_squares_on_identification_r
         design.design.robot,
         parameters.bodies,
         design.design.config.rows.selection(),
-        NoiseModel(),
+        MeasurementNoise(),
         (),
         parameters.friction,
     )
     states = design.chosen.states
-    equations = [measurement.equation(DynamicsState(q, v, a)) for q, v, a in zip(*states, strict=True)]
+    equations = [measurement.equation(MeasuredState(q, v, a)) for q, v, a in zip(*states, strict=True)]
     A = np.concatenate([equation.regressor for equation in equations]) @ parameters.to_joint @ parameters.E
     B = A[:, rows.base.columns]
     assert np.linalg.matrix_rank(A) == rows.base.rank == design.chosen.precision.rank

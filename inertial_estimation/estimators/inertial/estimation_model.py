@@ -1,0 +1,105 @@
+"""What an inertial pipeline knows of its robot before the first measurement."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.filters import filter_named
+from inertial_estimation.estimators.inertial.gate import InnovationGate
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
+from inertial_estimation.models.friction import FrictionModel, friction_model
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.signals import Array
+
+__all__ = ["EstimationModel"]
+
+PARABOLIC_WINDOW = 1.2  # windows per independent mean: integral of the squared parabolic weight
+
+
+@dataclass(frozen=True, eq=False)
+class EstimationModel:
+    """The bodies and friction terms to estimate, and the equation that measures them.
+
+    Attributes:
+        robot: The robot, with its nominal inertias.
+        bodies: The bodies to estimate, in the order of the state.
+        friction: The friction to estimate; None for none.
+        measurement: The measurement equation.
+        urdf: Text of the robot's URDF.
+    """
+
+    robot: RobotModel
+    bodies: tuple[BodyReference, ...]
+    friction: FrictionModel | None
+    measurement: DynamicsMeasurement
+    urdf: str
+
+    @classmethod
+    def build(
+        cls, config: InertialPipelineConfig, setup: RobotSetup, imu: ImuMount | None, urdf: str
+    ) -> "EstimationModel":
+        """Resolve the configured links and friction terms against the robot.
+
+        Args:
+            config: The parameters.
+            setup: The robot and its contacts.
+            imu: IMU that senses the acceleration of the base; None where nothing does.
+            urdf: Text of the URDF.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If parameters contradict one another.
+            ~inertial_estimation.errors.ModelError: If a joint or link does not exist.
+        """
+        robot = setup.robot
+        bodies = estimated_bodies(robot, config.links)
+        friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
+        measurement = DynamicsMeasurement(
+            robot,
+            bodies,
+            config.rows.selection(),
+            config.noise,
+            setup.contacts,
+            friction,
+            imu,
+            known_friction,
+        )
+        return cls(robot, bodies, friction, measurement, urdf)
+
+    @property
+    def friction_names(self) -> tuple[str, ...]:
+        """Names of the friction states, ``joint/term``; empty where none is estimated."""
+        return self.friction.names if self.friction else ()
+
+    def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
+        """Build the configured filter at the nominal parameters, with its gate."""
+        prior, friction = config.prior, self.friction
+        sigma, nominal = np.zeros(0), np.zeros(0)
+        if friction:
+            sigma = config.friction.prior.sigmas(friction.terms, len(friction.joints))
+            nominal = friction.nominal_values
+        gate = InnovationGate(config.gate, len(self.measurement.row_names))
+        overlap = config.rate * config.window / PARABOLIC_WINDOW
+        priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
+        build = filter_named(config.filter)
+        return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+
+    def urdf_with(self, pi_C: Array) -> str:
+        """Return the URDF with other parameters of the bodies.
+
+        Args:
+            pi_C: Parameters of the bodies in C, shape (n, 10).
+        """
+        parameters_L = [body.to_link @ pi for body, pi in zip(self.bodies, pi_C, strict=True)]
+        return urdf_with_bodies(self.urdf, self.robot, self.bodies, parameters_L)
+
+    def total_mass(self, pi_C: Array) -> float:
+        """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""
+        nominal = sum(body.nominal_J.mass for body in self.bodies)
+        return self.robot.total_mass + float(pi_C[:, 0].sum()) - nominal

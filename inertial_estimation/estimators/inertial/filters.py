@@ -1,0 +1,49 @@
+"""The inertial filters by name."""
+
+from collections.abc import Callable
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.estimators.inertial.gate import InnovationGate
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.linear_kalman import LinearKalman
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.models.body_reference import BodyReference
+
+__all__ = ["FILTERS", "FilterFactory", "filter_named"]
+
+FilterFactory = Callable[
+    [tuple[BodyReference, ...], PriorSigma, InnovationGate, float, float, str], InertialFilter
+]
+
+
+def _linear_kalman(
+    bodies: tuple[BodyReference, ...],
+    prior: PriorSigma,
+    gate: InnovationGate,
+    memory: float,
+    overlap: float,
+    convention: str,
+) -> LinearKalman:
+    """Build the linear filter, whose coordinates are the parameters themselves in any convention."""
+    return LinearKalman(bodies, prior, gate, memory, overlap)
+
+
+FILTERS: dict[str, FilterFactory] = {"log_cholesky": LogCholeskyEkf, "linear": _linear_kalman}
+
+
+def filter_named(name: str) -> FilterFactory:
+    """Return what builds a filter.
+
+    Its arguments are the bodies, the prior, the gate, the time constant of the pull to nominal [s], the
+    updates per independent measurement, and the convention of log-Cholesky coordinates.
+
+    Args:
+        name: Name of the filter in `FILTERS`.
+
+    Raises:
+        ConfigurationError: If there is none of that name.
+    """
+    if name not in FILTERS:
+        raise ConfigurationError(f"no inertial filter '{name}'; there are {listing(FILTERS)}")
+    return FILTERS[name]

@@ -1,0 +1,81 @@
+"""Joint states as rows of the inertial pipeline: positions, velocities, efforts, signs of friction."""
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inputs.rows import JointRow
+from inertial_estimation.models.coulomb import CoulombDirection, smooth_sign
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
+
+__all__ = ["InertialJointRows"]
+
+
+class InertialJointRows:
+    """Makes rows of joint states and follows the direction of Coulomb friction from one to the next.
+
+    With a presliding travel the direction depends on the motion so far, so it is a column of the row;
+    without, it is a function of the velocities and is computed where it is needed.
+
+    Attributes:
+        columns: Layout of a row.
+    """
+
+    def __init__(self, config: InertialPipelineConfig, robot: RobotModel) -> None:
+        """Decide which columns are needed.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
+        """
+        effort = bool(config.rows.torque_rows)
+        self._map = JointMap(robot, config.robot, need_effort=effort)
+        self._law = config.coulomb_law
+        estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
+        self._needs_sign = estimated or bool(config.robot.nominal_friction.coulomb)
+        presliding = self._needs_sign and self._law.presliding > 0.0
+        self.columns = JointRow(robot.n_joints, effort=effort, sign=presliding)
+        self._direction = CoulombDirection(self._law)
+        self._direction_ns: int | None = None
+        self._max_gap_ns = round(config.robot.inputs.max_gap * NANOSECONDS)
+
+    @property
+    def velocity_source(self) -> str:
+        """Where the joint velocities come from, for people."""
+        return self._map.velocity_source
+
+    def reset(self) -> None:
+        """Forget the positions velocities are derived from."""
+        self._map.reset()
+
+    def row(self, reading: JointReading) -> Array:
+        """Return the row of a joint state, shape (width,).
+
+        Raises:
+            ~inertial_estimation.errors.MeasurementError: If the reading does not fit the model.
+        """
+        row = self._map.row(reading)
+        if self.columns.sign:
+            row = np.concatenate((row, self._direction_after(row[self.columns.v], reading.stamp_ns)))
+        return row
+
+    def signs(self, rows: Array) -> Array | None:
+        """Return the signs of Coulomb friction of rows, shape (k, n_joints); None where not needed."""
+        if not self._needs_sign:
+            return None
+        stored = self.columns.coulomb_sign
+        if stored is not None:
+            return rows[:, stored]
+        return smooth_sign(rows[:, self.columns.v], self._law.smoothing_speed)
+
+    def _direction_after(self, v: Array, stamp_ns: int) -> Array:
+        """Follow Coulomb friction to a new joint state; a gap or a step back begins anew."""
+        last = self._direction_ns
+        step_ns = None if last is None else stamp_ns - last
+        if step_ns is None or not 0 <= step_ns <= self._max_gap_ns:
+            self._direction.reset()
+            step_ns = 0
+        if np.isfinite(v).all():
+            self._direction_ns = stamp_ns
+            return self._direction.after(v, seconds(step_ns))
+        return np.full(len(v), np.nan)

@@ -1,0 +1,183 @@
+"""Aligned rows to the state the measurement equation needs: every stream reduced over one window."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.rows import (
+    BASE_STATE,
+    BASE_STATE_ROW,
+    IMU,
+    IMU_ROW,
+    JOINTS,
+    WRENCH_WIDTH,
+    JointRow,
+    wrench_stream,
+)
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.differentiation import FEWEST_SAMPLES, WindowWeights, window_weights
+from inertial_estimation.models.dynamics_measurement import MeasuredState
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array, seconds
+
+__all__ = ["InertialInputs", "StateWindows"]
+
+
+@dataclass(frozen=True, eq=False)
+class InertialInputs:
+    """The inputs of an inertial pipeline besides the joint states, which set the steps.
+
+    Attributes:
+        imu: IMU that senses the acceleration of the base; None where it is not needed.
+        base_state: Whether that acceleration comes from differences of the base state instead.
+        contacts: Contacts whose wrenches are needed.
+    """
+
+    imu: ImuMount | None
+    base_state: bool
+    contacts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "InertialInputs":
+        """Decide which inputs are needed.
+
+        Raises:
+            ConfigurationError: If the acceleration of the base needs an IMU and there is none.
+        """
+        floating = setup.robot.floating_base
+        sensed = floating and config.rows.base_acceleration == "accelerometer"
+        if sensed and setup.imu is None:
+            raise ConfigurationError(
+                "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
+                "IMU, or take 'finite_difference' of the base state"
+            )
+        measured = config.rows.contact_wrenches == "measured"
+        contacts = setup.contact_names if measured else ()
+        return cls(setup.imu if sensed else None, floating and not sensed, contacts)
+
+    def aligner(self, config: InertialPipelineConfig, joints: JointRow) -> SignalAligner:
+        """Build the buffers of all inputs, the joint states laid out as given."""
+        inputs = config.robot.inputs
+        others = [StreamSpec(wrench_stream(c), WRENCH_WIDTH, inputs.wrench_delay) for c in self.contacts]
+        if self.imu is not None:
+            others.append(StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay))
+        if self.base_state:
+            others.append(StreamSpec(BASE_STATE, BASE_STATE_ROW.width))
+        driver = StreamSpec(JOINTS, joints.width, inputs.joint_delay)
+        return SignalAligner(driver, tuple(others), inputs, rate=config.rate, half_window=0.5 * config.window)
+
+
+class StateWindows:
+    """Reduces every stream over one window around a step.
+
+    The weights of the streams belong together, so acceleration, torque, wrench and specific force carry
+    the same delay.
+
+    Attributes:
+        short: Number of windows that held too few samples.
+    """
+
+    def __init__(
+        self, robot: RobotModel, inputs: InertialInputs, joints: InertialJointRows, aligner: SignalAligner
+    ) -> None:
+        self._joints = joints
+        self._aligner = aligner
+        self._imu = ImuToBase(robot, inputs.imu) if inputs.imu is not None else None
+        self._with_base_state = inputs.base_state
+        self._wrench_streams = tuple(wrench_stream(contact) for contact in inputs.contacts)
+        self.short = 0
+
+    def state_at(self, sample: AlignedSample) -> MeasuredState | None:
+        """Reduce all streams over the window around a step.
+
+        Args:
+            sample: The step.
+
+        Returns:
+            The state, or None where an input is missing or its window too short.
+        """
+        if not sample.complete:
+            return None
+        reduced = self._reduce(JOINTS, sample.time_ns, None)
+        if reduced is None:
+            return None
+        weights, rows = reduced
+        columns = self._joints.columns
+        mean = weights.mean @ rows
+        signs = self._joints.signs(rows)
+        sign = weights.mean @ signs if signs is not None else None
+        joints = (mean[columns.q], mean[columns.v], weights.slope @ rows[:, columns.v])
+        base = self._base_motion(sample.time_ns, weights.centroid, joints)
+        wrenches = self._wrenches(sample.time_ns, weights.centroid)
+        if base is None or wrenches is None:
+            return None
+        tau = mean[columns.tau] if columns.tau is not None else None
+        return MeasuredState(*joints, tau, *base, wrenches, sign)
+
+    def _reduce(
+        self, stream: str, time_ns: int, centroid: float | None
+    ) -> tuple[WindowWeights, Array] | None:
+        stamps, rows = self._aligner.window(stream, time_ns)
+        if len(stamps) < FEWEST_SAMPLES:
+            self.short += 1
+            return None
+        weights = _weights_at(stamps.tobytes())
+        return (weights if centroid is None else weights.moved_to(centroid)), rows
+
+    def _base_motion(
+        self, time_ns: int, centroid: float, joints: tuple[Array, Array, Array]
+    ) -> tuple[Array | None, Array | None, Array | None] | None:
+        """Return proper acceleration, rate and angular acceleration of the base; Nones if it is fixed."""
+        if self._imu is not None:
+            reduced = self._reduce(IMU, time_ns, centroid)
+            if reduced is None:
+                return None
+            weights, rows = reduced
+            mean, wd_I = weights.mean @ rows, weights.slope @ rows[:, IMU_ROW.w]
+            return self._imu.base_motion(joints, mean[IMU_ROW.f], mean[IMU_ROW.w], wd_I)
+        if self._with_base_state:
+            reduced = self._reduce(BASE_STATE, time_ns, centroid)
+            if reduced is None:
+                return None
+            return _differentiated(*reduced)
+        return None, None, None
+
+    def _wrenches(self, time_ns: int, centroid: float) -> Array | None:
+        wrenches = np.zeros((len(self._wrench_streams), WRENCH_WIDTH))
+        for i, stream in enumerate(self._wrench_streams):
+            reduced = self._reduce(stream, time_ns, centroid)
+            if reduced is None:
+                return None
+            weights, rows = reduced
+            wrenches[i] = weights.mean @ rows
+        return wrenches
+
+
+def _differentiated(weights: WindowWeights, rows: Array) -> tuple[Array, Array, Array]:
+    """Return proper acceleration, rate and angular acceleration of the base from rows of its state.
+
+    The derivative of v in the turning base axes lacks w x v; gravity is felt as upward acceleration.
+    """
+    columns = BASE_STATE_ROW
+    mean, change = weights.mean @ rows, weights.slope @ rows[:, columns.twist]
+    turning = np.cross(mean[columns.w], mean[columns.v])
+    f_B = change[columns.v] + turning + STANDARD_GRAVITY * mean[columns.vertical]
+    return f_B, mean[columns.w], change[columns.w]
+
+
+@lru_cache(maxsize=16)
+def _weights_at(stamps: bytes) -> WindowWeights:
+    """Return the weights of a window; streams that share their stamps share them, as do regular windows.
+
+    Args:
+        stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.
+    """
+    return window_weights(seconds(np.frombuffer(stamps, np.int64)))

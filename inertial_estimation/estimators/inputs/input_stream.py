@@ -1,0 +1,104 @@
+"""One input stream: its rows by time, and the account of the readings received and dropped."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
+from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.stamp_regulator import StampRegulator
+from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
+
+__all__ = ["InputStream", "StreamSpec"]
+
+OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
+RECENT_NS = 10 * NANOSECONDS  # how long a dropped reading shows as a warning
+
+
+@dataclass(frozen=True)
+class StreamSpec:
+    """One input.
+
+    Attributes:
+        name: Its name, as in diagnostics (``imu/data``).
+        width: Numbers in a row.
+        delay: Age of a row at its stamp [s], subtracted from the stamp.
+        required: Whether steps wait for it and its loss stops the output.
+    """
+
+    name: str
+    width: int
+    delay: float = 0.0
+    required: bool = True
+
+
+class InputStream:
+    """Rows of one input and what became of its readings.
+
+    Attributes:
+        spec: What the input is.
+        buffer: The rows by time.
+        regulator: Makes regular stamps of those that come in bursts.
+        last_stamp_ns: Stamp of the last row kept [ns]; None before the first.
+        received: Number of readings, those dropped included.
+        dropped: Number of dropped readings by reason.
+    """
+
+    def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
+        self.spec = spec
+        self.buffer = StampedBuffer(spec.width)
+        self.regulator = StampRegulator(config.stamps, config.nominal_rate)
+        self.last_stamp_ns: int | None = None
+        self.received = 0
+        self.dropped: dict[str, int] = {}
+        self._delay_ns = round(spec.delay * NANOSECONDS)
+        self._dropped_after_ns: int | None = None
+
+    def append(self, stamp_ns: int, row: Array) -> int:
+        """Keep a row; returns its time, regularised and less its delay [ns]."""
+        self.last_stamp_ns = stamp_ns
+        time_ns = self.regulator.time_of(stamp_ns) - self._delay_ns
+        self.buffer.append(time_ns, row)
+        return time_ns
+
+    def drop(self, reason: str) -> bool:
+        """Count a reading that is not kept; returns False, the outcome of its push."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self._dropped_after_ns = self.last_stamp_ns
+        return False
+
+    def clear(self) -> None:
+        """Forget all rows; counters stay."""
+        self.buffer.clear()
+        self.regulator.reset()
+        self.last_stamp_ns = None
+
+    def age(self, now_ns: int) -> float | None:
+        """Return the time since the stamp of the last row kept [s]; None before the first."""
+        return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
+
+    def health(self, now_ns: int, timeout: float) -> Health:
+        """Report whether the stream is waiting, lost, losing rows, or in order.
+
+        Args:
+            now_ns: The caller's time [ns], on the clock of the stamps.
+            timeout: Age beyond which a required input counts as lost [s].
+        """
+        values = {"received": str(self.received)}
+        values |= {f"dropped: {reason}": str(n) for reason, n in self.dropped.items()}
+        period = self.regulator.period_ns
+        values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
+        values["stamps"] = "regularised (they come in bursts)" if self.regulator.active else "as they come"
+        name, age = self.spec.name, self.age(now_ns)
+        if age is None:
+            level = HealthLevel.STALE if self.spec.required else HealthLevel.OK
+            return Health(name, level, "waiting for the first reading", values)
+        values["age [s]"] = f"{age:.3f}"
+        if age > timeout and self.spec.required:
+            message = f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
+            if age > OTHER_CLOCK_S:
+                message += "; are its stamps of another clock (use_sim_time)?"
+            return Health(name, HealthLevel.ERROR, message, values)
+        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_NS
+        if self.dropped and recently:
+            message = f"{sum(self.dropped.values())} of {self.received} readings dropped"
+            return Health(name, HealthLevel.WARN, message, values)
+        return Health(name, HealthLevel.OK, "arriving", values)

@@ -1,0 +1,124 @@
+"""Rows of the aligned streams: their names, and which of their columns hold what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.models.robot_config import IMU_TOPIC
+from inertial_estimation.signals import Array, BaseState, ImuSample
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+
+__all__ = [
+    "BASE_STATE",
+    "BASE_STATE_ROW",
+    "IMU",
+    "IMU_ROW",
+    "JOINTS",
+    "WRENCH_WIDTH",
+    "BaseStateRow",
+    "ImuRow",
+    "JointRow",
+    "base_state_row",
+    "imu_row",
+    "wrench_stream",
+]
+
+JOINTS, IMU, BASE_STATE = "joint_states", IMU_TOPIC, "base_state"
+WRENCH_WIDTH = 6
+
+
+def wrench_stream(contact: str) -> str:
+    """Return the name of a contact's wrench input."""
+    return f"{contact}/wrench"
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """Columns of a row of joint states; a column that is not sent has none.
+
+    Attributes:
+        n: Number of joints.
+        effort: Whether the row holds efforts.
+        sign: Whether the row holds the sign of Coulomb friction.
+    """
+
+    n: int
+    effort: bool = False
+    sign: bool = False
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return (2 + self.effort + self.sign) * self.n
+
+    @property
+    def q(self) -> slice:
+        """Positions [rad or m]."""
+        return slice(0, self.n)
+
+    @property
+    def v(self) -> slice:
+        """Velocities [rad/s or m/s]."""
+        return slice(self.n, 2 * self.n)
+
+    @property
+    def tau(self) -> slice | None:
+        """Efforts [Nm or N]; None where the row holds none."""
+        return slice(2 * self.n, 3 * self.n) if self.effort else None
+
+    @property
+    def coulomb_sign(self) -> slice | None:
+        """Sign of Coulomb friction, in (-1, 1); None where the row holds none."""
+        return slice(self.width - self.n, self.width) if self.sign else None
+
+
+@dataclass(frozen=True)
+class ImuRow:
+    """Columns of a row of the IMU.
+
+    Attributes:
+        f: Specific force [m/s^2].
+        w: Angular rate [rad/s].
+        width: Numbers in a row.
+    """
+
+    f: slice
+    w: slice
+    width: int
+
+
+@dataclass(frozen=True)
+class BaseStateRow:
+    """Columns of a row of the base state, all in the base frame.
+
+    Attributes:
+        v: Velocity of the base origin [m/s].
+        w: Angular velocity [rad/s].
+        twist: Both of them.
+        vertical: The vertical, unit norm.
+        width: Numbers in a row.
+    """
+
+    v: slice
+    w: slice
+    twist: slice
+    vertical: slice
+    width: int
+
+
+IMU_ROW = ImuRow(f=slice(0, 3), w=slice(3, 6), width=6)
+BASE_STATE_ROW = BaseStateRow(v=slice(0, 3), w=slice(3, 6), twist=slice(0, 6), vertical=slice(6, 9), width=9)
+
+
+def imu_row(sample: ImuSample) -> Array:
+    """Return the row of a reading, laid out as `IMU_ROW`."""
+    return np.concatenate((sample.specific_force_I, sample.angular_rate_I))
+
+
+def base_state_row(state: BaseState) -> Array:
+    """Return the row of a base state, laid out as `BASE_STATE_ROW`; NaN without a valid orientation."""
+    norm = float(np.linalg.norm(state.quaternion_xyzw))
+    if not (np.isfinite(norm) and norm > 0.0):
+        return np.full(BASE_STATE_ROW.width, np.nan)
+    vertical_B = rotation_from_quaternion(state.quaternion_xyzw)[2]
+    return np.concatenate((state.v_WB_B, state.w_WB_B, vertical_B))

@@ -1,0 +1,52 @@
+"""Mean of the rows from one step to the next, at most at a given rate."""
+
+import numpy as np
+
+from inertial_estimation.signals import NANOSECONDS, Array
+
+__all__ = ["THINNING_TOLERANCE", "ThinnedMean"]
+
+THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
+
+
+class ThinnedMean:
+    """Averages rows until a step is due."""
+
+    def __init__(self, width: int, rate: float) -> None:
+        """Begin without a row.
+
+        Args:
+            width: Numbers in a row.
+            rate: Highest rate of steps [Hz]; 0: every row is a step.
+        """
+        self._period_ns = int(NANOSECONDS / rate) if rate > 0.0 else 0
+        self._last_step_ns: int | None = None
+        self._sum = np.zeros(width)
+        self._count = 0
+
+    def clear(self) -> None:
+        """Forget the rows; the next one is a step."""
+        self._last_step_ns = None
+        self._sum[:] = 0.0
+        self._count = 0
+
+    def push(self, time_ns: int, row: Array) -> Array | None:
+        """Take a row.
+
+        Args:
+            time_ns: Its time [ns].
+            row: Its numbers, shape (width,).
+
+        Returns:
+            The mean of the rows since the last step where a step is due now, shape (width,); else None.
+        """
+        self._sum += row
+        self._count += 1
+        last = self._last_step_ns
+        if last is not None and time_ns - last < THINNING_TOLERANCE * self._period_ns:
+            return None
+        mean: Array = self._sum / self._count
+        self._sum[:] = 0.0
+        self._count = 0
+        self._last_step_ns = time_ns
+        return mean

@@ -1,0 +1,33 @@
+"""The tilt observers by name; the gains of each are the section of that name in `TiltPipelineConfig`."""
+
+from typing import Any
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
+from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
+from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
+from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
+
+__all__ = ["OBSERVERS", "make_observer"]
+
+OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
+    "two_stage": TwoStageObserver,
+    "r3s2": R3S2Observer,
+    "hua": HuaObserver,
+}
+
+
+def make_observer(name: str, gains: Any, fallback: GravityFallbackConfig) -> TiltObserver[Any]:
+    """Build an observer.
+
+    Args:
+        name: Its name in `OBSERVERS`.
+        gains: Its gains, of the config class it takes.
+        fallback: Correction without contact.
+
+    Raises:
+        ConfigurationError: If there is none of that name.
+    """
+    if name not in OBSERVERS:
+        raise ConfigurationError(f"no tilt observer '{name}'; there are {listing(OBSERVERS)}")
+    return OBSERVERS[name](gains, fallback)

@@ -1,0 +1,79 @@
+"""Columns of the measurement equation that belong to the bodies to estimate, and the torque of the rest."""
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.measurement_rows import slice_if_contiguous
+from inertial_estimation.signals import Array
+
+__all__ = ["BodyColumns"]
+
+FULL_REGRESSOR_SHARE = 0.2  # share of the bodies above which the regressor of all of them is faster
+
+
+class BodyColumns:
+    """Body regressors Y_est = J_j' A_j, and inverse dynamics of the robot without these bodies.
+
+    Attributes:
+        size: Number of columns, ten for each body.
+        many: Whether `fill_all` is faster than `fill` for many states.
+    """
+
+    def __init__(self, model: pin.Model, bodies: tuple[BodyReference, ...]) -> None:
+        """Take the bodies out of the model.
+
+        Args:
+            model: The nominal model, with the gravity that the accelerations leave out.
+            bodies: The bodies to estimate.
+        """
+        self._bodies = bodies
+        self._rest = model.copy()
+        for body in bodies:
+            self._rest.inertias[body.joint_id] = pin.Inertia.Zero()
+        self._data = self._rest.createData()
+        ids = np.array([body.joint_id for body in bodies], dtype=np.int64)
+        columns = (10 * (ids[:, None] - 1) + np.arange(10)).ravel()  # in the regressor of all bodies
+        self._columns = slice_if_contiguous(columns) if bodies else columns
+        rest = np.concatenate([inertia.toDynamicParameters() for inertia in list(self._rest.inertias)[1:]])
+        self._rest_parameters = rest if rest.any() else None
+        self.size = 10 * len(bodies)
+        self.many = len(bodies) >= FULL_REGRESSOR_SHARE * (model.njoints - 1)
+
+    def fill(self, A: Array, q: Array, v: Array, a: Array, jacobians: pin.Data) -> Array:
+        """Write the columns of one state body by body.
+
+        Args:
+            A: Regressor, changed in place, shape (nv, n), n at least `size`.
+            q: Configuration, shape (nq,).
+            v: Generalized velocity, shape (nv,).
+            a: Generalized acceleration, shape (nv,).
+            jacobians: Data of the nominal model that hold the joint Jacobians at q.
+
+        Returns:
+            Torque of the rest of the robot, shape (nv,).
+        """
+        model, data = self._rest, self._data
+        tau_nom: Array = pin.rnea(model, data, q, v, a)
+        for i, body in enumerate(self._bodies):
+            J = pin.getJointJacobian(model, jacobians, body.joint_id, pin.LOCAL)
+            A[:, 10 * i : 10 * i + 10] = J.T @ pin.jointBodyRegressor(model, data, body.joint_id)
+        return tau_nom
+
+    def fill_all(self, A: Array, tau_nom: Array, q: Array, v: Array, a: Array) -> None:
+        """Do the same at many states, out of the regressor of all bodies.
+
+        Args:
+            A: Regressors, changed in place, shape (k, nv, n).
+            tau_nom: Torque of the rest of the robot, zero at first, changed in place, shape (k, nv).
+            q: Configurations, shape (k, nq).
+            v: Generalized velocities, shape (k, nv).
+            a: Generalized accelerations, shape (k, nv).
+        """
+        model, data, regressor = self._rest, self._data, pin.computeJointTorqueRegressor
+        wanted, rest = self._columns, self._rest_parameters
+        for i, (columns, state) in enumerate(zip(A, zip(q, v, a, strict=True), strict=True)):
+            Y = regressor(model, data, *state)
+            columns[:, : self.size] = Y[:, wanted]
+            if rest is not None:
+                tau_nom[i] = Y @ rest

@@ -1,0 +1,163 @@
+"""Noise of the measurement equation: its parameters, and the covariance of the rows they give."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_rows import (
+    ContactMode,
+    Indices,
+    ResolvedRows,
+    slice_if_contiguous,
+)
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter
+from inertial_estimation.signals import Array
+
+__all__ = ["MeasurementNoise", "RowCovariance"]
+
+
+@dataclass(frozen=True)
+class MeasurementNoise:
+    """Standard deviations of means over one window, unmodelled effects included."""
+
+    torque: float = parameter(
+        0.5,
+        "Standard deviation of a joint torque averaged over one window, unmodelled effects included.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e4,
+    )
+    base_force: float = parameter(
+        2.0,
+        "Standard deviation of unmodelled forces in the base rows, averaged over one window.",
+        unit="N",
+        lower=1e-9,
+        upper=1e4,
+    )
+    base_moment: float = parameter(
+        1.0,
+        "Standard deviation of unmodelled moments in the base rows, averaged over one window.",
+        unit="Nm",
+        lower=1e-9,
+        upper=1e4,
+    )
+    contact_force: float = parameter(
+        2.0,
+        "Standard deviation of the force components of a measured contact wrench, averaged over one window.",
+        unit="N",
+        lower=0.0,
+        upper=1e4,
+    )
+    contact_moment: float = parameter(
+        0.2,
+        "Standard deviation of the moment components of a measured contact wrench, averaged over one window.",
+        unit="Nm",
+        lower=0.0,
+        upper=1e4,
+    )
+    proper_acceleration: float = parameter(
+        0.05,
+        "Standard deviation of the IMU's specific force averaged over one window; without an IMU, of the "
+        "base's specific force.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=100.0,
+    )
+    angular_acceleration: float = parameter(
+        0.1,
+        "Standard deviation of the IMU's angular acceleration over one window; without an IMU, of the "
+        "base's angular acceleration.",
+        unit="rad/s^2",
+        lower=0.0,
+        upper=1000.0,
+    )
+    joint_acceleration: float = parameter(
+        0.2,
+        "Standard deviation of the joint accelerations over one window.",
+        unit="rad/s^2",
+        lower=0.0,
+        upper=1000.0,
+    )
+
+
+class RowCovariance:
+    """Covariance of the measured rows, from the noise of what they are computed from.
+
+    R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J, in the rows that are picked.
+    """
+
+    def __init__(
+        self,
+        noise: MeasurementNoise,
+        robot: RobotModel,
+        rows: ResolvedRows,
+        n_contacts: int,
+        imu: ImuMount | None,
+    ) -> None:
+        """Lay out the standard deviations.
+
+        Args:
+            noise: The standard deviations.
+            robot: The robot.
+            rows: The measured rows.
+            n_contacts: Number of contacts.
+            imu: IMU that senses the acceleration of the base; None where that acceleration is known as such.
+        """
+        acceleration = [noise.joint_acceleration] * robot.n_joints
+        direct = [noise.torque] * robot.n_joints
+        if robot.floating_base:
+            base = 3 * [noise.proper_acceleration] + 3 * [noise.angular_acceleration]
+            acceleration = base + acceleration
+            direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
+        self._sigma_a = np.array(acceleration)
+        self._variance = np.array(direct)[rows.picked] ** 2
+        wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
+        self._sigma_wrench = np.array(wrench * n_contacts if rows.contacts is ContactMode.MEASURED else [])
+        self._imu = imu if robot.floating_base else None
+        self._moving: slice | Indices | None = None
+        if self._imu is not None and self._imu.moving:
+            self._moving = slice_if_contiguous(np.array(self._imu.moving, dtype=np.int64))
+
+    def at(self, data: pin.Data, M: Array, J_C: Array) -> Array:
+        """Return R, evaluated as R_tau + W W'.
+
+        Args:
+            data: Placements and Jacobians of the joints, the base at the origin of the world.
+            M: Picked rows of the mass matrix, shape (m, nv).
+            J_C: Contact Jacobians in the picked columns, shape (6 n_contacts, m).
+
+        Returns:
+            Shape (m, m).
+        """
+        n = M.shape[1]
+        W = np.empty((len(M), n + len(self._sigma_wrench)))
+        W_a = W[:, :n]
+        np.multiply(M, self._sigma_a, out=W_a)
+        if self._imu is not None:
+            self._see_through_imu(self._imu, data, M[:, :6], W_a)
+        if len(self._sigma_wrench):
+            np.multiply(J_C.T, self._sigma_wrench, out=W[:, n:])
+        R: Array = W @ W.T
+        R.reshape(-1)[:: len(R) + 1] += self._variance
+        return R
+
+    def _see_through_imu(self, imu: ImuMount, data: pin.Data, M_B: Array, W_a: Array) -> None:
+        """Make W_a = M T: the generalized forces per sigma of each acceleration as it is sensed.
+
+        The acceleration of the base is not sensed: a_B = X_BI (a_I - J_I a), so errors of the IMU reach the
+        base through the lever arm, and those of the joints between base and IMU act in two places.
+
+        Args:
+            imu: Where the IMU is.
+            data: Placements and Jacobians of the joints.
+            M_B: Columns of the mass matrix that belong to the base, shape (m, 6).
+            W_a: Mass matrix times the sigmas, changed in place, shape (m, nv).
+        """
+        sigma = self._sigma_a
+        X_BI = (data.oMi[imu.joint_id] * imu.T_JI).toActionMatrix()
+        np.matmul(M_B, X_BI * sigma[:6], out=W_a[:, :6])
+        if self._moving is not None:
+            W_a[:, self._moving] -= M_B @ (data.J[:, self._moving] * sigma[self._moving])

@@ -1,0 +1,90 @@
+"""A URDF that is changed in places: comments, namespaces and the order of attributes stay as they are."""
+
+import re
+from collections.abc import Mapping
+from xml.dom import expatbuilder, minidom
+from xml.parsers.expat import ExpatError
+
+from inertial_estimation.errors import ModelError
+
+__all__ = ["UrdfDocument", "child_of", "numbers_of", "set_child"]
+
+_DECLARATION = re.compile(r"\s*(<\?xml\s[^>]*\?>)")
+
+
+class UrdfDocument:
+    """A parsed URDF.
+
+    Attributes:
+        links: Link elements by name, in the document's order.
+        parent_joints: Joint elements by the name of their child link.
+    """
+
+    def __init__(self, urdf: str) -> None:
+        """Parse a URDF.
+
+        Args:
+            urdf: XML text.
+
+        Raises:
+            ModelError: If it is not well-formed XML.
+        """
+        try:
+            self._document = expatbuilder.parseString(urdf, namespaces=False)  # attributes as they stand
+        except ExpatError as error:
+            raise ModelError(f"the URDF is not well-formed XML: {error}") from error
+        declared = _DECLARATION.match(urdf)
+        self._declaration = declared.group(1) if declared else ""
+        elements = self._document.getElementsByTagName
+        self.links: Mapping[str, minidom.Element] = {
+            link.getAttribute("name"): link for link in elements("link")
+        }
+        self.parent_joints: Mapping[str, minidom.Element] = {
+            child.getAttribute("link"): joint
+            for joint in elements("joint")
+            if (child := child_of(joint, "child")) is not None
+        }
+
+    def text(self) -> str:
+        """Return the XML text, with the declaration, comments and namespaces of the input."""
+        nodes = [node.toxml() for node in self._document.childNodes]
+        return "\n".join(filter(None, [self._declaration, *nodes])) + "\n"
+
+
+def child_of(element: minidom.Element, tag: str) -> minidom.Element | None:
+    """Return the first direct child with a tag; None where there is none."""
+    for node in element.childNodes:
+        if isinstance(node, minidom.Element) and node.tagName == tag:
+            return node
+    return None
+
+
+def set_child(
+    element: minidom.Element, tag: str, attributes: Mapping[str, str], *, first: bool = False
+) -> minidom.Element:
+    """Set attributes of the first direct child with a tag; it is made where there is none.
+
+    Args:
+        element: The parent.
+        tag: Tag of the child.
+        attributes: Values by name; other attributes and the order of those that exist stay.
+        first: Where a new child goes: before all others, or after them.
+
+    Returns:
+        The child.
+    """
+    child = child_of(element, tag)
+    if child is None:
+        document = element.ownerDocument
+        assert document is not None
+        child = document.createElement(tag)
+        element.insertBefore(child, element.firstChild if first else None)
+    for name, value in attributes.items():
+        child.setAttribute(name, value)
+    return child
+
+
+def numbers_of(element: minidom.Element | None, name: str) -> list[float]:
+    """Return the three numbers of an attribute such as ``xyz``; zeros where it is missing."""
+    text = element.getAttribute(name) if element is not None else ""
+    return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]

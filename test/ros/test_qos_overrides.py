@@ -1,0 +1,110 @@
+"""Quality of service by parameters: taken over by publishers and subscriptions, refused where it is wrong."""
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
+pytest.importorskip("pinocchio", reason="needs Pinocchio")
+
+import yaml
+from geometry_msgs.msg import QuaternionStamped
+from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
+
+from inertial_estimation.ros.qos import RELIABLE_OUTPUT, SENSOR_INPUT
+from inertial_estimation.ros.qos_overrides import LONGEST_QUEUE, unused_overrides
+from inertial_estimation.ros.tilt_observer_node import TiltObserverNode
+
+BEST_EFFORT, RELIABLE = QoSReliabilityPolicy.BEST_EFFORT, QoSReliabilityPolicy.RELIABLE
+
+
+def parameter_file(folder, overrides, **parameters):
+    """Write overrides (entity.policy by topic) and other parameters as users do."""
+    path = folder / "qos.yaml"
+    values = {**parameters, "qos_overrides": overrides}
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": values}}))
+    return ["--params-file", str(path)]
+
+
+def test_a_node_takes_overrides_of_inputs_and_outputs(world, tmp_path):
+    given = parameter_file(
+        tmp_path,
+        {
+            "/imu/data": {"subscription": {"reliability": "reliable", "depth": 321}},
+            "/tilt": {"publisher": {"reliability": "best_effort", "durability": "transient_local"}},
+            "/imu/dta": {"subscription": {"depth": 3}},
+        },
+    )
+    node = world.start("tilt_observer", *given)
+    orientations = world.listen(QuaternionStamped, "base_orientation")
+    assert world.run(lambda: len(orientations) > 20, leave_out=["base_state"]), node.output
+    inputs = {t: world.node.get_subscriptions_info_by_topic(t)[0] for t in ("/imu/data", "/joint_states")}
+    outputs = {t: world.node.get_publishers_info_by_topic(t)[0] for t in ("/tilt", "/base_orientation")}
+    assert inputs["/imu/data"].qos_profile.reliability == RELIABLE
+    assert inputs["/joint_states"].qos_profile.reliability == BEST_EFFORT
+    assert outputs["/tilt"].qos_profile.reliability == BEST_EFFORT
+    assert outputs["/tilt"].qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
+    assert outputs["/base_orientation"].qos_profile.reliability == RELIABLE
+    assert "'qos_overrides./imu/dta.subscription.depth' has no effect" in node.output
+    assert node.output.count("has no effect") == 1
+    assert node.stop() == 0, node.output
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "expected"),
+    [
+        ("reliability", "relaible", "'relaible': expected one of reliable, best_effort"),
+        ("durability", True, "True: expected one of volatile, transient_local"),
+        ("depth", 0, f"0: expected a whole number from 1 to {LONGEST_QUEUE}"),
+        ("depth", "ten", "'ten': expected a whole number"),
+        ("history", "keep_all", "cannot be overridden; expected one of depth, reliability, durability"),
+    ],
+)
+def test_a_bad_override_ends_the_node_with_one_line(world, tmp_path, policy, value, expected):
+    given = parameter_file(tmp_path, {"/imu/data": {"subscription": {policy: value}}})
+    node = world.start("tilt_observer", *given)
+    assert node.wait() == 1
+    (line,) = [line for line in node.output.splitlines() if line.startswith("error: ")]
+    assert f"'qos_overrides./imu/data.subscription.{policy}' is" in line
+    assert expected in line
+
+
+@pytest.fixture
+def make_node(world, tmp_path):
+    """A managed tilt observer in this process."""
+    made = []
+
+    def make(overrides, *extra):
+        described = {"urdf": str(world.urdf), "imu_frame": "imu", "contacts": ["foot"]}
+        described |= {"contact_frames": ["sole"], "managed": True}
+        given = ["--ros-args", *parameter_file(tmp_path, overrides, **described), *extra]
+        made.append(TiltObserverNode(context=world.context, cli_args=given))
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.destroy_node()
+
+
+def depths(node):
+    return {item.counter.topic: item.subscription.qos_profile.depth for item in node._inputs}
+
+
+def test_a_queue_is_as_long_as_asked_each_time_the_node_is_configured(make_node):
+    before = (SENSOR_INPUT.depth, RELIABLE_OUTPUT.depth)
+    node = make_node({"/joint_states": {"subscription": {"depth": 7}}})
+    for _ in range(2):
+        node.configure()
+        assert depths(node)["joint_states"] == 7
+        assert depths(node)["imu/data"] > 100
+        node.clean_up()
+    assert (SENSOR_INPUT.depth, RELIABLE_OUTPUT.depth) == before
+
+
+def test_an_overridden_name_is_the_one_after_remapping(make_node):
+    overrides = {
+        "/robot/joints": {"subscription": {"depth": 9}},
+        "/joint_states": {"subscription": {"depth": 8}},
+    }
+    node = make_node(overrides, "-r", "joint_states:=/robot/joints")
+    node.configure()
+    assert depths(node)["joint_states"] == 9
+    assert unused_overrides(node) == ["qos_overrides./joint_states.subscription.depth"]
