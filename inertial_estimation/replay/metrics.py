@@ -11,7 +11,7 @@ from scipy.signal import butter, sosfiltfilt
 from inertial_estimation.errors import MeasurementError, RecordingError
 from inertial_estimation.signals import Array, OrientationSample, seconds
 from inertial_estimation.spatial import linear_algebra
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
 
 __all__ = [
     "FILTER_CUTOFF",
@@ -79,8 +79,8 @@ def verticals(quaternions_xyzw: Array) -> Array:
     Returns:
         Unit vectors, shape (n, 3).
     """
-    x, y, z, w = (quaternions_xyzw / np.linalg.norm(quaternions_xyzw, axis=1, keepdims=True)).T
-    return np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1)
+    x, y, z, w = quaternions_xyzw.T
+    return np.stack(vertical_of_quaternion(x, y, z, w), axis=1)
 
 
 def tilt_errors(

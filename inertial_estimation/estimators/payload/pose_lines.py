@@ -16,7 +16,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["PoseLine", "PoseSolution", "nearest_point", "pose_line"]
 
-UNSEEN = 0.5  # share of an unobserved direction in a base axis from which its deviation is infinite
+UNOBSERVED_SHARE = 0.5  # share of an unobserved direction in a base axis from which its deviation is infinite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,5 +95,5 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
     left = b - A @ com
     residual = math.sqrt(float(left @ left) / freedom) if freedom else math.nan
     sigma = residual * np.sqrt(np.sum((Vt[seen] / s[seen, None]) ** 2, axis=0)) if freedom else np.inf
-    hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNSEEN
+    hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNOBSERVED_SHARE
     return PoseSolution(com, np.where(hidden, math.inf, sigma), residual, float(s[-1]) / scale)

@@ -8,7 +8,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["payload_inertia", "trunk_inertia"]
 
-NO_LOAD = 1e-6  # [kg]: a load that weighs less has no place
+NEGLIGIBLE_LOAD_KG = 1e-6  # [kg]: a load that weighs less has no place
 
 
 def trunk_inertia(
@@ -66,7 +66,7 @@ def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialPara
         A difference: its mass may be negative. A load of no mass is at the origin.
     """
     difference = loaded.vector - nominal.vector
-    if abs(difference[0]) < NO_LOAD:
+    if abs(difference[0]) < NEGLIGIBLE_LOAD_KG:
         difference[:4] = 0.0
     load = InertialParameters.from_vector(difference)
     return LinkInertia(link, load.mass, load.com_F, load.inertia_Fcm)

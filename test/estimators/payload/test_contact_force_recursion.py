@@ -57,7 +57,7 @@ def test_what_is_left_of_an_error_depends_on_time_alone(steps) -> None:
 @pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.15, -0.25)])
 @pytest.mark.parametrize("damping", [0.01, 3.0])
 def test_fixed_point_has_no_bias_whatever_the_damping(monkeypatch, tilt, damping) -> None:
-    monkeypatch.setattr(contact_force_recursion, "DAMPING", damping)
+    monkeypatch.setattr(contact_force_recursion, "DAMPING_SHARE", damping)
     measurement = SCENE.measure(STATICS, tilt)
     method = started(SCENE.com + np.array([0.08, -0.05, 0.0]), kept="height", tolerance=1e-6)
     for _ in range(800):
