@@ -1,4 +1,4 @@
-"""What the controller says about one tick."""
+"""Result of one tick of the controller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class ControlState(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlResult:
-    """Torques with what one needs to doubt them.
+    """Torques, with the quantities that show whether they can be trusted.
 
     Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
     what is needed of it, not all of them.
@@ -41,7 +41,7 @@ class ControlResult:
         wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
             shape (n_contacts, 6).
         task_rows: What each task wanted, by its name.
-        qp_status: What the solver said.
+        qp_status: Status the solver reported.
         qp_iterations: Its iterations.
         phase: Phase of the gait; None where there is none: a fixed base, or damping.
         activity: The phase with its foot, for people; empty where there is none.

@@ -36,7 +36,7 @@ class ControllerPipeline:
         config: The parameters in force.
         robot: The robot's model.
         contacts: Names of the contacts, in the configured order.
-        last: What the last step said; None before the first.
+        last: Result of the last step; None before the first.
         controller: The controller itself.
     """
 
@@ -82,7 +82,7 @@ class ControllerPipeline:
         self._inputs.push_joints(reading)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of one contact: tells early and late touchdowns; optional.
+        """Take the wrench of one contact; optional, it shows early and late touchdowns.
 
         Raises:
             MeasurementError: If there is no such contact.

@@ -1,6 +1,6 @@
 """Phases of a walk on two soles: standing, transfer of the weight, swing.
 
-Each phase holds the data that exist only while it lasts, and says which phase comes next.
+Each phase holds the data that exist only while it lasts, and returns the phase that comes next.
 """
 
 import math

@@ -29,8 +29,8 @@ class ContactForceRecursion:
     `r = mu - c x F` is the moment the ground has about the supposed centre of mass, `(-[F]x)+ r`
     the damped least-norm shift F x r / (F'F + damping^2). Written on the residual its fixed point is r = 0
     whatever the damping; T 18 subtracts c from the damped solution, which shortens c. E_xy drops what lies
-    along gravity, which no force tells, in the world: on a tilted trunk that is no axis of the base. An error
-    of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
+    along gravity, which no force determines, in the world: on a tilted trunk that is no axis of the base. An
+    error of the start along gravity, e, stays there and shows as e sin(tilt) across the base: of a load 0.1 m
     behind the trunk's centre 3 mm at 10 deg, and 17 mm in z. With `kept` "height" the base's z stays instead,
     on the same vertical line: loads move it least.
 
@@ -57,7 +57,7 @@ class ContactForceRecursion:
 
         It has converged when the estimate is within `tolerance` of the mean of what is measured (over a
         third of the settling time), for a fifth of the settling time; or, after two settling times, when
-        the two cannot be told apart in a noise of less than four tolerances.
+        the two do not differ by more than a noise of less than four tolerances.
 
         Args:
             measurement: Forces and lever arms.

@@ -203,7 +203,7 @@ class PayloadInputs:
         return str(error)
 
     def _repair(self, row: Array) -> str:
-        """Set torques that nobody needs to zero where they are no number; return what else is none."""
+        """Set torques that are not used to zero where they are not finite; return what else is not finite."""
         n, names = self._robot.n_joints, self._robot.joint_names
         for k, what in enumerate(("position", "velocity", "torque")[: len(row) // n]):
             part = row[k * n : (k + 1) * n]

@@ -44,7 +44,7 @@ class TrunkPayloadPipeline:
 
         Raises:
             ConfigurationError: If the robot has no two contacts, its base is fixed, the trunk is no link of
-                the base, or the legs have too few joints to tell their forces.
+                the base, or the legs have too few joints to determine their forces.
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
         """
         self.config = config

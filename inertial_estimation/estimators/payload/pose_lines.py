@@ -21,7 +21,7 @@ UNOBSERVED_SHARE = 0.5  # share of an unobserved direction in a base axis from w
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseLine:
-    """What one pose says: the trunk's centre of mass lies on a line along the ground's force.
+    """Constraint by one pose: the trunk's centre of mass lies on a line along the ground's force.
 
     It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with
     n = F/|F| the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of one
@@ -43,7 +43,7 @@ class PoseSolution:
     Attributes:
         com_B: Centre of mass of the trunk [m], shape (3,); along an unobserved direction that of before.
         sigma_B: Standard deviation from the residuals [m], shape (3,); inf along an unobserved axis.
-        residual: Deviation of one pose's equation [m]; NaN where nothing is left over to tell it.
+        residual: Deviation of one pose's equation [m]; NaN where the poses do not overdetermine the solution.
         spread: Smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad].
     """
 

@@ -16,8 +16,8 @@ def trunk_inertia(
 ) -> InertialParameters:
     """Return the trunk that nominal trunk and load make together.
 
-    Statics tell no second moments. The load, m_p = m - m_nom, is taken as a point mass where the shift of
-    the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
+    Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass where the
+    shift of the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
     moments about the centre of mass
 
         Sigma = Sigma_nom + (m_nom m_p / m) s s'.
