@@ -59,3 +59,13 @@ def test_latest_takes_a_row_of_the_very_stamp_and_of_the_very_age_allowed():
     np.testing.assert_array_equal(buffer.latest(4 * MS, 0), [4, 40])
     np.testing.assert_array_equal(buffer.latest(11 * MS, 2 * MS), [9, 90])
     assert buffer.latest(11 * MS + 1, 2 * MS) is None
+
+
+def test_an_empty_buffer_has_neither_a_newest_nor_an_oldest_row():
+    for buffer in (StampedBuffer(2), filled(3)):
+        buffer.clear()
+        assert buffer.newest_ns is None
+        assert buffer.oldest_ns is None
+        assert len(buffer) == 0
+        buffer.append(7 * MS, np.zeros(2))
+        assert buffer.newest_ns == buffer.oldest_ns == 7 * MS

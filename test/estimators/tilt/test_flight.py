@@ -95,14 +95,37 @@ def test_gravity_turns_the_vertical_and_velocity_is_forgotten_at_the_stated_rate
     np.testing.assert_allclose(observer.x1, [left * driven, -0.1 * left, 0.0], atol=2e-3)
 
 
-def test_the_mean_correction_is_the_turn_of_the_vertical():
+@pytest.mark.parametrize("seed", range(4))
+def test_gravity_pulls_the_vertical_to_its_side_by_the_stated_correction(seed):
+    """Whatever way the body lies: one step turns x2 by its correction, and many end at the true vertical."""
+    rng = np.random.default_rng(seed)
+    up = rng.normal(size=3)
+    up /= np.linalg.norm(up)
     observer = make("two_stage", gain=5.0)
-    observer.initialise(ZERO, (0.1, 0.0, 1.0))
+    observer.initialise(ZERO, vec(up + 0.2 * rng.normal(size=3)))
     before = np.array(observer.x2)
-    observer.step(H, ZERO, vec(G), None)
+    observer.step(H, ZERO, vec(G[2] * up), None)
     turned = Rotation.from_rotvec(H * np.array(observer.correction)).apply(before)
     np.testing.assert_allclose(observer.x2, turned, atol=1e-12)
-    assert np.linalg.norm(observer.correction) > 0.1
+    assert angle(observer.x2, up) < angle(before, up)
+    for _ in range(400):
+        observer.step(H, ZERO, vec(G[2] * up), None)
+    assert angle(observer.x2, up) < 1e-8
+
+
+@every_observer
+def test_innovation_and_correction_are_those_of_the_last_step_alone(kind):
+    observer = make(kind, gain=0.0)
+    observer.initialise(ZERO, (0.1, 0.0, 1.0))
+    observer.step(H, ZERO, vec(G), (0.1, -0.2, 0.3))
+    assert np.abs(observer.innovation).min() > 0.0
+    assert np.linalg.norm(observer.correction) > 0.0
+    observer.step(H, ZERO, vec(G), None)
+    assert observer.innovation == observer.correction == ZERO
+    observer.step(H, ZERO, vec(G), (0.1, -0.2, 0.3))
+    assert observer.velocity_aided
+    observer.initialise(ZERO, UP)
+    assert observer.innovation == observer.correction == ZERO
 
 
 @pytest.mark.parametrize("excess", [-0.5, 0.5])

@@ -1,0 +1,181 @@
+"""What a stream reports of itself, and what the aligner forgets: counts, ages, rates, restarts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
+from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.signals import HealthLevel
+
+MS = 1_000_000
+SECOND = 1000 * MS
+CONFIG = InputConfig(stamps="as_is", timeout=0.1, max_wait=0.05, max_gap=0.1, jump=1.0)
+ALL = ("imu", "joints")
+
+
+def make(config=CONFIG, optional=False, **options):
+    others = (StreamSpec("joints", 1), *((StreamSpec("yaw", 1, required=False),) if optional else ()))
+    return SignalAligner(StreamSpec("imu", 1), others, config, **options)
+
+
+def feed(aligner, streams, stamps_ms, value=float):
+    for t in stamps_ms:
+        for stream in streams:
+            aligner.push(stream, round(t * MS), np.array([value(t)]))
+
+
+def health(aligner, now_ns, name="imu"):
+    return {entry.name: entry for entry in aligner.health(now_ns)}[name]
+
+
+def test_every_reading_is_counted_and_every_drop_by_its_reason():
+    aligner = make()
+    feed(aligner, ["imu"], [0, 5, 5, 10, 7])
+    aligner.push("imu", 11 * MS, np.array([np.nan]))
+    aligner.count_drop("imu", "misses a joint")
+    aligner.count_drop("imu", "misses a joint")
+    entry = health(aligner, 20 * MS)
+    assert entry.values["received"] == "8"
+    dropped = {k.removeprefix("dropped: "): v for k, v in entry.values.items() if k.startswith("dropped")}
+    assert dropped == {"equal stamp": "1", "backward stamp": "1", "not finite": "1", "misses a joint": "2"}
+    assert entry.message == "5 of 8 readings dropped"
+    assert health(aligner, 20 * MS, "joints").values["received"] == "0"
+
+
+def test_a_jump_is_counted_once_at_the_stream_that_made_it():
+    aligner = make()
+    feed(aligner, ALL, range(5))
+    feed(aligner, ALL, range(9000, 9005))
+    feed(aligner, ALL, range(100, 105))
+    assert health(aligner, 105 * MS).values["dropped: clock jump"] == "2"
+    assert "dropped: clock jump" not in health(aligner, 105 * MS, "joints").values
+    assert aligner.resets == 2
+
+
+@pytest.mark.parametrize(("step_ms", "resets"), [(1000, 0), (1001, 1), (-1000, 0), (-1001, 1)])
+def test_a_jump_is_longer_than_the_stated_time_either_way(step_ms, resets):
+    aligner = make()
+    feed(aligner, ALL, [5000])
+    aligner.push("imu", (5000 + step_ms) * MS, np.zeros(1))
+    assert aligner.resets == resets
+
+
+def test_age_timeout_and_the_hint_of_another_clock():
+    aligner = make()
+    feed(aligner, ALL, range(5))
+    assert health(aligner, 104 * MS).level == HealthLevel.OK
+    assert health(aligner, 104 * MS).values["age [s]"] == "0.100"
+    assert aligner.missing(104 * MS) == []
+    late = health(aligner, 105 * MS)
+    assert late.level == HealthLevel.ERROR
+    assert "0.10 s ago, limit 0.1 s" in late.message
+    assert aligner.missing(105 * MS) == ["imu", "joints"]
+    for age, hinted in ((3600 * SECOND, False), (3601 * SECOND, True)):
+        assert ("use_sim_time" in health(aligner, 4 * MS + age).message) == hinted
+
+
+def test_a_timeout_changes_while_running():
+    aligner = make()
+    feed(aligner, ALL, range(5))
+    aligner.set_timeout(0.5)
+    assert health(aligner, 500 * MS).level == HealthLevel.OK
+    assert aligner.missing(500 * MS) == []
+    assert aligner.missing(505 * MS) == ["imu", "joints"]
+
+
+def test_an_optional_stream_is_neither_awaited_nor_missed():
+    aligner = make(optional=True)
+    feed(aligner, ALL, range(5))
+    assert len(aligner.pop_ready()) == 5
+    assert health(aligner, SECOND, "yaw").level == HealthLevel.OK
+    assert "waiting" in health(aligner, SECOND, "yaw").message
+    aligner.push("yaw", 0, np.zeros(1))
+    assert health(aligner, 50 * SECOND, "yaw").level == HealthLevel.OK
+    assert "yaw" not in aligner.missing(50 * SECOND)
+
+
+def test_a_drop_warns_for_ten_seconds():
+    aligner = make(replace(CONFIG, timeout=100.0))
+    feed(aligner, ALL, [0])
+    aligner.push("imu", 1 * MS, np.array([np.nan]))
+    assert health(aligner, 10 * SECOND - 1).level == HealthLevel.WARN
+    assert health(aligner, 10 * SECOND).level == HealthLevel.OK
+    early = make()
+    early.push("imu", 0, np.array([np.nan]))
+    early.push("imu", 5 * MS, np.zeros(1))
+    assert health(early, 10 * MS).level == HealthLevel.WARN  # dropped before anything arrived
+
+
+def test_the_rate_of_a_stream_and_how_its_stamps_are_taken():
+    aligner = make()
+    assert health(aligner, 0).values["rate [Hz]"] == "unknown"
+    feed(aligner, ALL, range(0, 1000, 4))
+    assert health(aligner, 996 * MS).values["stamps"] == "as they come"
+    regular = make(replace(CONFIG, stamps="regularise"))
+    feed(regular, ALL, range(0, 1000, 4))
+    assert health(regular, 996 * MS).values["stamps"].startswith("regularised")
+    assert health(regular, 996 * MS).values["rate [Hz]"] == "250.0"
+
+
+def test_clearing_forgets_rows_steps_and_means_but_no_counts():
+    aligner = make(rate=250.0)
+    feed(aligner, ALL, range(7), value=lambda t: 1000.0 + t)  # two rows wait for the next step
+    assert len(aligner.pop_ready()) == 2
+    aligner.clear()
+    assert aligner.missing(7 * MS) == ["imu", "joints"]
+    feed(aligner, ALL, range(7, 16))
+    again = aligner.pop_ready()
+    assert [s.stamp_ns for s in again] == [7 * MS, 11 * MS, 15 * MS]
+    assert [s.continuity for s in again] == [Continuity.RESTARTED] + 2 * [Continuity.CONTINUOUS]
+    np.testing.assert_allclose([s.driver_row[0] for s in again], [7.0, 9.5, 13.5])
+    assert health(aligner, 16 * MS).values["received"] == "16"
+
+
+@pytest.mark.parametrize(("late_us", "taken"), [(100, True), (110, False)])
+def test_a_step_may_come_a_tenth_of_the_period_early(late_us, taken):
+    aligner = make(rate=1000.0)
+    feed(aligner, ALL, [0.0, 1.0 - 1e-3 * late_us, 3.0])
+    assert len(aligner.pop_ready()) == (3 if taken else 2)
+
+
+def test_a_row_that_waits_longer_than_the_buffer_is_counted_as_overrun():
+    aligner = make(replace(CONFIG, max_wait=60.0, jump=100.0))
+    feed(aligner, ["imu"], range(2200))
+    feed(aligner, ["joints"], range(2200))
+    ready = aligner.pop_ready()
+    assert len(ready) == 2048
+    assert health(aligner, 2200 * MS).values["dropped: overrun"] == str(2200 - 2048)
+
+
+def test_a_gap_in_a_stream_leaves_its_row_out_of_the_step():
+    aligner = make()
+    feed(aligner, ["imu"], range(0, 400, 10))
+    feed(aligner, ["joints"], [0, 100, 201, 400])
+    rows = {s.stamp_ns // MS: s.rows["joints"] for s in aligner.pop_ready()}
+    assert rows[50][0] == 50.0
+    assert rows[150] is None
+    assert rows[100][0] == 100.0
+
+
+def test_a_wait_ends_at_the_stated_time():
+    aligner = make()
+    feed(aligner, ["imu"], [0, 49])
+    assert aligner.pop_ready() == []
+    feed(aligner, ["imu"], [50])
+    (sample,) = aligner.pop_ready()
+    assert not sample.complete
+    feed(aligner, ["joints"], [50])
+    assert [s.stamp_ns for s in aligner.pop_ready()] == [49 * MS, 50 * MS]
+
+
+@pytest.mark.parametrize("on_jump", ["reset", "keep"])
+def test_regularised_times_begin_anew_after_a_jump_ahead(on_jump):
+    aligner = make(replace(CONFIG, stamps="regularise", on_jump=on_jump))
+    feed(aligner, ALL, range(0, 800, 4))
+    aligner.pop_ready()
+    feed(aligner, ALL, range(60003, 60403, 4))
+    ready = aligner.pop_ready()
+    assert len(ready) >= 99
+    assert all(abs(s.time_ns - s.stamp_ns) < MS for s in ready)
