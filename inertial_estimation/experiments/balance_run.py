@@ -13,6 +13,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference, BaseState
@@ -173,7 +174,7 @@ class _Recorder:
         """Append a row."""
         truth, last = loop.simulation.truth(), loop.controller.last
         assert last is not None
-        if last.state != "control":
+        if last.state is not ControlState.CONTROL:
             self.damped += 1
             return
         R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)

@@ -23,7 +23,7 @@ from inertial_estimation.models.contacts import ContactConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.signals import NANOSECONDS, Array
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
 from inertial_estimation.spatial.vectors import vector
 
 __all__ = [
@@ -153,5 +153,5 @@ def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
     rate = np.vstack([np.zeros_like(still), rate_I])
     filtered = VQF(1.0 / RATE, motionBiasEstEnabled=False, restBiasEstEnabled=False)
     w, x, y, z = filtered.updateBatch(rate, force)["quat6D"][past:].T
-    tilts: Array = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+    tilts: Array = np.stack(vertical_of_quaternion(x, y, z, w), axis=1)
     return tilts

@@ -16,6 +16,7 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_tilt_and_yaw,
     skew,
     skews,
+    vertical_of_quaternion,
     yaw_of,
 )
 
@@ -90,3 +91,11 @@ def test_skews_are_the_skew_matrix_of_each_vector():
     matrices = skews(stacked)
     for index in np.ndindex(2, 2):
         np.testing.assert_array_equal(matrices[index], skew(stacked[index]))
+
+
+def test_vertical_of_a_quaternion_is_the_last_row_of_its_rotation_for_numbers_and_arrays():
+    quaternions = np.random.default_rng(5).standard_normal((20, 4))
+    rows = np.array([rotation_from_quaternion(quaternion)[2] for quaternion in quaternions])
+    found = [vertical_of_quaternion(*quaternion.tolist()) for quaternion in quaternions]
+    np.testing.assert_allclose(found, rows, atol=1e-14)
+    np.testing.assert_allclose(np.stack(vertical_of_quaternion(*quaternions.T), axis=1), rows, atol=1e-14)
