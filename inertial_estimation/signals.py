@@ -200,7 +200,7 @@ class BaseState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseEstimate:
-    """What the tilt observer says after one step.
+    """The estimate of the tilt observer after one step.
 
     Attributes:
         state: Base state; stamp of the last measurement used.
@@ -212,7 +212,7 @@ class BaseEstimate:
         gravity_aided: Whether the fall-back correction by the accelerometer alone was applied.
         tilt_covariance_B: Estimated covariance of small rotations of the base [rad^2], shape (3, 3).
         gyro_bias_variances: Of the gyroscope bias, across and along the vertical [rad^2/s^2]; NaN where
-            nobody has said.
+            they are not known.
         at_rest: Whether the robot has been at rest for the time over which the bias is averaged.
     """
 

@@ -31,3 +31,16 @@ def test_modules_named_in_a_page_exist(page: Path) -> None:
 def test_files_linked_from_a_page_exist(page: Path) -> None:
     links = LINK.findall(page.read_text(encoding="utf-8"))
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_modules_of_the_migration_table_exist() -> None:
+    text = (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8").split("\n---", 1)[1]
+    table = text.partition("* Migration: import paths")[2].partition("\n\n* ")[0]
+    modules = []
+    for item in table.split("\n  * "):
+        move = re.match(r"(?:``[\w.]+``|the top level) to ``([\w.]+)``(:.*)?", item, re.DOTALL)
+        if move:
+            new, names = move.groups()
+            modules += [f"{new}.{name}" for name in re.findall(r"``(\w+)``", names)] if names else [new]
+    assert len(modules) > 50
+    assert not [name for name in modules if not exists(f"inertial_estimation/{name.replace('.', '/')}.py")]

@@ -1,11 +1,12 @@
-"""Says what the demo is doing: a live table on a terminal, a line now and then in a pipe."""
+"""Progress of the demo: a live table on a terminal, a line every two seconds in a pipe."""
 
 import math
 import sys
 import time
 from collections.abc import Sequence
 
-from inertial_estimation.commands.demo_run import NODES, DemoRun, Phase
+from inertial_estimation.commands.demo_nodes import NODES
+from inertial_estimation.commands.demo_run import DemoRun, Phase
 from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
 
 __all__ = ["Display", "progress_line", "table"]
@@ -15,14 +16,14 @@ LINE_PERIOD_S = 2.0
 
 
 class Display:
-    """Prints both runs: over the last print on a terminal, else a line of each as time goes by."""
+    """Prints the progress of both runs; on a terminal each print replaces the last one."""
 
     def __init__(self, scene: PayloadScene, *, live: bool, quiet: bool) -> None:
         """Prepare.
 
         Args:
             scene: What happens.
-            live: Whether a print may be painted over, as on a terminal.
+            live: Whether a print may be replaced by the next, as on a terminal.
             quiet: Whether only the last table is printed.
         """
         self._scene, self._live, self._quiet = scene, live, quiet
@@ -67,12 +68,12 @@ def _trials(runs: Sequence[DemoRun]) -> list[PayloadTrial]:
 
 
 def progress_line(scene: PayloadScene, run: DemoRun) -> str:
-    """Say in one line what a run is doing."""
+    """Return in one line what a run is doing."""
     name = f"{'with' if run.adaptation else 'without'} adaptation"
-    return f"{name + ':':<20} {_doing(scene, run)}"
+    return f"{name + ':':<20} {_activity(scene, run)}"
 
 
-def _doing(scene: PayloadScene, run: DemoRun) -> str:
+def _activity(scene: PayloadScene, run: DemoRun) -> str:
     awaited = [node for node in NODES if node not in run.found]
     time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
     match run.phase:
@@ -83,7 +84,7 @@ def _doing(scene: PayloadScene, run: DemoRun) -> str:
         case Phase.HOISTED:
             return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"
         case Phase.RELEASED:
-            return f"released, {time_of}; the weight comes at {scene.time_s:g} s"
+            return f"released, {time_of}; the weight is attached at {scene.time_s:g} s"
         case Phase.LOADED:
             return f"{scene.payload:.2f} kg attached at {scene.time_s:g} s, {time_of}"
         case Phase.OVER:
@@ -100,7 +101,7 @@ def _elbow(scene: PayloadScene, run: DemoRun) -> str:
 def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
     """Render the newest values of each run as lines of text."""
     lines = [
-        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow wanted at "
+        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
         f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight",
         f"  {'adaptation':<12}{'t [s]':>7}{'elbow [deg]':>13}{'error [deg]':>13}{'rmse [rad]':>12}"
         f"{'forearm [kg]':>14}{'truth [kg]':>12}",
@@ -110,10 +111,10 @@ def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
 
 def _row(scene: PayloadScene, trial: PayloadTrial) -> str:
     t, angle = float(trial.t[-1]), float(trial.angle[-1])
-    said = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
+    mass = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
     rmse = trial.numbers(scene)["elbow_rmse_rad"]
     return (
         f"  {'on' if trial.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
         f"{math.degrees(angle - scene.home):>13.1f}{'-' if math.isnan(rmse) else f'{rmse:.3f}':>12}"
-        f"{said:>14}{scene.mass(t):>12.2f}"
+        f"{mass:>14}{scene.mass(t):>12.2f}"
     )

@@ -42,16 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hold-out",
         type=float,
         metavar="S",
-        help="stop learning S seconds after the start of the bag; the torque error is taken from there on",
+        help="freeze the estimates S seconds after the start of the bag; torque errors are of the rest",
     )
-    parser.add_argument("--reference", metavar="TOPIC", help="PoseStamped or QuaternionStamped to compare to")
-    parser.add_argument("--trusted", type=Path, metavar="CSV", help="one 0/1 per reference sample")
+    parser.add_argument(
+        "--reference", metavar="TOPIC", help="topic of the true orientation, PoseStamped or QuaternionStamped"
+    )
+    parser.add_argument(
+        "--trusted",
+        type=Path,
+        metavar="CSV",
+        help="file with 0 or 1 for each sample of the reference: whether it is trusted",
+    )
     parser.add_argument(
         "--settle",
         type=float,
         default=0.0,
         metavar="S",
-        help="leave the first S seconds of estimates out of the tilt error",
+        help="exclude the first S seconds of estimates from the tilt error",
     )
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")

@@ -15,9 +15,9 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["JointVelocity", "PositionDerivative"]
 
-FIRST_ROOM = 64  # rows of the buffer at first; doubled where a window holds more
-ZEROS_MOVED = 0.01  # travel [rad or m] at velocities of exactly zero that no sensor of velocity overlooks
-TURN = 2.0 * math.pi
+INITIAL_CAPACITY = 64  # rows of the buffer at first; doubled where a window holds more
+LARGEST_TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
+FULL_TURN = 2.0 * math.pi
 
 
 class PositionDerivative:
@@ -37,12 +37,12 @@ class PositionDerivative:
       13.9 sigma_q / (W sqrt(n)); correlated over the window.
 
     There is no velocity before the samples span the window: shorter windows are far noisier (as
-    W^-1.5), and a zero instead would tell that the robot is at rest. The window begins anew after a gap
+    W^-1.5), and a zero would mean that the robot is at rest. The window starts again after a gap
     longer than `max_gap`, where the parabola would bridge motion nobody saw, and after a jump of the
     clock. At low rates it holds the last three samples, however long it takes.
 
-    Stamps are regularised as `stamps` says (`StampRegulator`): differences over stamps taken on arrival
-    would be noise. Angles of continuous joints are unwrapped.
+    Stamps are regularised as the parameter `stamps` selects (`StampRegulator`): differences over stamps
+    taken on arrival would be noise. Angles of continuous joints are unwrapped.
     """
 
     def __init__(self, robot: RobotModel, config: InputConfig) -> None:
@@ -57,8 +57,8 @@ class PositionDerivative:
         self._jump_ns = round(NANOSECONDS * config.jump)
         self._regulator = StampRegulator(config.stamps, config.nominal_rate)
         self._continuous = robot.continuous_joints
-        self._rows = np.empty((FIRST_ROOM, robot.n_joints))
-        self._times = np.empty(FIRST_ROOM, dtype=np.int64)
+        self._rows = np.empty((INITIAL_CAPACITY, robot.n_joints))
+        self._times = np.empty(INITIAL_CAPACITY, dtype=np.int64)
         self._stamps = self._times.data  # the same memory: far cheaper to read one number at a time
         self._begin, self._end, self._full = 0, 0, False
         self._last_stamp_ns: int | None = None
@@ -131,8 +131,8 @@ class PositionDerivative:
     def _unwrap(self) -> None:
         """Count whole turns of the newest angles, so that they follow the ones before."""
         last, new = self._rows[self._end - 1], self._rows[self._end]
-        turns = np.round((new - last)[self._continuous] / TURN)
-        new[self._continuous] -= TURN * turns
+        turns = np.round((new - last)[self._continuous] / FULL_TURN)
+        new[self._continuous] -= FULL_TURN * turns
 
     def _make_room(self) -> None:
         kept = slice(self._begin, self._end)
@@ -155,7 +155,7 @@ class JointVelocity:
     By `inputs.joint_velocity`: "measured" takes what is sent. "derived" takes positions only. "auto"
     takes what is sent, and derives the velocities of a message that has none, of joints whose velocity is
     NaN (drivers without that sensor), and of all joints once every velocity has been exactly zero while a
-    joint moved by `ZEROS_MOVED` (drivers that fill in zeros), until one is not.
+    joint moved by `LARGEST_TRAVEL_AT_ZERO_VELOCITY` (drivers that fill in zeros), until one is not.
 
     Positions are followed from the first joint state on that needs it; one with all velocities needs not be
     shown while `watching` is false.
@@ -269,8 +269,8 @@ class JointVelocity:
         else:
             travel = q - self._still_at
             joints = self._robot.continuous_joints
-            travel[joints] -= TURN * np.round(travel[joints] / TURN)
-            moved = bool((np.abs(travel) > ZEROS_MOVED).any())
+            travel[joints] -= FULL_TURN * np.round(travel[joints] / FULL_TURN)
+            moved = bool((np.abs(travel) > LARGEST_TRAVEL_AT_ZERO_VELOCITY).any())
             self._zeros_are_fake = self._zeros_are_fake or (moved and self._derivative.ready)
 
 

@@ -15,17 +15,19 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["StampRegulator"]
 
-FIRST_FIT = 20  # samples before the first fit of the period; the second at twice as many, and so on
-LONGEST_WAIT = 500  # samples between two fits while stamps are used as they come
-ACTIVE_WAIT = 100  # and while they are not
-HISTORY = 1000  # samples the period is fitted over
-RECENT = 50  # steps judged for coming in bursts
-SHORT_STEP = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
+SAMPLES_TO_FIRST_FIT = (
+    20  # samples before the first fit of the period; the second at twice as many, and so on
+)
+MOST_SAMPLES_TO_NEXT_FIT = 500  # samples between two fits while stamps are used as they come
+SAMPLES_TO_NEXT_ACTIVE_FIT = 100  # and while they are not
+SAMPLES_FITTED = 1000  # samples the period is fitted over
+STEPS_JUDGED = 50  # steps judged for coming in bursts
+SHORT_STEP_SHARE = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
 PROMPT_SHARE = 0.3  # of samples, the least delayed ones, that the period is fitted to
-ENVELOPE = 100  # samples the smallest delay is sought in
+DELAYS_COMPARED = 100  # samples the smallest delay is sought in
 BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
-SLEW = 0.05  # of a period, by which the times may move later per sample
-SHORTEST = 0.1  # of a period, the smallest step between two times
+LARGEST_SLEW_SHARE = 0.05  # of a period, by which the times may move later per sample
+SHORTEST_STEP_SHARE = 0.1  # of a period, the smallest step between two times
 
 
 class StampRegulator:
@@ -54,13 +56,13 @@ class StampRegulator:
         """Forget the stream, as after a jump of its clock."""
         self.active = False
         self.period_ns = self._nominal_ns
-        self._stamps: deque[int] = deque(maxlen=HISTORY)
-        self._until_fit = self._wait = FIRST_FIT
-        self._short: deque[bool] = deque(maxlen=RECENT)
+        self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
+        self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
+        self._short: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self._shorts = 0
         self._time = 0
         self._raised = 0.0
-        self._delays: deque[float] = deque(maxlen=ENVELOPE)
+        self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
 
     def time_of(self, stamp_ns: int) -> int:
         """Return the time of a sample from its stamp.
@@ -81,18 +83,19 @@ class StampRegulator:
         """Add a stamp to the history; fit the period where it is time to."""
         if self.period_ns and self._stamps:
             step = stamp_ns - self._stamps[-1]
-            self._count_short(step < SHORT_STEP * self.period_ns)
+            self._count_short(step < SHORT_STEP_SHARE * self.period_ns)
         self._stamps.append(stamp_ns)
         self._until_fit -= 1
         if self._until_fit <= 0:
-            self._wait = min(2 * self._wait, ACTIVE_WAIT if self.active else LONGEST_WAIT)
+            most = SAMPLES_TO_NEXT_ACTIVE_FIT if self.active else MOST_SAMPLES_TO_NEXT_FIT
+            self._wait = min(2 * self._wait, most)
             self._refit()
-        elif not self.active and self._shorts > BURST_SHARE * RECENT:
+        elif not self.active and self._shorts > BURST_SHARE * STEPS_JUDGED:
             self._refit()
 
     def _count_short(self, short: bool) -> None:
         """Keep the number of short steps among the recent ones."""
-        if len(self._short) == RECENT:
+        if len(self._short) == STEPS_JUDGED:
             self._shorts -= self._short[0]
         self._short.append(short)
         self._shorts += short
@@ -102,7 +105,7 @@ class StampRegulator:
         stamps = np.array(self._stamps, dtype=np.int64)
         relative = (stamps - stamps[0]).astype(float)
         period = self.period_ns = self._nominal_ns or _envelope_slope(relative)
-        recent = np.diff(relative[-RECENT - 1 :]) < SHORT_STEP * period
+        recent = np.diff(relative[-STEPS_JUDGED - 1 :]) < SHORT_STEP_SHARE * period
         self._short.clear()
         self._short.extend(recent.tolist())
         self._shorts = sum(self._short)
@@ -122,10 +125,10 @@ class StampRegulator:
         period = self.period_ns
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
-            predicted = max(float(stamp_ns), self._time + SHORTEST * period)
+            predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
         self._delays.append(stamp_ns - predicted + self._raised)
-        if len(self._delays) == ENVELOPE:  # all arrive late: samples were lost, or the period is short
-            raise_by = min(max(min(self._delays) - self._raised, 0.0), SLEW * period)
+        if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
+            raise_by = min(max(min(self._delays) - self._raised, 0.0), LARGEST_SLEW_SHARE * period)
             self._raised += raise_by
             predicted += raise_by
         return int(predicted)

@@ -43,7 +43,7 @@ class InnovationGate:
     y' S^-1 y is chi-square distributed with as many degrees of freedom as there are rows (Foster et al.
     22 gates it with a hand-picked bound). Rejection that lasts longer than an impact means that the
     parameters have changed; the gate then asks to re-open. Time rejected counts up, time accepted counts
-    it down, so a measurement that happens to fit does not start the count anew.
+    it down, so a single measurement that fits by chance does not reset the count.
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""Rate-limited hand-over of the estimate to whoever uses it, consistent at every step."""
+"""Rate-limited hand-over of the estimate to its users, physically consistent at every step."""
 
 import numpy as np
 

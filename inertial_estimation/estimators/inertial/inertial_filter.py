@@ -203,7 +203,7 @@ class InertialFilter(ABC):
         try:
             posterior, steps = self._near_mean(DataInformation(self._at, self.x, self.P, prior))
         except (MeasurementError, NumericalError):
-            # Data contradict one another beyond what floating point resolves.
+            # The data contradict each other beyond the resolution of floating point.
             self.x = self._at.x
             self._admit_change()
             return 0
@@ -241,7 +241,7 @@ class InertialFilter(ABC):
         self._centre = np.concatenate((self.x[:n], self._centre[n:]))
 
     def _bounded(self, x: Array) -> Array:
-        """Keep the state where its parameters can be told from impossible ones in floating point."""
+        """Limit the state to parameters that floating point can separate from impossible ones."""
         return x
 
     def _body_coordinates(self, x: Array) -> Array:

@@ -13,7 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_health import (
 )
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inertial.published_links import PublishedLinks
+from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inputs.alignment import AlignedSample

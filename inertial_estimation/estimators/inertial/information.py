@@ -36,7 +36,7 @@ def informed_directions(eigenvalues: Array) -> int:
 
 
 class InformationReport:
-    """The eigenvalues of the accumulated information, computed anew from time to time.
+    """The eigenvalues of the accumulated information, updated at most once a period.
 
     Attributes:
         period: Least time between two computations [s].

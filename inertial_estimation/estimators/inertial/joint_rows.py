@@ -69,7 +69,7 @@ class InertialJointRows:
         return smooth_sign(rows[:, self.columns.v], self._law.smoothing_speed)
 
     def _direction_after(self, v: Array, stamp_ns: int) -> Array:
-        """Follow Coulomb friction to a new joint state; a gap or a step back begins anew."""
+        """Follow Coulomb friction to a new joint state; a gap or a backward stamp starts it again."""
         last = self._direction_ns
         step_ns = None if last is None else stamp_ns - last
         if step_ns is None or not 0 <= step_ns <= self._max_gap_ns:

@@ -18,7 +18,7 @@ from inertial_estimation.spatial.log_cholesky import (
 __all__ = ["LogCholeskyEkf"]
 
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
-# centre of mass within 10. Beyond, floating point no longer tells a body from an impossible one.
+# centre of mass within 10. Beyond, floating point cannot separate a possible body from an impossible one.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 
 

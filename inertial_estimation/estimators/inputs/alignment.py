@@ -2,7 +2,7 @@
 
 One stream, the driver, sets the steps. A driver row waits until every required stream has arrived up
 to its time; it is then emitted with the others interpolated there. Nothing here reads a clock: the
-caller's `now_ns` only tells whether a stream is stale.
+caller's `now_ns` only decides whether a stream is stale.
 """
 
 import math

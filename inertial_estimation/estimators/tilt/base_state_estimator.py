@@ -65,7 +65,7 @@ class BaseStateEstimator:
         self.restart()
 
     def restart(self) -> None:
-        """Find tilt and position anew, as after a gap in the readings; the gyro bias still holds."""
+        """Begin again with the startup, as after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
         self.uncertainty.reset()
         self._position.reset()

@@ -146,7 +146,7 @@ class GyroBiasEstimator:
         self.resting = False
 
     def calibrate(self) -> None:
-        """Doubt the bias as at start, so that the next rest sets it anew."""
+        """Reset the variances to those at the start, so that the next rest determines the bias again."""
         self.variance_horizontal = self.variance_vertical = self.config.initial_sigma**2
 
     def update(
@@ -166,7 +166,7 @@ class GyroBiasEstimator:
             rate_I: Gyroscope reading, bias in [rad/s].
             force_I: Accelerometer reading [m/s^2].
             x2: The vertical in the IMU frame.
-            correction: `TiltObserver.correction` of this step [rad/s]; None while it tells nothing.
+            correction: `TiltObserver.correction` of this step [rad/s]; None without contact.
             joint_speed: Largest smoothed speed of the joints between IMU and contacts [rad/s].
             fastest: Upper limit of the online learning rate [1/s], for the loop with the observer.
         """

@@ -75,7 +75,7 @@ def relaxed_innovation(e: Vector, free: Vector, gain: float, h: float) -> tuple[
 
     Args:
         e: Innovation at the start [m/s].
-        free: What drives the velocity beside the correction, constant over the step [m/s^2].
+        free: Acceleration of the velocity without the correction, constant over the step [m/s^2].
         gain: Gain on the velocity [1/s].
         h: Step [s].
 

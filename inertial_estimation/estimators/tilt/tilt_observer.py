@@ -48,7 +48,7 @@ class TiltObserver(ABC, Generic[GainsT]):
 
     Attributes:
         config: Gains of the observer; they may be replaced while it runs.
-        fallback: Correction without contact; likewise replaceable.
+        fallback: Correction without contact; it may be replaced while the observer runs.
         x1: Velocity of the IMU in its own frame [m/s].
         x2: The vertical in the IMU frame, unit norm.
         innovation: Velocity innovation y_v - x1 at the last step [m/s]; zero without contact.

@@ -136,7 +136,7 @@ class TiltPipeline:
         return self._estimator.contact_loads
 
     def calibrate_gyro(self) -> None:
-        """Take the gyro bias for unknown: the next rest sets it anew."""
+        """Reset the uncertainty of the gyro bias, so that the next rest determines it again."""
         self._estimator.bias.calibrate()
 
     def reset(self) -> None:

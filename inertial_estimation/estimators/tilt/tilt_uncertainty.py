@@ -4,7 +4,7 @@ The observer has fixed gains, so its error is modelled, not filtered: in contact
 at twice the observer's slowest rate, to sigma^2 + (T sigma_b)^2, where sigma is the error of a velocity
 from contacts (feet that roll, legs that bend, seen through the observer), T the steady tilt error per
 gyro bias (THEORY 4) and sigma_b the uncertainty of the bias. Without contact it grows with the bias and
-the gyroscope's noise. The yaw variance is the reference's, or grows likewise.
+the gyroscope's noise. The yaw variance is that of the reference; without one it grows in the same way.
 """
 
 from dataclasses import dataclass
