@@ -36,11 +36,6 @@ class StampedBuffer:
         """Time of the newest row [ns], None while empty."""
         return int(self._stamps[self._end - 1]) if self._end > self._begin else None
 
-    @property
-    def oldest_ns(self) -> int | None:
-        """Time of the oldest row kept [ns], None while empty."""
-        return int(self._stamps[self._begin]) if self._end > self._begin else None
-
     def clear(self) -> None:
         """Forget all rows."""
         self._begin = self._end = 0
