@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from inertial_estimation.ros.command_messages import walk_command_to_msg
 from inertial_estimation.ros.demo_monitor import DemoMonitor
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.ros.robot_node import topic_token
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import MassWaveform
 
 ESTIMATION = ("tilt_observer", "inertial_ekf", "whole_body_controller")
@@ -257,9 +257,9 @@ def _rms_since_release(heard: Heard, value: Callable[[int], float]) -> float:
     return rms(np.array([value(stamp) for stamp in heard.stamps()]) - home)
 
 
-def disturbance_text(wave: MassWaveform) -> str:
-    """Say a waveform as the simulator node reads it."""
-    text = " ".join(["mass", *(f"{item.name}={getattr(wave, item.name)}" for item in fields(wave))])
+def disturbance_yaml(wave: MassWaveform) -> str:
+    """Return a waveform as the simulator node reads it."""
+    text = yaml.safe_dump({"kind": "mass", **asdict(wave)}, default_flow_style=True, width=1000)
     assert parse_disturbance(text) == wave
     return text
 
@@ -271,7 +271,7 @@ def parameters(setup: Setup, seed: int, adaptation: bool) -> dict[str, dict[str,
         "lockstep": True,
         "real_time_factor": 0.0,
         "hoist": HEARD_BY_S,
-        "disturbances": [disturbance_text(wave) for wave in setup.disturbances],
+        "disturbances": [disturbance_yaml(wave) for wave in setup.disturbances],
     }
     if adaptation:  # those of this tick, as in the loop in one process
         half_window_s = 0.5 * nodes[INERTIAL_NODE]["window"]

@@ -36,7 +36,9 @@ INERTIAL = [
     f"test/estimators/inertial/test_{name}.py"
     for name in ("reopening", "linearisation", "linear_kalman", "log_cholesky_ekf")
 ]
-TILT = [f"test/estimators/tilt/test_{name}.py" for name in ("flight", "two_stage", "comparison_observers")]
+TILT = [
+    f"test/estimators/tilt/test_{name}.py" for name in ("axes", "flight", "two_stage", "comparison_observers")
+]
 SPATIAL = ["test/spatial"]
 INPUTS = ["test/estimators/inputs"]
 TESTS = {

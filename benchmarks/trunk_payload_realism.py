@@ -9,9 +9,9 @@ import argparse
 from typing import Any
 
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
-LOAD = parse_disturbance("ball link=trunk mass=10.19 at=-0.75,0.4,0 start=0.5")
+LOAD = parse_disturbance("{kind: ball, link: trunk, mass: 10.19, at: [-0.75, 0.4, 0], start: 0.5}")
 RUBBING: dict[str, Any] = {"actuators.viscous": 0.5, "actuators.coulomb_speed": 0.001}
 MOTOR = {**RUBBING, "sensors.effort_at": "motor"}
 SCENES: dict[str, dict[str, Any]] = {

@@ -2,7 +2,7 @@
 
 It starts simulator, estimators and whole-body controller, and ends when the simulator does. The weight of
 the demo is added by params_file:=payload_demo, other disturbances by
-disturbances:='push link=torso_2_link force=50,0,0 start=6'.
+disturbances:='{kind: push, link: torso_2_link, force: [50, 0, 0], start: 6}'.
 """
 
 from importlib.machinery import SourceFileLoader
@@ -38,7 +38,7 @@ OWN_ARGUMENTS: dict[str, tuple[str | None, str, list[str] | None]] = {  # defaul
         "Largest ratio of simulated to wall time; 0: unlimited.",
         None,
     ),
-    "disturbances": ("", "Disturbances of the robot, separated by semicolons.", None),
+    "disturbances": ("", "Disturbances of the robot, YAML mappings separated by semicolons.", None),
     "lockstep": (
         "true",
         "Whether the simulator waits for the command that answers each reading; trigger is then arrival.",

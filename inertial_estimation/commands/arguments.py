@@ -1,4 +1,4 @@
-"""Arguments that several commands take, declared once so that they mean the same everywhere."""
+"""Arguments of commands, declared once so that they mean the same everywhere."""
 
 import argparse
 from pathlib import Path
@@ -10,29 +10,33 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
     """Declare ``--config``, which may be repeated, and ``--urdf``.
 
     Args:
-        parser: Where to.
+        parser: Parser of the command.
         examples: Robots that come with the package and suit the command.
         more: What later files usually hold.
     """
-    later = "again for files read after it" + (f" ({more})" if more else "")
+    later = "repeat it for more files, later ones override earlier ones" + (f" ({more})" if more else "")
     parser.add_argument(
         "--config",
         action="append",
         required=True,
-        help=f"ROS parameter file, or a robot's name ({examples}); {later}",
+        help=f"ROS parameter file or the name of a robot ({examples}); {later}",
     )
-    parser.add_argument("--urdf", default="", help="robot description, over the parameter 'urdf'")
+    parser.add_argument("--urdf", default="", help="robot description; overrides the parameter 'urdf'")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Declare ``--output``."""
-    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--output", type=Path, required=True, help="folder the results are written to")
 
 
 def add_remap(parser: argparse.ArgumentParser) -> None:
     """Declare ``--remap``, for topics that are read."""
     parser.add_argument(
-        "--remap", action="append", default=[], metavar="A:=B", help="read topic B for A; repeat for more"
+        "--remap",
+        action="append",
+        default=[],
+        metavar="A:=B",
+        help="read topic B in place of A; repeat it for more",
     )
 
 
@@ -40,13 +44,13 @@ def add_param(parser: argparse.ArgumentParser, form: str) -> None:
     """Declare ``--param``.
 
     Args:
-        parser: Where to.
-        form: Which parameters, ``section.NAME=VALUE``.
+        parser: Parser of the command.
+        form: Form of the values, for instance ``NODE.NAME=VALUE``.
     """
     parser.add_argument(
         "--param",
         action="append",
         default=[],
         metavar=form,
-        help="over the value of the parameter files ('/**' is the section of all nodes); repeat for more",
+        help="override a parameter of the files ('/**' is the section of all nodes); repeat it for more",
     )

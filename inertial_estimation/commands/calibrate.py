@@ -47,7 +47,25 @@ FIGURES = ("heights.png", "offsets.png")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
-    feet = kinds.add_parser("flat-feet", help="both soles flat on the floor")
+    _add_flat_feet(kinds.add_parser("flat-feet", help="both soles flat on the floor"))
+    plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
+    _common(plane, "CSV, one posture a row")
+    plane.add_argument(
+        "--axis",
+        default="",
+        metavar="AXIS",
+        help="axis of the frame normal to the plane: x, -x, y, ... (determined from the data)",
+    )
+    marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
+    _common(marker, "CSV, one posture a row")
+    marker.add_argument(
+        "--marker", type=int, default=1, metavar="N", help="number N of the marker in columns xN, yN, zN (1)"
+    )
+    for command in (plane, marker):
+        _add_frames_and_priors(command)
+
+
+def _add_flat_feet(feet: argparse.ArgumentParser) -> None:
     _common(feet, "rosbag2 folder or file, or CSV")
     feet.add_argument(
         "--imu-link",
@@ -57,42 +75,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_remap(feet)
     feet.add_argument(
-        "--interval", type=float, default=1.8, metavar="S", help="between postures of a bag (1.8)"
+        "--interval",
+        type=float,
+        default=1.8,
+        metavar="S",
+        help="time between two postures taken from a bag (1.8 s)",
     )
     feet.add_argument(
         "--held-out-interval",
         type=float,
         default=0.2,
         metavar="S",
-        help="between all postures of a bag; those that are not fitted judge the result (0.2; 0: none)",
+        help="time between all postures taken from a bag; those that are not fitted validate the result "
+        "(0.2 s; 0: no validation)",
     )
     feet.add_argument(
-        "--distance", type=float, metavar="M", help="d of Yamane's cost; weighs rows by noise if absent"
+        "--distance",
+        type=float,
+        metavar="M",
+        help="length d in Yamane's cost; without it rows are weighted by noise",
     )
-    feet.add_argument("--use-yaw", action="store_true", help="the IMUs share one yaw reference")
-    plane = kinds.add_parser("plane", help="a frame held flush on an unknown plane")
-    _common(plane, "CSV, one posture a row")
-    plane.add_argument(
-        "--axis", default="", metavar="AXIS", help="flush axis of the frame: x, -x, ... (found)"
+    feet.add_argument(
+        "--use-yaw", action="store_true", help="use the yaw of the IMUs, which share one yaw reference"
     )
-    marker = kinds.add_parser("marker", help="a motion-capture marker on a link")
-    _common(marker, "CSV, one posture a row")
-    marker.add_argument("--marker", type=int, default=1, metavar="N", help="columns xN, yN, zN (1)")
-    for command in (plane, marker):
-        command.add_argument("--frame", required=True, help="link that is held, or that carries the marker")
-        command.add_argument(
-            "--reference", metavar="FRAME", help="frame that does not move (the first contact; the base link)"
-        )
-        command.add_argument(
-            "--fixed-priors",
-            action="store_true",
-            help="do not choose priors by leave-one-out, take --param's",
-        )
-        command.add_argument(
-            "--exact-description",
-            action="store_true",
-            help="choose priors without errors of the description's joint placements",
-        )
+
+
+def _add_frames_and_priors(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--frame", required=True, help="link that is held on the plane, or that carries the marker"
+    )
+    command.add_argument(
+        "--reference",
+        metavar="FRAME",
+        help="frame that does not move (plane: the first contact; marker: the base link)",
+    )
+    command.add_argument(
+        "--fixed-priors",
+        action="store_true",
+        help="use the priors of the parameters instead of choosing them by leave-one-out",
+    )
+    command.add_argument(
+        "--exact-description",
+        action="store_true",
+        help="choose priors under the assumption that the joint placements of the description are exact",
+    )
 
 
 def _common(parser: argparse.ArgumentParser, source: str) -> None:
@@ -104,17 +130,20 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
         nargs="+",
         default=[],
         metavar="JOINT",
-        help="calibrate only these, by name or pattern (plane: those beyond the leg; else all)",
+        help="joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)",
     )
     parser.add_argument(
         "--param",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="of CalibrationConfig; '/**.NAME=VALUE': over the value of the parameter files; repeat for more",
+        help="set a parameter of the calibration (CalibrationConfig); '/**.NAME=VALUE' overrides one of the "
+        "parameter files; repeat it for more",
     )
     parser.add_argument(
-        "--write-combinations", action="store_true", help="also write offsets known only in combination"
+        "--write-combinations",
+        action="store_true",
+        help="also write offsets of which only a combination is identified",
     )
     parser.add_argument("--no-figures", action="store_true", help="write no figures")
 

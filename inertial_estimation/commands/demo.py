@@ -1,9 +1,10 @@
-"""Watch Talos take a weight, live over DDS: simulator, both estimators and whole-body controller.
+"""Watch Talos take a weight in simulation, with four live nodes over DDS.
 
-Four processes in lockstep. Talos stands and is handed 12 lb (5.44 kg) on its left forearm: in one run the
-controller does not know and the compliant elbow sags, in the other it uses the estimated inertias and holds.
-Both runs go on at the same time, each on a ROS domain of its own. Says all the time what it is doing: on a
-terminal as a live table, in a pipe as a line every two seconds. Saves their figure and their numbers.
+Simulator, tilt observer, inertial filter and whole-body controller run in lockstep. Talos stands, and a
+weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
+URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
+at the same time, each on its own ROS domain. The progress is shown as a live table on a terminal, and as a
+line every two seconds in a pipe. Figure and numbers of both runs are written to the output folder.
 """
 
 import argparse
@@ -19,21 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands.demo_display import Display
-from inertial_estimation.commands.demo_run import PARAMETER_FILES, DemoRun
+from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
+from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
 __all__ = ["add_arguments", "run"]
 
 ELBOW = "arm_left_4_joint"
-LOOK_PERIOD_S = 0.05
-FIRST_DOMAIN, DOMAINS = 51, 50  # 1 to 50 are left to robots and to the tests
+POLL_PERIOD_S = 0.05
+FIRST_DOMAIN, DOMAIN_COUNT = 51, 50  # 1 to 50 are left to robots and to the tests
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,36 +45,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=4.5,
         metavar="S",
-        help="simulated time of a run from the release (4.5)",
+        help="simulated time of a run, from the release (4.5 s)",
     )
-    parser.add_argument("--no-adaptation", action="store_true", help="only the run that sags")
+    parser.add_argument(
+        "--no-adaptation",
+        action="store_true",
+        help="only the run without adaptation, in which the elbow sags",
+    )
     parser.add_argument(
         "--viewer",
         action="store_true",
         help="show the robot in real time, one run after the other; needs a display",
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("results/demo"), metavar="DIR", help="where figure and numbers go"
+        "--output",
+        type=Path,
+        default=Path("results/demo"),
+        metavar="DIR",
+        help="folder figure and numbers are written to (results/demo)",
     )
-    parser.add_argument("--no-live", action="store_true", help="print no progress, only the last table")
+    parser.add_argument("--no-live", action="store_true", help="print only the last table")
 
 
 def run(args: argparse.Namespace) -> int:
     """Start, watch, draw."""
     quiet = args.no_live
     if not quiet:
-        print("Talos is handed a weight: simulator, estimators and controller as live nodes", flush=True)
+        print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
     scene = _scene(args.duration)
     if not scene.time_s < args.duration < math.inf:
         raise ConfigurationError(
-            f"--duration is {args.duration} s, expected more than {scene.time_s} s, when the weight comes"
+            f"--duration is {args.duration} s, expected more than {scene.time_s} s, the time of the weight"
         )
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     adaptations = (False,) if args.no_adaptation else (False, True)
+    first = 2 * os.getpid()  # demos at the same time are on different domains
     runs = [
-        DemoRun(scene, adaptation=adaptation, domain_id=FIRST_DOMAIN + (2 * os.getpid() + index) % DOMAINS)
+        DemoRun(scene, adaptation=adaptation, domain_id=FIRST_DOMAIN + (first + index) % DOMAIN_COUNT)
         for index, adaptation in enumerate(adaptations)
     ]
     display = Display(scene, live=sys.stdout.isatty() and not quiet, quiet=quiet)
@@ -84,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scene(duration_s: float) -> PayloadScene:
-    """Say what happens: from the parameter files, and what the robot's description says of the link."""
+    """Return the scene, from the parameter files and the robot's description."""
     robot_file, scene_file = PARAMETER_FILES
     shared = load_config_file(find_config(robot_file)).shared
     (text,) = load_config_file(find_config(scene_file)).nodes["simulator"]["disturbances"]
@@ -110,7 +121,7 @@ def _missing(package: str | None) -> MissingDependencyError:
 
 
 def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
-    """Start the nodes of some runs and listen until all are over; yields after every look."""
+    """Start the nodes of some runs and listen until all are over; yields after every poll."""
     with ExitStack() as stack:
         for demo_run in runs:
             stack.enter_context(demo_run.nodes(viewer=viewer))
@@ -123,36 +134,36 @@ def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
             yield
             demo_run.listen(listen)
         while not all(demo_run.over for demo_run in runs):
-            time.sleep(LOOK_PERIOD_S)
+            time.sleep(POLL_PERIOD_S)
             for demo_run in runs:
-                demo_run.look()
+                demo_run.poll()
             yield
 
 
 def _write(output: Path, scene: PayloadScene, runs: Sequence[DemoRun]) -> int:
     """Write numbers and figure."""
-    trials = [_trial(demo_run) for demo_run in runs]
+    responses = [_response(demo_run) for demo_run in runs]
     facts = [demo_run.facts() for demo_run in runs]
     for fact in facts:
         name = "with" if fact["adaptation"] else "without"
         if fact["fallen"] or fact["command_timeouts"]:
             print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
-    results = [{**fact, **trial.numbers(scene)} for fact, trial in zip(facts, trials, strict=True)]
+    results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
     _write_numbers(output, {"scene": vars(scene), "runs": results})
     try:
         from inertial_estimation.plots.demo_figure import write_demo_figure
     except ImportError as error:
         print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
         return 0
-    print(f"figure: {write_demo_figure(output / 'demo.png', scene, trials)}")
+    print(f"figure: {write_demo_figure(output / 'demo.png', scene, responses)}")
     return 0
 
 
-def _trial(demo_run: DemoRun) -> PayloadTrial:
-    trial = demo_run.trial()
-    if trial is None:
-        raise RecordingError("nothing was heard of the robot after its release")
-    return trial
+def _response(demo_run: DemoRun) -> PayloadResponse:
+    response = demo_run.response()
+    if response is None:
+        raise RecordingError("no joint state of the robot was received after its release")
+    return response
 
 
 def _write_numbers(output: Path, document: dict[str, Any]) -> None:

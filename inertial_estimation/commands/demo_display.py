@@ -1,12 +1,13 @@
-"""Says what the demo is doing: a live table on a terminal, a line now and then in a pipe."""
+"""Progress of the demo: a live table on a terminal, a line every two seconds in a pipe."""
 
 import math
 import sys
 import time
 from collections.abc import Sequence
 
-from inertial_estimation.commands.demo_run import NODES, DemoRun, Phase
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
+from inertial_estimation.commands.demo_nodes import NODES
+from inertial_estimation.commands.demo_run import DemoRun, Phase
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
 __all__ = ["Display", "progress_line", "table"]
 
@@ -15,14 +16,14 @@ LINE_PERIOD_S = 2.0
 
 
 class Display:
-    """Prints both runs: over the last print on a terminal, else a line of each as time goes by."""
+    """Prints the progress of both runs; on a terminal each print replaces the last one."""
 
     def __init__(self, scene: PayloadScene, *, live: bool, quiet: bool) -> None:
         """Prepare.
 
         Args:
             scene: What happens.
-            live: Whether a print may be painted over, as on a terminal.
+            live: Whether a print may be replaced by the next, as on a terminal.
             quiet: Whether only the last table is printed.
         """
         self._scene, self._live, self._quiet = scene, live, quiet
@@ -46,13 +47,13 @@ class Display:
         if due:
             self._next_s = now + (TABLE_PERIOD_S if self._live else LINE_PERIOD_S)
         if self._live:
-            self._paint([*table(self._scene, _trials(runs)), *lines])
+            self._paint([*table(self._scene, _responses(runs)), *lines])
         else:
             print("\n".join(lines), flush=True)
 
     def finish(self, runs: Sequence[DemoRun]) -> None:
         """Print the table of the runs that are over."""
-        self._paint(table(self._scene, _trials(runs)))
+        self._paint(table(self._scene, _responses(runs)))
 
     def _paint(self, lines: list[str]) -> None:
         if self._live and self._lines:
@@ -61,18 +62,18 @@ class Display:
         self._lines = len(lines)
 
 
-def _trials(runs: Sequence[DemoRun]) -> list[PayloadTrial]:
-    trials = (run.trial() for run in runs)
-    return [trial for trial in trials if trial is not None]
+def _responses(runs: Sequence[DemoRun]) -> list[PayloadResponse]:
+    responses = (run.response() for run in runs)
+    return [response for response in responses if response is not None]
 
 
 def progress_line(scene: PayloadScene, run: DemoRun) -> str:
-    """Say in one line what a run is doing."""
+    """Return in one line what a run is doing."""
     name = f"{'with' if run.adaptation else 'without'} adaptation"
-    return f"{name + ':':<20} {_doing(scene, run)}"
+    return f"{name + ':':<20} {_activity(scene, run)}"
 
 
-def _doing(scene: PayloadScene, run: DemoRun) -> str:
+def _activity(scene: PayloadScene, run: DemoRun) -> str:
     awaited = [node for node in NODES if node not in run.found]
     time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
     match run.phase:
@@ -83,7 +84,7 @@ def _doing(scene: PayloadScene, run: DemoRun) -> str:
         case Phase.HOISTED:
             return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"
         case Phase.RELEASED:
-            return f"released, {time_of}; the weight comes at {scene.time_s:g} s"
+            return f"released, {time_of}; the weight is attached at {scene.time_s:g} s"
         case Phase.LOADED:
             return f"{scene.payload:.2f} kg attached at {scene.time_s:g} s, {time_of}"
         case Phase.OVER:
@@ -91,29 +92,29 @@ def _doing(scene: PayloadScene, run: DemoRun) -> str:
 
 
 def _elbow(scene: PayloadScene, run: DemoRun) -> str:
-    trial = run.trial()
-    if trial is None or not len(trial.angle):
+    response = run.response()
+    if response is None or not len(response.angle):
         return ""
-    return f", elbow {math.degrees(float(trial.angle[-1]) - scene.home):.1f} deg off"
+    return f", elbow {math.degrees(float(response.angle[-1]) - scene.home):.1f} deg off"
 
 
-def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
+def table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> list[str]:
     """Render the newest values of each run as lines of text."""
     lines = [
-        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow wanted at "
+        f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
         f"{math.degrees(scene.home):.1f} deg, forearm {scene.nominal_mass:.2f} kg without the weight",
         f"  {'adaptation':<12}{'t [s]':>7}{'elbow [deg]':>13}{'error [deg]':>13}{'rmse [rad]':>12}"
         f"{'forearm [kg]':>14}{'truth [kg]':>12}",
     ]
-    return [*lines, *(_row(scene, trial) for trial in trials if len(trial.t))]
+    return [*lines, *(_row(scene, response) for response in responses if len(response.t))]
 
 
-def _row(scene: PayloadScene, trial: PayloadTrial) -> str:
-    t, angle = float(trial.t[-1]), float(trial.angle[-1])
-    said = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
-    rmse = trial.numbers(scene)["elbow_rmse_rad"]
+def _row(scene: PayloadScene, response: PayloadResponse) -> str:
+    t, angle = float(response.t[-1]), float(response.angle[-1])
+    mass = f"{response.mass[-1]:.2f}" if len(response.mass) else "-"
+    rmse = response.numbers(scene)["elbow_rmse_rad"]
     return (
-        f"  {'on' if trial.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
+        f"  {'on' if response.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
         f"{math.degrees(angle - scene.home):>13.1f}{'-' if math.isnan(rmse) else f'{rmse:.3f}':>12}"
-        f"{said:>14}{scene.mass(t):>12.2f}"
+        f"{mass:>14}{scene.mass(t):>12.2f}"
     )

@@ -1,7 +1,7 @@
 """Design a motion that identifies a robot: a fixed arm, a leg of a robot that hangs by its trunk, or poses.
 
 Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into the
-output folder. What is to be identified comes from the same parameter file as for `identify`.
+output folder. The parameter file is the same as for the command identify and states what is to be identified.
 """
 
 import argparse
@@ -33,14 +33,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_robot(parser, "panda, hyq")
     add_output(parser)
-    parser.add_argument("--leg", default="", metavar="PREFIX", help="leg that moves, the trunk held (lf)")
     parser.add_argument(
-        "--joints", nargs="+", default=[], metavar="JOINT", help="joints that move (patterns), the rest held"
+        "--leg",
+        default="",
+        metavar="PREFIX",
+        help="prefix of the leg that moves while the trunk is held, for instance lf",
     )
-    parser.add_argument("--links", nargs="+", default=[], metavar="LINK", help="links to be identified")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same motion")
     parser.add_argument(
-        "--compare-random", type=int, default=0, metavar="N", help="compare with N random motions"
+        "--joints",
+        nargs="+",
+        default=[],
+        metavar="JOINT",
+        help="joints that move, by name or pattern; the others are held",
+    )
+    parser.add_argument(
+        "--links", nargs="+", default=[], metavar="LINK", help="links whose parameters are to be identified"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the random motions; the same seed gives the same motion (0)",
+    )
+    parser.add_argument(
+        "--compare-random",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compare the result with N random motions (0)",
     )
     add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figure")

@@ -1,7 +1,7 @@
-"""Run an experiment of the source papers: its table beside the paper's, JSON and figure.
+"""Run an experiment of the source papers and print its table together with the paper's numbers.
 
-Writes NAME.json and NAME.png into the output folder. A bound that is missed is said aloud in the table; it
-is a result, so the exit code is 0 all the same. `experiment --list` says what there is.
+Writes NAME.json and NAME.png into the output folder. The table marks every bound that is missed; a missed
+bound is a result, so the exit code is 0 nevertheless. `experiment --list` lists the experiments.
 """
 
 import argparse
@@ -29,9 +29,9 @@ PACKAGES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="an experiment, or all")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
     parser.add_argument("--list", action="store_true", help="list the experiments")
-    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (by experiment)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (depends on the experiment)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for JSON and figures (results/experiments)",
     )
-    parser.add_argument("--quick", action="store_true", help="shortened: tries everything, proves nothing")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="shortened runs that exercise every part; their numbers are not results",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(_listed()))
         return 0
     if args.name is None:
-        raise ConfigurationError("no experiment is named; 'experiment --list' says what there is")
+        raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
     if args.seeds is not None and args.seeds < 1:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
     if args.name == "all":

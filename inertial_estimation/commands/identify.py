@@ -54,19 +54,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser, "icub, panda", "offsets, known friction")
     add_output(parser)
     parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
-    parser.add_argument("--compare", action="store_true", help="run all methods; that of --method is written")
+    parser.add_argument(
+        "--compare", action="store_true", help="run all methods; the result of --method is written"
+    )
     parser.add_argument(
         "--validate",
         action="append",
         default=[],
         metavar="BAG",
-        help="judge by this recording; repeat for more",
+        help="recording that validates the result; repeat it for more",
     )
     parser.add_argument(
-        "--split", type=float, metavar="S", help="fit the first S seconds of each bag, judge by the rest"
+        "--split",
+        type=float,
+        metavar="S",
+        help="fit the first S seconds of each bag and validate with the rest",
     )
     parser.add_argument(
-        "--links", nargs="+", default=[], metavar="LINK", help="identify these links' bodies alone (patterns)"
+        "--links",
+        nargs="+",
+        default=[],
+        metavar="LINK",
+        help="identify only the bodies of these links, by name or pattern",
     )
     add_remap(parser)
     add_param(parser, "identification.NAME=VALUE")
@@ -119,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_arguments(args: argparse.Namespace) -> None:
     if args.split is not None and args.validate:
-        raise ConfigurationError("--split and --validate exclude each other: name one way to hold data out")
+        raise ConfigurationError("--split and --validate exclude each other: give one of them")
     paths = [Path(bag).resolve() for bag in args.bags]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)

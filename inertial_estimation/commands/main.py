@@ -14,14 +14,14 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
     "play": "publish a recording on its topics with /clock",
-    "identify": "inertial parameters and friction from recordings: URDF, parameter file, report",
-    "excite": "design an exciting motion: trajectory as CSV and rosbag2, what it promises",
-    "calibrate": "joint offsets from flat feet, a plane or a motion-capture marker",
+    "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
+    "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
+    "calibrate": "find joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",
-    "simulate": "stand or walk a robot in simulation, write what its sensors deliver",
-    "experiment": "run an experiment of the papers: table, JSON, figure",
-    "demo": "watch Talos hold a weight, on four live nodes",
-    "monitor": "watch live nodes in a table in the terminal",
+    "simulate": "simulate a robot that stands or walks, write its sensor readings as a rosbag2",
+    "experiment": "run an experiment of the papers, write table, JSON and figure",
+    "demo": "watch Talos hold a weight in simulation, with four live nodes",
+    "monitor": "show live nodes in a table in the terminal",
     "version": "print the version",
 }
 
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="inertial-estimation",
-        description=f"commands:\n{lines}\n\n'inertial-estimation COMMAND --help' explains one.",
+        description=f"commands:\n{lines}\n\n'inertial-estimation COMMAND --help' describes a command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")

@@ -1,7 +1,7 @@
-"""Watch live nodes in a table: inputs with rates and ages, tilt, masses with bands, gate, warnings.
+"""Show live nodes in a table: inputs with rates and ages, tilt, masses with deviations, gate, warnings.
 
-It finds the nodes by itself: all that publish telemetry or diagnostics in the namespace. Ends with Ctrl-C.
-Not on a terminal (a pipe, a file) it prints one table after the other, without colours.
+The nodes are all those in the namespace that publish telemetry or diagnostics. Ctrl-C ends the command.
+When the output is not a terminal, tables are printed one after the other without colours.
 """
 
 import argparse
@@ -24,18 +24,18 @@ ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "--namespace", default="/", metavar="NS", help="watch the nodes in this namespace and below (/)"
+        "--namespace", default="/", metavar="NS", help="show the nodes in this namespace and below (/)"
     )
-    parser.add_argument("--once", action="store_true", help="print one table and end")
+    parser.add_argument("--once", action="store_true", help="print one table and exit")
     parser.add_argument(
-        "--period", type=float, default=0.5, metavar="S", help="time between two tables (0.5)"
+        "--period", type=float, default=0.5, metavar="S", help="time between two tables (0.5 s)"
     )
     parser.add_argument(
         "--wait",
         type=float,
         default=10.0,
         metavar="S",
-        help="with --once: wait for nodes at most so long (10)",
+        help="longest time that --once waits for nodes (10 s)",
     )
 
 

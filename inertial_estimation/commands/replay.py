@@ -19,7 +19,7 @@ from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.replay.replay_metrics import Evaluation, evaluate
+from inertial_estimation.replay.replay_metrics import ReplayResults, replay_results
 from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,
@@ -42,16 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hold-out",
         type=float,
         metavar="S",
-        help="stop learning S seconds after the start of the bag; the torque error is taken from there on",
+        help="freeze the estimates S seconds after the start of the bag; torque errors are of the rest",
     )
-    parser.add_argument("--reference", metavar="TOPIC", help="PoseStamped or QuaternionStamped to compare to")
-    parser.add_argument("--trusted", type=Path, metavar="CSV", help="one 0/1 per reference sample")
+    parser.add_argument(
+        "--reference", metavar="TOPIC", help="topic of the true orientation, PoseStamped or QuaternionStamped"
+    )
+    parser.add_argument(
+        "--trusted",
+        type=Path,
+        metavar="CSV",
+        help="file with 0 or 1 for each sample of the reference: whether it is trusted",
+    )
     parser.add_argument(
         "--settle",
         type=float,
         default=0.0,
         metavar="S",
-        help="leave the first S seconds of estimates out of the tilt error",
+        help="exclude the first S seconds of estimates from the tilt error",
     )
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")
@@ -90,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
                 progress=progress,
             )
         hold_out_ns = None if args.hold_out is None else _hold_out_stamp(recording, result, args)
-    evaluation = evaluate(
+    evaluation = replay_results(
         result,
         pipelines=pipelines,
         reference=reference,
@@ -108,7 +115,7 @@ def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.N
     return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * NANOSECONDS))
 
 
-def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
+def _write(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if len(evaluation.tilt.stamps_ns):
@@ -129,7 +136,7 @@ def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
         write_figures(folder, evaluation)
 
 
-def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
+def _warn(result: ReplayRun, evaluation: ReplayResults) -> None:
     """Print what is wrong with the inputs on stderr."""
     for health in result.health:
         if health.level > 0 and not health.requested:
@@ -145,7 +152,7 @@ def _said(health: Health) -> str:
     return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
-def _summarise(folder: Path, evaluation: Evaluation) -> None:
+def _summarise(folder: Path, evaluation: ReplayResults) -> None:
     metrics = evaluation.metrics
     if "tilt_error_deg" in metrics:
         values = "  ".join(f"{name} {value:.3f}" for name, value in metrics["tilt_error_deg"].items())

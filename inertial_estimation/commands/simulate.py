@@ -1,9 +1,10 @@
-"""Simulate a robot on its own estimates, in one process, and write what its sensors deliver as a rosbag2.
+"""Simulate a robot that stands on its own estimates and write its sensor readings as a rosbag2.
 
-The robot of a parameter file stands, and walks where told to; disturbances are those of the simulator
-('ball link=trunk mass=5 at=-0.3,0.1,0.1 start=4'; times count from the release, which follows the time on
-the hoist). Beside the bag, truth.json holds what an estimator should find at the end. `replay` runs the
-estimators on the bag: the same readings, and other parameters than those the robot stood on.
+Simulation, estimators and controller run in one process. The robot of a parameter file hangs on a hoist, is
+released, stands, and walks if --walk asks for it. All other times count from the release. The disturbances
+are those of the simulator, as YAML: '{kind: ball, link: trunk, mass: 5, at: [-0.3, 0.1, 0.1], start: 4}'.
+The file truth.json in the folder of the bag holds the true inertias of the disturbed links at the end.
+The command replay runs the estimators on the bag, also with other parameters than those of the simulation.
 """
 
 import argparse
@@ -15,12 +16,16 @@ from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
 from inertial_estimation.commands.arguments import add_param, add_robot
+from inertial_estimation.commands.disturbance_arguments import (
+    add_disturbances,
+    disturbance_texts,
+    given_disturbances,
+)
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
@@ -28,42 +33,48 @@ from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 __all__ = ["add_arguments", "run"]
 
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
-SLICE_S = 0.1  # between two looks at the time [s]
+SLICE_S = 0.1  # between two updates of the progress bar and checks of the walk's begin [s]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_robot(parser, "hyq, go2, talos")
     parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
-    parser.add_argument("--duration", type=float, default=12.0, metavar="S", help="from the release (12)")
-    parser.add_argument("--hoist", type=float, default=HOIST_S, metavar="S", help=f"at rest ({HOIST_S:g})")
     parser.add_argument(
-        "--disturbance", action="append", default=[], metavar="TEXT", help="what happens; repeat for more"
+        "--duration", type=float, default=12.0, metavar="S", help="time from the release to the end (12 s)"
     )
+    parser.add_argument(
+        "--hoist", type=float, default=HOIST_S, metavar="S", help=f"time at rest on the hoist ({HOIST_S:g} s)"
+    )
+    add_disturbances(parser)
     parser.add_argument(
         "--walk",
         nargs=3,
         type=float,
         metavar=("STEPS", "LENGTH", "S"),
-        help="number of steps (of single feet), length of one [m], when, from the release",
+        help="walk: number of steps (of single feet), length of a step [m], when it begins [s]",
     )
     parser.add_argument(
         "--inertias",
         choices=TRUNKS,
         default="nominal",
-        help="whose inertias the controller uses; trunk_payload also has it stand and tilt (nominal)",
+        help="inertias the controller uses: those of the URDF or of an estimator (nominal); with "
+        "trunk_payload the robot also stands still and tilts as the identification requests",
     )
-    parser.add_argument("--noise-free", action="store_true", help="ideal sensors")
-    parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise")
-    parser.add_argument("--storage", choices=STORAGES, default="mcap")
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 at that place")
+    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sensor noise (0)")
+    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
     add_param(parser, "NODE.NAME=VALUE")
 
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, record, write."""
     if args.duration <= 0.0 or args.hoist < 0.0:
-        raise ConfigurationError("--duration is expected to be positive, --hoist not to be negative")
+        raise ConfigurationError(
+            f"--duration is {args.duration:g} s and --hoist {args.hoist:g} s, expected a positive duration "
+            "and no negative time on the hoist"
+        )
     check_bag_folder(args.output, overwrite=args.overwrite)
     robot = _robot(args)
     loop = _loop(robot, args)
@@ -91,7 +102,7 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
 
 def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
     return robot.build(
-        disturbances=[parse_disturbance(text) for text in args.disturbance],
+        disturbances=given_disturbances(args),
         seed=args.seed,
         adaptation=args.inertias != "nominal",
         payload=args.inertias == "trunk_payload",
@@ -100,12 +111,12 @@ def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
 
 
 def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
-    steps, length, start_s = args.walk or (0.0, 0.0, float("inf"))
+    steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     loop.release(args.hoist)
     with progress_bar("simulate", args.duration, "s") as progress:
         walked = False
         while loop.time_s < args.duration and not loop.simulation.fallen:
-            if not walked and loop.time_s >= start_s:
+            if not walked and loop.time_s >= begin_s:
                 loop.controller.push_walk_command(WalkCommand(int(steps), length))
                 walked = True
             loop.run(min(SLICE_S, args.duration - loop.time_s))
@@ -113,10 +124,10 @@ def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
 
 
 def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
-    links = sorted({link for text in args.disturbance for link in _links(text)})
+    links = sorted({disturbance.link for disturbance in given_disturbances(args)})
     inertias = loop.simulation.truth(links).inertias
     return {
-        "disturbances": list(args.disturbance),
+        "disturbances": disturbance_texts(args),
         "released_s": args.hoist,
         "fallen": loop.simulation.fallen,
         "links_at_the_end": {
@@ -124,7 +135,3 @@ def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
             for link, inertia in inertias.items()
         },
     }
-
-
-def _links(text: str) -> list[str]:
-    return [word.partition("=")[2] for word in text.split() if word.startswith("link=")]

@@ -1,10 +1,11 @@
-"""Write a synthetic recording with known truth, by inverse dynamics, as a rosbag2.
+"""Write a synthetic recording with known truth as a rosbag2; joint torques come from inverse dynamics.
 
-The robot rests, then moves smoothly, or along a trajectory that `excite` wrote; at a given time a weight
-is attached to one of its links. With --config it has the friction, and its readings the joint offsets
-and drive gains, of the parameter files; with --mass-sigma and --com-sigma it is unlike its description.
-The sensors' noise, bias, delay and losses come from a generator with a seed: the same seed writes the
-same recording. Beside the bag, truth.json holds what an estimator should find, truth.urdf the robot.
+The robot rests, then moves smoothly or along a trajectory of the command excite. At a given time a weight is
+attached to one of its links. With --config the robot has the friction of the parameter files, and its
+readings have their joint offsets and drive gains. With --mass-sigma and --com-sigma its inertias differ from
+its description at random. Noise, bias, delay and losses of the sensors come from a seeded generator: the same
+seed writes the same recording. The folder of the bag also holds truth.json, with the true mass, payload and
+sensor errors, and truth.urdf, the true robot.
 """
 
 import argparse
@@ -36,41 +37,85 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "robot", choices=sorted(SYNTHETIC_ROBOTS), help="arm: any fixed-base one, with --urdf"
+        "robot",
+        choices=sorted(SYNTHETIC_ROBOTS),
+        help="the robot; arm is any robot with a fixed base, with --urdf or --config",
     )
     parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
-    parser.add_argument("--urdf", default="", help="robot description, over the robot's own")
+    parser.add_argument("--urdf", default="", help="robot description in place of the robot's own")
     parser.add_argument(
         "--config",
         action="append",
         default=[],
-        help="ROS parameter file or a robot's name, for its description, friction, offsets; again for more",
+        help="ROS parameter file or the name of a robot, for its description, friction and joint offsets; "
+        "repeat it for more files",
     )
     parser.add_argument(
-        "--trajectory", type=Path, metavar="CSV", help="what an arm follows, as `excite` writes it"
+        "--trajectory",
+        type=Path,
+        metavar="CSV",
+        help="trajectory an arm follows, as the command excite writes it",
     )
     parser.add_argument(
         "--mass-sigma",
         type=float,
         default=0.0,
-        help="masses unlike the description: deviation of the logarithm",
+        help="standard deviation of the logarithm of the true masses over those of the description (0)",
     )
     parser.add_argument(
-        "--com-sigma", type=float, default=0.0, metavar="M", help="centres of mass, likewise [m]"
+        "--com-sigma",
+        type=float,
+        default=0.0,
+        metavar="M",
+        help="standard deviation of the true centres of mass from those of the description (0 m)",
     )
-    parser.add_argument("--storage", choices=STORAGES, default="mcap")
-    parser.add_argument("--duration", type=float, default=12.0, metavar="S")
-    parser.add_argument("--rate", type=float, default=250.0, metavar="HZ", help="samples per second")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--payload-mass", type=float, default=TWELVE_POUNDS, metavar="KG")
-    parser.add_argument("--payload-link", default="", metavar="LINK")
-    parser.add_argument("--payload-time", type=float, default=5.0, metavar="S", help="negative: no payload")
-    parser.add_argument("--noise-free", action="store_true", help="ideal sensors")
+    _add_payload(parser)
+    _add_recording(parser)
+
+
+def _add_recording(parser: argparse.ArgumentParser) -> None:
+    """Declare rate, length and sensor errors of the recording."""
+    parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
     parser.add_argument(
-        "--delay", type=float, default=0.0, metavar="S", help="age of joint states and wrenches"
+        "--duration", type=float, default=12.0, metavar="S", help="length of the recording (12 s)"
     )
-    parser.add_argument("--dropped", type=float, default=0.0, metavar="SHARE", help="share of messages lost")
-    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 at that place")
+    parser.add_argument(
+        "--rate", type=float, default=250.0, metavar="HZ", help="rate of the samples (250 Hz)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of motion, noise and true robot (0)")
+    parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
+    parser.add_argument(
+        "--delay",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="delay of the stamps of joint states and wrenches (0 s)",
+    )
+    parser.add_argument(
+        "--dropped", type=float, default=0.0, metavar="SHARE", help="share of the messages that are lost (0)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
+
+
+def _add_payload(parser: argparse.ArgumentParser) -> None:
+    """Declare the weight that is attached."""
+    parser.add_argument(
+        "--payload-mass",
+        type=float,
+        default=TWELVE_POUNDS,
+        metavar="KG",
+        help=f"mass of the weight ({TWELVE_POUNDS:g} kg)",
+    )
+    parser.add_argument(
+        "--payload-link", default="", metavar="LINK", help="link the weight is attached to (by robot)"
+    )
+    parser.add_argument(
+        "--payload-time",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="when the weight is attached (5 s); negative: never",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,7 +123,9 @@ def run(args: argparse.Namespace) -> int:
     if not 0.0 <= args.dropped < 1.0:
         raise ConfigurationError(f"--dropped is {args.dropped}, expected a share in [0, 1)")
     if args.rate <= 0.0 or args.duration <= 0.0:
-        raise ConfigurationError("--rate and --duration are expected to be positive")
+        raise ConfigurationError(
+            f"--rate is {args.rate:g} Hz and --duration {args.duration:g} s, expected both to be positive"
+        )
     seeds = np.random.SeedSequence(args.seed).spawn(3)
     motion_rng, noise_rng, robot_rng = (np.random.default_rng(seed) for seed in seeds)
     robot, folder = _robot_config(args.config)
@@ -113,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _robot_config(names: Sequence[str]) -> tuple[RobotConfig, Path | None]:
-    """Return what parameter files say of the robot, and the folder its description is relative to."""
+    """Return the robot's parameters in the files, and the folder its description is relative to."""
     if not names:
         return RobotConfig(), None
     file = load_configs(names)

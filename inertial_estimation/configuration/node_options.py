@@ -108,8 +108,8 @@ class SimulatorOptions(NodeOptions):
     pacing: SimulationPacing = section(SimulationPacing, prefix="")
     disturbances: tuple[str, ...] = parameter(
         (),
-        "Disturbances of the simulated robot, one text each (for example 'push link=base force=50,0,0 "
-        "start=4'); times count from the release.",
+        "Disturbances of the simulated robot, a YAML mapping as text each (for example "
+        "'{kind: push, link: base, force: [50, 0, 0], start: 4}'); times count from the release.",
     )
     clock_rate: float = parameter(
         100.0, "Rate at which /clock is published, in simulated time.", unit="Hz", lower=1.0, upper=1e4

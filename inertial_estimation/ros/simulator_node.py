@@ -15,7 +15,7 @@ from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.robot_node import NodeConfig, RobotNode
 from inertial_estimation.ros.simulator_outputs import GroundTruthOutputs, SensorOutputs, SimulationClock
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.ground import terrain_from_config
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation

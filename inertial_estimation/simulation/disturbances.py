@@ -1,6 +1,6 @@
-"""What happens to a robot in time: masses that change, payloads, pushes, impacts.
+"""Disturbances of a robot: masses that change, payloads, pushes, impacts.
 
-All times count from the release of the robot [s]; what begins at zero is there before.
+All times count from the release of the robot [s]; a mass or payload that begins at zero is present before it.
 """
 
 import math
@@ -13,12 +13,13 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array, LinkInertia, frozen_array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push"]
+__all__ = ["FOREVER", "Attachment", "Disturbance", "Impact", "MassWaveform", "Push", "Vector"]
 
+Vector = Array | tuple[float, float, float]
 FOREVER = math.inf
 WAVES = ("sine", "square", "step")
 FRAMES = ("world", "link")
-ROUNDING = 1e-9  # of times, so that a wave changes at the step it should [s]
+TIME_ROUNDING = 1e-9  # tolerance of times, so that a wave changes at the step nearest to its time [s]
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,11 @@ class MassWaveform:
         link: Name of the link; the body is the link with all that is fixed to it.
         wave: "sine", "square" or "step".
         offset: Mean mass [kg].
-        amplitude: [kg].
-        frequency: [Hz].
-        phase: [rad].
-        start: [s].
-        stop: [s].
+        amplitude: Amplitude of the mass [kg].
+        frequency: Frequency of the wave [Hz].
+        phase: Phase of the wave [rad].
+        start: When the wave begins [s].
+        stop: When it ends [s].
 
     Raises:
         ConfigurationError: If the wave is unknown, or the mass does not stay finite and above zero.
@@ -69,13 +70,13 @@ class MassWaveform:
 
     def mass(self, time: float) -> float | None:
         """Return the mass at a time [kg], None where it is the nominal one."""
-        if not self.start - ROUNDING <= time < self.stop - ROUNDING:
+        if not self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING:
             return None
         if self.wave == "step":
             return self.offset + self.amplitude
         turns = self.frequency * (time - self.start) + self.phase / (2.0 * math.pi)
         if self.wave == "square":
-            return self.offset + self.amplitude * (1.0 if (turns + ROUNDING) % 1.0 < 0.5 else -1.0)
+            return self.offset + self.amplitude * (1.0 if (turns + TIME_ROUNDING) % 1.0 < 0.5 else -1.0)
         return self.offset + self.amplitude * math.sin(2.0 * math.pi * turns)
 
 
@@ -85,8 +86,8 @@ class Attachment:
 
     Attributes:
         body: Its inertia, in the frame of the link it is attached to.
-        start: [s].
-        stop: [s].
+        start: When it is attached [s].
+        stop: When it is removed [s].
 
     Raises:
         ConfigurationError: If the body is physically inconsistent; all violations are listed.
@@ -110,7 +111,7 @@ class Attachment:
 
     def present(self, time: float) -> bool:
         """Return whether the body is there at a time [s]."""
-        return self.start - ROUNDING <= time < self.stop - ROUNDING
+        return self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +120,9 @@ class Push:
 
     Attributes:
         link: Name of the link.
-        force: [N], shape (3,).
-        start: [s].
-        duration: [s].
+        force: Force [N], shape (3,).
+        start: When it begins [s].
+        duration: How long it lasts [s].
         point_L: Point of application in the link frame [m], shape (3,).
         frame: Axes of the force: "world" or "link".
 
@@ -130,10 +131,10 @@ class Push:
     """
 
     link: str
-    force: Array | tuple[float, float, float]
+    force: Vector
     start: float
     duration: float = 0.1
-    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
+    point_L: Vector = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
@@ -146,17 +147,17 @@ class Push:
     def force_at(self, time: float, step: float) -> Array | None:
         """Return the mean force [N] of the step that begins at a time, None where it does not push."""
         overlap = min(time + step, self.start + self.duration) - max(time, self.start)
-        return None if overlap <= ROUNDING else np.asarray(self.force) * min(1.0, overlap / step)
+        return None if overlap <= TIME_ROUNDING else np.asarray(self.force) * min(1.0, overlap / step)
 
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """A blow: an impulse on a point of a link within one step.
+    """An impulse on a point of a link within one step.
 
     Attributes:
         link: Name of the link.
-        impulse: [Ns], shape (3,).
-        start: [s].
+        impulse: Impulse [Ns], shape (3,).
+        start: When it acts [s].
         point_L: Point of application in the link frame [m], shape (3,).
         frame: Axes of the impulse: "world" or "link".
 
@@ -165,9 +166,9 @@ class Impact:
     """
 
     link: str
-    impulse: Array | tuple[float, float, float]
+    impulse: Vector
     start: float
-    point_L: Array | tuple[float, float, float] = (0.0, 0.0, 0.0)
+    point_L: Vector = (0.0, 0.0, 0.0)
     frame: str = "world"
 
     def __post_init__(self) -> None:
@@ -179,7 +180,7 @@ class Impact:
         """Return the force [N] of the step that begins at a time, None where there is none."""
         return (
             np.asarray(self.impulse) / step
-            if time - ROUNDING <= self.start < time + step - ROUNDING
+            if time - TIME_ROUNDING <= self.start < time + step - TIME_ROUNDING
             else None
         )
 
@@ -190,13 +191,15 @@ Disturbance = MassWaveform | Attachment | Push | Impact
 def _check_times(link: str, start: float, stop: float) -> None:
     if not (math.isfinite(start) and stop > start):
         raise ConfigurationError(
-            f"what happens to '{link}' lasts from {start:g} to {stop:g} s, expected longer"
+            f"a disturbance of '{link}' lasts from {start:g} to {stop:g} s, expected a stop after the start"
         )
 
 
 def _check_blow(blow: Push | Impact, start: float, strength: Any) -> None:
     if blow.frame not in FRAMES:
-        raise ConfigurationError(f"frame '{blow.frame}' of a blow to '{blow.link}', expected one of {FRAMES}")
+        raise ConfigurationError(
+            f"frame '{blow.frame}' of a push or impact on '{blow.link}', expected one of {', '.join(FRAMES)}"
+        )
     numbers = np.concatenate([[start], strength, np.asarray(blow.point_L)])
     if not np.isfinite(numbers).all():
-        raise ConfigurationError(f"a blow to '{blow.link}' is not finite: {numbers.tolist()}")
+        raise ConfigurationError(f"a push or impact on '{blow.link}' is not finite: {numbers.tolist()}")

@@ -1,4 +1,4 @@
-"""What lies between a torque command and the links: motors, rotor inertia, friction, end stops."""
+"""Actuators between a torque command and the links: motors, rotor inertia, friction, end stops."""
 
 import numpy as np
 

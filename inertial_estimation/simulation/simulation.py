@@ -1,4 +1,4 @@
-"""A robot in simulation: torques in, sensor readings out, the truth for the asking."""
+"""A robot in simulation: torques in, sensor readings out, and the true state."""
 
 from collections.abc import Sequence
 
@@ -46,7 +46,7 @@ class Simulation:
         Args:
             config: Parameters.
             urdf: Text of the URDF; meshes are not needed.
-            disturbances: What happens to the robot; times count from its release.
+            disturbances: Disturbances of the robot; times count from its release.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist, a moving link
@@ -66,7 +66,7 @@ class Simulation:
         self.reset()
 
     def reset(self) -> None:
-        """Begin again: same start, same noise."""
+        """Return to the beginning, with the same start and the same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
         sensors = NoisySensors(self._true, self._config.sensors, self._corrections)
         self._suite = SensorSuite(sensors, self._config)
@@ -119,14 +119,14 @@ class Simulation:
         self._physics.actuators.motors.command(torques)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
-        """Let time pass.
+        """Advance in time.
 
         Args:
             duration_ns: A multiple of the step [ns].
 
         Returns:
-            What the sensors delivered meanwhile, in order of time; the present stamp is included, that of
-            the call is not.
+            The readings that arrive meanwhile, in order of time; the stamp at the end is included, that at
+            the beginning is not.
 
         Raises:
             ConfigurationError: If the duration is no multiple of the step.

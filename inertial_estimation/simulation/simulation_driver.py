@@ -19,11 +19,10 @@ from inertial_estimation.simulation.driving_phases import (
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
+from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 from inertial_estimation.simulation.wall_clock_pace import WallClockPace
 
-__all__ = ["FALLEN", "RELEASED_AT", "SimulationDriver"]
-
-FALLEN, RELEASED_AT = "fallen", "released at [s]"  # keys of the health of "simulation"
+__all__ = ["SimulationDriver"]
 
 
 class SimulationDriver:

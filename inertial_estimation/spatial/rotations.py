@@ -18,6 +18,7 @@ __all__ = [
     "rotation_from_roll_pitch_yaw",
     "rotation_from_tilt_and_yaw",
     "skew",
+    "skews",
     "vertical_of_quaternion",
     "yaw_of",
 ]
@@ -29,6 +30,13 @@ def skew(w: Array) -> Array:
     """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
     x, y, z = w
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def skews(v: Array) -> Array:
+    """Return the matrices S(v) of vectors of shape (..., 3), shape (..., 3, 3); see `skew`."""
+    S = np.zeros((*v.shape, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    return S - np.swapaxes(S, -1, -2)
 
 
 def exp_so3(phi: Array) -> Array:

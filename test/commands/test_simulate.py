@@ -1,5 +1,6 @@
 """`simulate`: a bag of what the sensors of a standing robot delivered, replayed as any other."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -12,12 +13,18 @@ pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.commands.disturbance_arguments import (
+    add_disturbances,
+    disturbance_texts,
+    given_disturbances,
+)
 from inertial_estimation.commands.main import main
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
-BALL = "ball link=base mass=2 at=0.05,0,0.1 start=0"
+BALL = "{kind: ball, link: base, mass: 2, at: [0.05, 0, 0.1], start: 0}"
 HOIST_S, STANDING_S = 0.4, 0.7
 
 
@@ -60,3 +67,37 @@ def test_replay_of_it_sees_the_load_and_says_that_it_ended_too_soon(
     assert "identification under way (contact_forces" in said
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics["load_changes"][0]["kind"] == "loaded"
+
+
+def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "loads.yaml"
+    path.write_text(
+        "- {kind: ball, link: trunk, mass: 2}\n- {kind: push, link: leg, force: [1e1, 0, 0], start: 1}\n"
+    )
+    parser = argparse.ArgumentParser()
+    add_disturbances(parser)
+    args = parser.parse_args(["--disturbance", BALL, "--disturbances", str(path)])
+    assert [disturbance.link for disturbance in given_disturbances(args)] == ["base", "trunk", "leg"]
+    texts = disturbance_texts(args)
+    assert texts[0] == BALL
+    assert [parse_disturbance(text).link for text in texts] == ["base", "trunk", "leg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot read disturbances from"),
+        ("[", "cannot read disturbances from"),
+        ("ball", "expected a list"),
+    ],
+)
+def test_a_bad_file_of_disturbances_is_named(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "loads.yaml"
+    if content is not None:
+        path.write_text(content)
+    parser = argparse.ArgumentParser()
+    add_disturbances(parser)
+    args = parser.parse_args(["--disturbances", str(path)])
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        given_disturbances(args)
+    assert "loads.yaml" in str(caught.value)

@@ -15,7 +15,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
 HAND = "left_wrist_yaw_link"
 LOAD = 1.0  # [kg]
@@ -56,7 +56,7 @@ def parameter_file(tmp_path: Path) -> Path:
 
 
 def test_it_stands_learns_what_its_hand_is_given_and_walks(parameter_file: Path) -> None:
-    ball = parse_disturbance(f"ball link={HAND} mass={LOAD} at=0.1,0,0 start=0.2")
+    ball = parse_disturbance(f"{{kind: ball, link: {HAND}, mass: {LOAD}, at: [0.1, 0, 0], start: 0.2}}")
     loop = RobotLoop(str(parameter_file)).build(disturbances=[ball])
     loop.release(1.0)
     loop.run(1.2)

@@ -11,7 +11,7 @@ pytest.importorskip("example_robot_data")
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, PAYLOAD_NODE, RobotLoop
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
 HOIST_S = 0.3
 
@@ -35,7 +35,7 @@ def test_it_crawls_and_tells_no_load(robot: RobotLoop) -> None:
 
 
 def test_it_finds_a_load_on_its_trunk(robot: RobotLoop) -> None:
-    ball = parse_disturbance("ball link=base mass=2 at=-0.1,0.05,0.1 start=0.1")
+    ball = parse_disturbance("{kind: ball, link: base, mass: 2, at: [-0.1, 0.05, 0.1], start: 0.1}")
     loop = robot.build(payload=True, inertial=False, disturbances=[ball])
     loop.release(HOIST_S)
     loop.run(4.5)

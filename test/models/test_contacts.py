@@ -122,3 +122,29 @@ def test_torque_vanishes_about_the_centre_of_pressure():
     assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1) == (0.0, 0.0, 0.0)
     assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1, (0.1, 0.02, 0.0)) == (0.1, 0.02, 0.0)
     assert centre_of_pressure([0, 0, 10, 50, 0, 0], 0.1)[1] == pytest.approx(0.1)
+
+
+def test_the_thresholds_themselves_neither_close_nor_hold_a_contact():
+    trigger = ContactTrigger()
+    trigger.weight(ON, ON, OFF)
+    assert not trigger.closed
+    trigger.weight(np.nextafter(ON, 100.0), ON, OFF)
+    assert trigger.closed
+    trigger.weight(OFF, ON, OFF)
+    assert not trigger.closed
+    trigger.weight(ON - 1.0, ON, OFF)
+    assert not trigger.closed
+
+
+def test_forces_however_small_have_shares_and_a_centre():
+    assert normalised_weights([0.3, 0.1]) == pytest.approx((0.75, 0.25))
+    force, point, last = np.array([0.01, -0.02, 0.5]), np.array([0.04, -0.02, 0.0]), (0.1, 0.1, 0.0)
+    np.testing.assert_allclose(centre_of_pressure([*force, *np.cross(point, force)], 0.1, last), point)
+    assert centre_of_pressure([1.0, 0.0, 0.0, 5.0, 5.0, 0.0], 0.1, last) == last
+    assert centre_of_pressure([0.0, 0.0, 10.0, -50.0, 50.0, 0.0], 0.1) == (-0.1, -0.1, 0.0)
+
+
+def test_an_off_threshold_above_the_other_counts_as_that_one():
+    trigger = ContactTrigger()
+    assert trigger.weight(60.0, ON, 2.0 * ON) == pytest.approx(10.0)
+    assert trigger.weight(ON - 1e-9, ON, 2.0 * ON) == 0.0

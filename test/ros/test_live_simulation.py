@@ -31,7 +31,7 @@ from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import torque_command_to_msg
 from inertial_estimation.signals import JointReading, LinkInertia, TorqueCommand
 
-BALL = "['ball link=lower mass=1 at=0.1,0,0 start=0.1']"
+BALL = "['{kind: ball, link: lower, mass: 1, at: [0.1, 0, 0], start: 0.1}']"
 HELD = np.array([HOLDING[name] for name in JOINTS])
 
 
@@ -266,7 +266,7 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
 @pytest.mark.parametrize(
     ("name", "parameters", "expected"),
     [
-        ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in 'ball mass=2'"),
+        ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in {kind: ball, mass: 2}"),
         ("simulator", {"viewer": "true"}, "the viewer needs a display"),
         ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'; the model has"),
         (

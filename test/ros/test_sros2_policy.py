@@ -23,7 +23,7 @@ STARTS = {  # ways to start a node that together make it use all it may
         ("talos", {}),
         ("talos", {"command": "effort_array", "command_joints": "[arm_left_4_joint]"}),
     ],
-    "simulator": [("talos", {"disturbances": "['ball link=arm_left_5_link mass=1 at=0,0,0 start=1']"})],
+    "simulator": [("talos", {"disturbances": "['{kind: ball, link: arm_left_5_link, mass: 1, start: 1}']"})],
 }
 
 

@@ -1,57 +1,107 @@
+import dataclasses
+
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from support.simulated_robots import ON_GROUND, block_simulation, panda_simulation, talos_simulation
 
 from inertial_estimation.errors import ConfigurationError, ModelError
 from inertial_estimation.signals import LinkInertia
-from inertial_estimation.simulation.disturbance_text import parse_disturbance
+from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment, Impact, MassWaveform, Push
 from inertial_estimation.simulation.payload import ball
 
+WAVE = MassWaveform("arm", "square", 4.5, 3.0, 2.0, 0.1, 8.0, 12.0)
+PUSH = Push("torso", (100, 0, -5), 4.0, 0.2, (0, 0, 0.3), "link")
+EQUAL_TEXTS = [  # YAML and the old form
+    (
+        "{kind: mass, link: arm, wave: square, offset: 4.5, amplitude: 3, frequency: 2, phase: 0.1, "
+        "start: 8, stop: 1.2e1}",
+        "mass link=arm wave=square offset=4.5 amplitude=3 frequency=2 phase=0.1 start=8 stop=12",
+        WAVE,
+    ),
+    (
+        "{kind: ball, link: hand, mass: 5.44, at: [0, 0.1, 0.05], start: 2}",
+        "ball link=hand mass=5.44 at=0,0.1,0.05 start=2",
+        Attachment(ball("hand", 5.44, (0.0, 0.1, 0.05)), 2.0),
+    ),
+    (
+        "kind: push\nlink: torso\nforce: [100, 0, -5]\nstart: 4\nduration: 0.2\nat: [0, 0, 0.3]\nframe: link",
+        "push link=torso force=100,0,-5 start=4 duration=0.2 at=0,0,0.3 frame=link",
+        PUSH,
+    ),
+    (
+        "{kind: impact, link: torso, impulse: [1, 2, 3], start: 4}",
+        "impact link=torso impulse=1,2,3 start=4",
+        Impact("torso", (1, 2, 3), 4.0),
+    ),
+]
 
-def test_text_says_what_the_dataclass_says():
-    text = "mass link=arm wave=square offset=4.5 amplitude=3 frequency=2 phase=0.1 start=8 stop=12"
-    assert parse_disturbance(text) == MassWaveform("arm", "square", 4.5, 3.0, 2.0, 0.1, 8.0, 12.0)
-    held = parse_disturbance("ball link=hand mass=5.44 at=0,0.1,0.05 start=2")
-    expected = ball("hand", 5.44, (0.0, 0.1, 0.05))
-    assert isinstance(held, Attachment)
-    assert (held.link, held.body.mass, held.start, held.stop) == ("hand", 5.44, 2.0, np.inf)
-    np.testing.assert_array_equal(held.body.inertia_Lcm, expected.inertia_Lcm)
-    np.testing.assert_array_equal(held.body.com_L, expected.com_L)
-    push = parse_disturbance("push link=torso force=100,0,-5 start=4 duration=0.2 at=0,0,0.3 frame=link")
-    assert isinstance(push, Push)
-    np.testing.assert_array_equal(push.force, [100, 0, -5])
-    np.testing.assert_array_equal(push.point_L, [0, 0, 0.3])
-    assert (push.start, push.duration, push.frame) == (4.0, 0.2, "link")
-    impact = parse_disturbance("impact link=torso impulse=1,2,3 start=4")
-    assert isinstance(impact, Impact)
-    np.testing.assert_array_equal(impact.impulse, [1, 2, 3])
+
+def values_of(disturbance):
+    """Every number and name of a disturbance; arrays as lists, so that they compare."""
+    found = dataclasses.asdict(disturbance)
+    flat = {**found, **found.pop("body", {})}
+    return {key: np.asarray(value).tolist() for key, value in flat.items() if key != "body"}
+
+
+@pytest.mark.parametrize(("text", "old_text", "expected"), EQUAL_TEXTS)
+def test_yaml_and_the_old_form_hold_what_the_dataclass_holds(text, old_text, expected):
+    for given_text in (text, old_text):
+        found = parse_disturbance(given_text)
+        assert type(found) is type(expected)
+        assert values_of(found) == values_of(expected)
+
+
+def test_a_list_of_mappings_is_read_in_its_order():
+    text = (
+        "- {kind: ball, link: hand, mass: 1}\n- kind: push\n  link: torso\n  force: [1, 2, 3]\n  start: 0\n"
+    )
+    found = disturbances_from_list(yaml.safe_load(text), "'file.yaml'")
+    assert [(type(d), d.link) for d in found] == [(Attachment, "hand"), (Push, "torso")]
+    with pytest.raises(ConfigurationError, match=r"'file.yaml' holds \{'kind': 'ball'\}, expected a list"):
+        disturbances_from_list({"kind": "ball"}, "'file.yaml'")
+    with pytest.raises(ConfigurationError, match="5 is no disturbance"):
+        disturbances_from_list([5], "'file.yaml'")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no disturbance of kind ''.*mass, ball, push, impact"),
+        (" ", "an empty text is no disturbance"),
+        ("{kind: ball", "not valid YAML"),
+        ("[1, 2]", r"\[1, 2\] is no disturbance, expected a mapping"),
+        ("{link: a}", "kind 'None'.*there are mass, ball, push, impact"),
+        ("{kind: [ball]}", "there are mass, ball, push, impact"),
+        ("{kind: wind, link: a}", "no disturbance of kind 'wind' in {kind: wind, link: a}"),
+        (
+            "{kind: push, link: a, colour: red}",
+            "unknown colour in .*'push' has link, force, start",
+        ),
+        ("{kind: ball, mass: 2}", "link missing in {kind: ball, mass: 2}; 'ball' needs link, mass"),
+        ("{kind: mass, link: a, offset: x}", "'offset' is 'x', expected a number in {kind: mass"),
+        ("{kind: mass, link: a, offset: true}", "'offset' is True, expected a number"),
+        ("{kind: mass, link: 3, offset: 1}", "'link' is 3, expected text"),
+        ("{kind: push, link: a, force: [1, 2], start: 0}", r"'force' is \[1, 2\], expected three numbers"),
+        ("{kind: push, link: a, force: 5, start: 0}", "'force' is 5, expected three numbers"),
+        ("{kind: push, link: a, force: [1, 2, .nan], start: 0}", "not finite"),
+        ("{kind: push, link: a, force: [1, 2, 3], start: 0, duration: 0}", "lasts 0 s"),
+        ("{kind: push, link: a, force: [1, 2, 3], start: 0, frame: sea}", "frame 'sea'"),
+        ("{kind: ball, link: a, mass: 0}", "mass is 0.0 kg, expected a positive"),
+        ("{kind: mass, link: a, offset: 3, amplitude: 3}", "falls to 0 kg.*above zero"),
+        ("{kind: mass, link: a, wave: step, offset: 3, amplitude: -4}", "falls to -1 kg"),
+        ("{kind: mass, link: a, offset: .nan}", "above zero"),
+        ("{kind: mass, link: a, wave: saw, offset: 3}", "wave 'saw'.*sine, square, step"),
+        ("{kind: mass, link: a, offset: 3, start: 2, stop: 1}", "from 2 to 1 s"),
         ("wind link=a", "no disturbance of kind 'wind'"),
-        ("mass link=a offset=x", "'offset=x'.*expected a number"),
-        ("mass link=a offset=1 colour=red", "'colour=red'.*name=value of link, wave"),
-        ("mass link=a offset", "'offset'.*name=value"),
-        ("mass wave=sine offset=1", "link missing"),
-        ("push link=a force=1,2 start=0", "three numbers with commas"),
-        ("push link=a force=1,2,nan start=0", "not finite"),
-        ("push link=a force=1,2,3 start=0 duration=0", "lasts 0 s"),
-        ("push link=a force=1,2,3 start=0 frame=sea", "frame 'sea'"),
-        ("ball link=a mass=0", "mass is 0.0 kg, expected a positive"),
-        ("mass link=a offset=3 amplitude=3", "falls to 0 kg.*above zero"),
-        ("mass link=a wave=step offset=3 amplitude=-4", "falls to -1 kg"),
-        ("mass link=a offset=nan", "above zero"),
-        ("mass link=a wave=saw offset=3", "wave 'saw'.*sine, square, step"),
-        ("mass link=a offset=3 start=2 stop=1", "from 2 to 1 s"),
+        ("mass link=a offset", "'offset' in 'mass link=a offset', expected name=value"),
+        ("mass link=a link=b", "'link=b'.*once for each name"),
+        ("push link=a force=1,2 start=0", "expected three numbers"),
     ],
 )
-def test_bad_text_is_refused_with_what_was_expected(text, message):
+def test_a_bad_disturbance_is_refused_with_what_was_expected(text, message):
     with pytest.raises(ConfigurationError, match=message):
         parse_disturbance(text)
 

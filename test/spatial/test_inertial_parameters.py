@@ -96,3 +96,48 @@ def test_a_made_up_nominal_is_repaired_near_by(moments):
     assert np.abs(repaired.inertia_Fcm - value.inertia_Fcm).max() < 0.1
     with pytest.raises(InconsistentInertiaError, match="mass 0 kg"):
         InertialParameters(0.0, np.zeros(3), np.eye(3)).made_consistent("body")
+
+
+def test_what_is_not_symmetric_or_no_number_is_named():
+    skewed = np.eye(3)
+    skewed[0, 1] = 1e-3
+    assert InertialParameters(1.0, np.zeros(3), skewed).violations() == ["inertia is not symmetric"]
+    skewed[1, 0] = 1e-3 * (1.0 + 1e-7)  # by round-off of a file
+    assert InertialParameters(1.0, np.zeros(3), skewed).violations() == []
+
+
+@pytest.mark.parametrize(
+    ("mass", "moments", "holds"),
+    [
+        (0.0, (1.0, 1.0, 1.0), "mass 0 kg is not positive"),
+        (1.0, (0.0, 1.0, 1.0), "smallest principal moment 0 kg m^2 is not positive"),
+        (1.0, (1.0, 1.0, 2.0), "break the triangle inequality"),
+    ],
+)
+def test_the_borders_of_consistency_are_not_consistent(mass, moments, holds):
+    violations = InertialParameters(mass, np.zeros(3), np.diag(moments)).violations()
+    assert any(holds in violation for violation in violations)
+
+
+def test_a_difference_of_bodies_of_equal_mass_keeps_its_moments():
+    pi = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.1, 2.0, 0.2, 0.3, 3.0])
+    value = InertialParameters.from_vector(pi)
+    assert value.com_F.tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_array_equal(value.vector, pi)
+
+
+@pytest.mark.parametrize(
+    ("mass", "moments", "smallest"),
+    [
+        (2.0, (1.0, 1.0, 2.1), 1e-6 * 2.15),  # second moments 1.05, 1.05 and -0.05 kg m^2
+        (200.0, (1.0, 1.0, 2.1), 1e-6 * 200.0),  # of a body of 1 mm
+        (2.0, (0.0, 0.0, 0.0), 1e-6 * 2.0),
+    ],
+)
+def test_a_repair_raises_the_smallest_second_moment_and_keeps_the_others(mass, moments, smallest):
+    R = pin.exp3(np.array([0.3, -0.5, 0.7]))
+    value = InertialParameters(mass, np.zeros(3), R @ np.diag(moments) @ R.T)
+    repaired = value.made_consistent("body")
+    second = [np.linalg.eigvalsh(pseudo_inertia(v.vector)[:3, :3]) for v in (value, repaired)]
+    np.testing.assert_allclose(second[1], np.maximum(second[0], smallest), rtol=1e-9)
+    assert repaired.made_consistent("body") is repaired

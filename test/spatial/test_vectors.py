@@ -4,8 +4,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from inertial_estimation.spatial.rotations import rotation_from_tilt_and_yaw
 from inertial_estimation.spatial.sphere import turn_towards
-from inertial_estimation.spatial.vectors import cross, matrix, rotate, rotation, times, transpose
+from inertial_estimation.spatial.vectors import (
+    add,
+    align_rows,
+    combine,
+    cross,
+    dot,
+    matrix,
+    norm,
+    normalised,
+    rotate,
+    rotation,
+    times,
+    transpose,
+    vector,
+)
 
 TINY_TO_LARGE = st.sampled_from([0.0, 1e-12, 1e-6, 1e-4, 1e-3, 1.0, 3.1])
 
@@ -22,9 +37,45 @@ def test_rotations_agree_with_scipy(seed, size):
 
 
 @given(st.integers(0, 10**6))
-def test_cross_product_is_numpys(seed):
-    a, b = np.random.default_rng(seed).normal(size=(2, 3))
-    np.testing.assert_allclose(cross(tuple(a), tuple(b)), np.cross(a, b), atol=1e-14)
+def test_products_and_sums_are_numpys(seed):
+    rng = np.random.default_rng(seed)
+    (a, b), k = rng.normal(size=(2, 3)), float(rng.normal())
+    x, y = vector(a), vector(b)
+    close = {"rtol": 0.0, "atol": 1e-14}
+    np.testing.assert_allclose(cross(x, y), np.cross(a, b), **close)
+    np.testing.assert_allclose(dot(x, y), a @ b, **close)
+    np.testing.assert_allclose(norm(x), np.linalg.norm(a), **close)
+    np.testing.assert_allclose(add(x, y), a + b, **close)
+    np.testing.assert_allclose(combine(x, k, y), a + k * b, **close)
+    np.testing.assert_allclose(normalised(x), a / np.linalg.norm(a), **close)
+
+
+@pytest.mark.parametrize("size", [9.9e-5, 1.01e-4, 1e-3])
+def test_small_rotations_are_exact_to_the_last_digits(size):
+    """On either side of where the series takes over."""
+    phi = size * np.array([0.6, -0.48, 0.64])
+    R = Rotation.from_rotvec(phi).as_matrix()
+    np.testing.assert_allclose(rotation(vector(phi)), R, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(rotate(vector(phi), (1.0, 2.0, 3.0)), R @ [1, 2, 3], rtol=0.0, atol=3e-15)
+
+
+@given(st.integers(0, 10**6))
+def test_aligned_rows_have_the_tilt_and_the_yaw_nearest_to_the_rotation(seed):
+    """Oracle: the yaw that maximises the trace, about any rotation with that tilt."""
+    rng = np.random.default_rng(seed)
+    R, x2 = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
+    x2 /= np.linalg.norm(x2)
+    aligned = align_rows(matrix(R), vector(x2))
+    np.testing.assert_allclose(aligned, rotation_from_tilt_and_yaw(x2, R), atol=1e-9)
+    np.testing.assert_allclose(np.array(aligned) @ np.transpose(aligned), np.eye(3), atol=1e-12)
+
+
+def test_rows_aligned_with_the_opposite_direction_are_a_rotation_all_the_same():
+    R = Rotation.from_rotvec([0.3, -0.2, 1.0]).as_matrix()
+    aligned = np.array(align_rows(matrix(R), vector(-R[2])))
+    np.testing.assert_allclose(aligned @ aligned.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(aligned), 1.0)
+    np.testing.assert_allclose(aligned[0], R[0], atol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 3.0), st.floats(0.01, 3.0))

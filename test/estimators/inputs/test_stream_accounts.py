@@ -97,11 +97,11 @@ def test_an_optional_stream_is_neither_awaited_nor_missed():
 
 
 def test_a_drop_warns_for_ten_seconds():
-    aligner = make(replace(CONFIG, timeout=100.0))
-    feed(aligner, ALL, [0])
-    aligner.push("imu", 1 * MS, np.array([np.nan]))
-    assert health(aligner, 10 * SECOND - 1).level == HealthLevel.WARN
-    assert health(aligner, 10 * SECOND).level == HealthLevel.OK
+    aligner, begin = make(replace(CONFIG, timeout=100.0)), 50 * SECOND
+    aligner.push("imu", begin, np.zeros(1))
+    aligner.push("imu", begin + MS, np.array([np.nan]))
+    assert health(aligner, begin + 10 * SECOND - 1).level == HealthLevel.WARN
+    assert health(aligner, begin + 10 * SECOND).level == HealthLevel.OK
     early = make()
     early.push("imu", 0, np.array([np.nan]))
     early.push("imu", 5 * MS, np.zeros(1))

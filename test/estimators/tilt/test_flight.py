@@ -114,6 +114,16 @@ def test_gravity_pulls_the_vertical_to_its_side_by_the_stated_correction(seed):
 
 
 @every_observer
+def test_the_innovation_is_measured_minus_predicted_at_the_middle_of_the_step(kind):
+    x1, y_v, rate = np.array([0.3, -0.5, 0.7]), np.array([1.1, 1.3, 1.7]), np.array([5.0, -7.0, 11.0])
+    observer = make(kind)
+    observer.initialise(vec(x1), UP)
+    observer.step(H, vec(rate), vec(G), vec(y_v))
+    turned = Rotation.from_rotvec(-0.5 * H * rate).apply(x1)
+    np.testing.assert_allclose(observer.innovation, y_v - turned, atol=1e-12)
+
+
+@every_observer
 def test_innovation_and_correction_are_those_of_the_last_step_alone(kind):
     observer = make(kind, gain=0.0)
     observer.initialise(ZERO, (0.1, 0.0, 1.0))

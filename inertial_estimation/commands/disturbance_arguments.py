@@ -1,0 +1,57 @@
+"""Arguments with which a command takes disturbances: as YAML texts and in a YAML file."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
+from inertial_estimation.simulation.disturbances import Disturbance
+
+__all__ = ["add_disturbances", "disturbance_texts", "given_disturbances"]
+
+
+def add_disturbances(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--disturbance``, which may be repeated, and ``--disturbances``."""
+    parser.add_argument(
+        "--disturbance",
+        action="append",
+        default=[],
+        metavar="YAML",
+        help="disturbance of the robot, for instance '{kind: ball, link: trunk, mass: 5, start: 4}'; the "
+        "kinds are mass, ball, push and impact; repeat it for more",
+    )
+    parser.add_argument(
+        "--disturbances", type=Path, metavar="FILE", help="YAML file with a list of further disturbances"
+    )
+
+
+def given_disturbances(args: argparse.Namespace) -> list[Disturbance]:
+    """Return the disturbances of ``--disturbance``, then those of ``--disturbances``.
+
+    Raises:
+        ConfigurationError: If a text or the file is wrong.
+    """
+    texts: Sequence[str] = args.disturbance
+    in_file = _file_content(args.disturbances)
+    return [*map(parse_disturbance, texts), *disturbances_from_list(in_file, f"'{args.disturbances}'")]
+
+
+def disturbance_texts(args: argparse.Namespace) -> list[str]:
+    """Return each disturbance as text, in the order of `given_disturbances`."""
+    in_file = _file_content(args.disturbances)
+    as_text = (yaml.safe_dump(value, default_flow_style=True, width=10_000) for value in in_file)
+    return [*args.disturbance, *(text.strip() for text in as_text)]
+
+
+def _file_content(path: Path | None) -> Any:
+    if path is None:
+        return []
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigurationError(f"cannot read disturbances from '{path}': {reason}") from error
