@@ -6,9 +6,11 @@ python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--
 """
 
 import argparse
+import math
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +25,12 @@ from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.signals import Array, OrientationSample
 from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
+TAKE_PERIOD_S = 0.05  # between two looks at what has arrived
+LINGER_S = 2.0  # of listening after the end of the bag, for the last messages
+
 
 def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[str]) -> LiveRecord:
-    from inertial_estimation.ros.demo_monitor import monitor
+    from inertial_estimation.ros.demo_monitor import listen
 
     ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
     ros += [word for node in nodes for word in ("-p", f"{node}:trigger:={args.trigger}")]
@@ -45,8 +50,14 @@ def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[s
                 players.append(processes.start("player", play))
             return bool(players) and players[0].poll() is not None
 
-        tilt = "tilt_observer" in nodes
-        return monitor(links, done=done, show=lambda _record: None, orientation=tilt, linger_s=2.0)
+        record, end = LiveRecord(), math.inf
+        with listen(record, links, orientation="tilt_observer" in nodes) as node:
+            while time.monotonic() < end:
+                time.sleep(TAKE_PERIOD_S)
+                node.take()
+                if math.isinf(end) and done(node.listening):
+                    end = time.monotonic() + LINGER_S
+        return record
 
 
 def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:

@@ -13,7 +13,11 @@ from inertial_estimation.calibration.calibration_report import (
     Trial,
 )
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
-from inertial_estimation.calibration.identifiability import Identifiability, OffsetKnowledge, offset_knowledge
+from inertial_estimation.calibration.identifiability import (
+    OffsetIdentifiability,
+    OffsetKnowledge,
+    offset_knowledge,
+)
 from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError
@@ -181,7 +185,10 @@ def _score(rms: Array) -> float:
 
 
 def _is_written(joint: JointOffset, combinations: bool) -> bool:
-    kinds = {Identifiability.IDENTIFIABLE, *([Identifiability.COMBINATION] if combinations else [])}
+    kinds = {
+        OffsetIdentifiability.IDENTIFIABLE,
+        *([OffsetIdentifiability.COMBINATION] if combinations else []),
+    }
     return joint.identifiability in kinds and not joint.at_bound
 
 

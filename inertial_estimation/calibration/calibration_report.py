@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inertial_estimation.calibration.identifiability import Identifiability
+from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.signals import Array
 
 __all__ = ["CalibrationReport", "ChannelError", "JointOffset", "Trial"]
@@ -24,7 +24,7 @@ class JointOffset:
     joint: str
     offset: float
     sigma: float
-    identifiability: Identifiability
+    identifiability: OffsetIdentifiability
     at_bound: bool
 
 

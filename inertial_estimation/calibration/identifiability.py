@@ -10,12 +10,12 @@ from inertial_estimation.calibration.solver import Solution
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Identifiability", "OffsetKnowledge", "offset_knowledge"]
+__all__ = ["OffsetIdentifiability", "OffsetKnowledge", "offset_knowledge"]
 
 NAMED_SHARE = 0.25  # share of a combination below which a joint is not named
 
 
-class Identifiability(Enum):
+class OffsetIdentifiability(Enum):
     """What the samples say of one offset.
 
     IDENTIFIABLE: by itself. COMBINATION: only together with others. NOT: nothing.
@@ -38,7 +38,7 @@ class OffsetKnowledge:
         unknown_combinations: Combinations that stay unknown, in words ("0.71 a - 0.71 b").
     """
 
-    kinds: tuple[Identifiability, ...]
+    kinds: tuple[OffsetIdentifiability, ...]
     rank: int
     singular_values: Array
     unknown_combinations: tuple[str, ...]
@@ -73,18 +73,18 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
     kinds = []
     for j in range(n):
         if alone[j] < 1.0:
-            kinds.append(Identifiability.NOT)
+            kinds.append(OffsetIdentifiability.NOT)
         elif spread[j] <= 1.0 and null_share[j] < 1e-2:
-            kinds.append(Identifiability.IDENTIFIABLE)
+            kinds.append(OffsetIdentifiability.IDENTIFIABLE)
         else:
-            kinds.append(Identifiability.COMBINATION)
+            kinds.append(OffsetIdentifiability.COMBINATION)
     names = unknowns.names[:n]
     return OffsetKnowledge(tuple(kinds), int(known.sum()), values, _in_words(Vt[~known], names, kinds))
 
 
-def _in_words(null: Array, names: tuple[str, ...], kinds: list[Identifiability]) -> tuple[str, ...]:
+def _in_words(null: Array, names: tuple[str, ...], kinds: list[OffsetIdentifiability]) -> tuple[str, ...]:
     """Sparse description of the null space, without the joints that say nothing at all."""
-    mixed = [j for j, kind in enumerate(kinds) if kind is Identifiability.COMBINATION]
+    mixed = [j for j, kind in enumerate(kinds) if kind is OffsetIdentifiability.COMBINATION]
     words = []
     for row in null:
         large = [j for j in mixed if abs(row[j]) >= NAMED_SHARE]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.closed_loop.controller_inputs import ControllerInputs
+from inertial_estimation.closed_loop.controller_feed import ControllerFeed
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
@@ -108,7 +108,7 @@ class ClosedLoop:
         self.identified: PayloadEstimate | None = None
         self.load_changes: list[LoadChange] = []
         self.on_readings: Callable[[SensorReadings], None] | None = None
-        self._inputs = ControllerInputs(controller, adaptation=adaptation)
+        self._inputs = ControllerFeed(controller, adaptation=adaptation)
         self._released_ns: int | None = None
 
     @property

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from inertial_estimation.commands.demo_nodes import NODES
-from inertial_estimation.commands.demo_run import DemoRun, Phase
+from inertial_estimation.commands.demo_run import DemoPhase, DemoRun
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
 __all__ = ["Display", "progress_line", "table"]
@@ -29,7 +29,7 @@ class Display:
         self._scene, self._live, self._quiet = scene, live, quiet
         self._begin_s = time.monotonic()
         self._next_s = 0.0
-        self._phases: dict[DemoRun, Phase] = {}
+        self._phases: dict[DemoRun, DemoPhase] = {}
         self._lines = 0
 
     def show(self, runs: Sequence[DemoRun]) -> None:
@@ -77,17 +77,17 @@ def _activity(scene: PayloadScene, run: DemoRun) -> str:
     awaited = [node for node in NODES if node not in run.found]
     time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
     match run.phase:
-        case Phase.STARTING if awaited:
+        case DemoPhase.STARTING if awaited:
             return f"starting {len(NODES)} nodes, waiting for {', '.join(awaited)}"
-        case Phase.STARTING:
+        case DemoPhase.STARTING:
             return f"{len(NODES)} nodes are up, waiting for the first sensor readings"
-        case Phase.HOISTED:
+        case DemoPhase.HOISTED:
             return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"
-        case Phase.RELEASED:
+        case DemoPhase.RELEASED:
             return f"released, {time_of}; the weight is attached at {scene.time_s:g} s"
-        case Phase.LOADED:
+        case DemoPhase.LOADED:
             return f"{scene.payload:.2f} kg attached at {scene.time_s:g} s, {time_of}"
-        case Phase.OVER:
+        case DemoPhase.OVER:
             return f"over after {run.wall_s:.1f} s"
 
 

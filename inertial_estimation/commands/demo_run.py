@@ -16,7 +16,7 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 
-__all__ = ["DemoRun", "Listener", "Phase"]
+__all__ = ["DemoPhase", "DemoRun", "Listener"]
 
 STARTUP_TIMEOUT_S = 60.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
@@ -25,7 +25,7 @@ SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
 
-class Phase(Enum):
+class DemoPhase(Enum):
     """How far a run is."""
 
     STARTING = "starting"
@@ -105,7 +105,7 @@ class DemoRun:
             domain_id: ROS domain of its own.
         """
         self.adaptation = adaptation
-        self.phase = Phase.STARTING
+        self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
         self.found: frozenset[str] = frozenset()
         self._scene, self._domain_id = scene, domain_id
@@ -152,7 +152,7 @@ class DemoRun:
             return
         self._processes.check()
         self._listener.take()
-        if self.phase is Phase.STARTING:
+        if self.phase is DemoPhase.STARTING:
             self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()
@@ -171,7 +171,7 @@ class DemoRun:
     @property
     def over(self) -> bool:
         """Whether it has come to its end."""
-        return self.phase is Phase.OVER
+        return self.phase is DemoPhase.OVER
 
     @property
     def simulated_s(self) -> float:
@@ -200,13 +200,13 @@ class DemoRun:
             self._deadlines.released(now, self._scene.duration_s)
         if self._released_ns is not None:
             loaded = self.simulated_s >= self._scene.time_s
-            self.phase = Phase.LOADED if loaded else Phase.RELEASED
+            self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
         elif self._record.joints.get(self._scene.joint):
-            self.phase = Phase.HOISTED
+            self.phase = DemoPhase.HOISTED
         if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
             self._deadlines.reached_end(now)
         if self._fallen or self._filter_reached_end() or self._deadlines.passed(now):
-            self.phase = Phase.OVER
+            self.phase = DemoPhase.OVER
 
     def _filter_reached_end(self) -> bool:
         """Whether both the joint and the inertia were received to the end of the run."""

@@ -10,13 +10,13 @@ from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["StepCounts", "controller_health"]
+__all__ = ["ControllerStepCounts", "controller_health"]
 
 NAME = "controller"
 
 
 @dataclass(slots=True)
-class StepCounts:
+class ControllerStepCounts:
     """Numbers of steps since the start.
 
     Attributes:
@@ -32,7 +32,7 @@ class StepCounts:
 
 def controller_health(
     last: ControlResult | None,
-    counts: StepCounts,
+    counts: ControllerStepCounts,
     references: ReferenceIntake,
     inputs: ControllerInputs,
     now_ns: int,

@@ -24,8 +24,8 @@ from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 __all__ = [
-    "CrawlPlan",
     "CrawlRun",
+    "CrawlSchedule",
     "Event",
     "EventKind",
     "columns_of",
@@ -42,7 +42,7 @@ Believed = Callable[[ClosedLoop], LinkInertia | None]
 
 
 @dataclass(frozen=True)
-class CrawlPlan:
+class CrawlSchedule:
     """What happens; times from the release.
 
     Attributes:
@@ -161,7 +161,7 @@ def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
 
 
 def crawl_run(
-    loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed, *, hoist_s: float
+    loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed, *, hoist_s: float
 ) -> CrawlRun:
     """Release the robot, let it crawl, record until the end or a fall.
 
@@ -198,7 +198,7 @@ def columns_of(outcomes: Sequence[Any]) -> dict[str, Array]:
 class _Recorder:
     """Asks for the walk and writes down what happens."""
 
-    def __init__(self, loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed) -> None:
+    def __init__(self, loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed) -> None:
         self.series = TimeSeries()
         self.events: list[Event] = []
         self.swings = 0

@@ -32,7 +32,7 @@ __all__ = [
     "ROBOT",
     "STANDING_S",
     "TRUNK",
-    "Identification",
+    "IdentificationTrial",
     "Scene",
     "identification",
     "perturbed",
@@ -78,7 +78,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Identification:
+class IdentificationTrial:
     """What one identification gave.
 
     Attributes:
@@ -192,7 +192,7 @@ def standing_loop(
     return loop
 
 
-def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identification:
+def identification(loop: ClosedLoop, method: str, limit_s: float) -> IdentificationTrial:
     """Ask for an identification and record it until it ends, the robot falls or the time is over.
 
     Args:
@@ -217,7 +217,7 @@ def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identificat
         ended = ended or bool(method and loop.identified.refusal)
     last = loop.identified
     assert last is not None
-    return Identification(
+    return IdentificationTrial(
         method or last.method,
         ended and last.converged and not last.refusal,
         last.refusal,

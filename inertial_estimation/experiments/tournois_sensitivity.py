@@ -25,7 +25,7 @@ from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,
     TRUNK,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -83,7 +83,7 @@ class _Case:
         return f"{self.kind}, {noise}"
 
 
-Trials = dict[tuple[_Case, str], list[Identification]]
+Trials = dict[tuple[_Case, str], list[IdentificationTrial]]
 
 
 @dataclass(frozen=True, eq=False)

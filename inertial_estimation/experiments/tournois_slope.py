@@ -29,7 +29,7 @@ from inertial_estimation.experiments.payload_stand import (
     POINT_B,
     QUICK,
     ROBOT,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -81,7 +81,7 @@ class _Case:
         return PAPER_CM[SLOPES_DEG.index(self.slope_deg)][LOADS_N.index(self.load_N)]
 
 
-Trials = dict[_Case, list[Identification]]
+Trials = dict[_Case, list[IdentificationTrial]]
 
 
 class TournoisSlope(Experiment[Trials]):
@@ -140,7 +140,7 @@ class TournoisSlope(Experiment[Trials]):
         )
 
 
-def _every(trials: Trials) -> list[Identification]:
+def _every(trials: Trials) -> list[IdentificationTrial]:
     return [trial for some in trials.values() for trial in some]
 
 
@@ -163,7 +163,7 @@ def _cases(quick: bool) -> tuple[_Case, ...]:
     return tuple(case for case in cases if case.slope_deg or case.trunk == LEVEL)
 
 
-def _case_rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
+def _case_rows(case: _Case, trials: Sequence[IdentificationTrial]) -> list[TableRow]:
     """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
     errors = errors_cm(trials)
     bound = Bound("<=", PAPER_WORST_CM) if case.kept == HEIGHT else None
@@ -180,7 +180,7 @@ def _case_rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
     return rows
 
 
-def _hidden(trial: Identification, kept: str) -> float:
+def _hidden(trial: IdentificationTrial, kept: str) -> float:
     """Return what the start is wrong by where no force tells, as it shows in x and y at the end [m]."""
     roll, pitch = trial.columns["roll"][-1], trial.columns["pitch"][-1]
     up_L = np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])

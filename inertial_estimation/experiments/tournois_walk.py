@@ -17,8 +17,8 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
-    CrawlPlan,
     CrawlRun,
+    CrawlSchedule,
     EventKind,
     crawl_run,
     load_on_trunk,
@@ -205,7 +205,7 @@ class TournoisWalk(Experiment[_Walks]):
         )
 
 
-def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlPlan:
+def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlSchedule:
     """Return what happens in the run of a seed: the load comes at a moment drawn from it.
 
     Args:
@@ -217,7 +217,7 @@ def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlPlan:
         QUICK_TIMES if quick else (BEGIN_S, EARLIEST_LOAD_S, LOAD_SPREAD_S, walked)
     )
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
-    return CrawlPlan(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
+    return CrawlSchedule(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
 
 
 def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> CrawlRun:
@@ -228,7 +228,7 @@ def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> C
     return crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=quick))
 
 
-def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlPlan) -> ClosedLoop:
+def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> ClosedLoop:
     body = robot.inertial().robot
     load = [load_on_trunk(body, TRUNK, case.force, np.array(case.point), plan.load_s)] if case.force else []
     true_urdf, overrides = perturbed_robot(robot, seed) if case.unlike else ("", {})
@@ -250,7 +250,7 @@ def _identified(loop: ClosedLoop) -> LinkInertia | None:
 
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
     """Return the trunk's centre of mass by (c) while walking, by (a) afterwards, and the true one [m]."""
-    plan = CrawlPlan(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
+    plan = CrawlSchedule(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
     loop = _loop(robot, _Case("", force), seed, plan)
     assert loop.payload is not None
     crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=False))

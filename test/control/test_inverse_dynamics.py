@@ -6,7 +6,7 @@ import pytest
 from support.program_scene import FRICTION, ProgramScene
 
 from inertial_estimation.control.contact_constraints import Contact
-from inertial_estimation.control.inverse_dynamics_problem import ContactLoad
+from inertial_estimation.control.inverse_dynamics_problem import ContactDemand
 from inertial_estimation.control.quadratic_program import QuadraticProgram
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
@@ -27,8 +27,8 @@ def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
     return wrench
 
 
-def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactLoad]:
-    return [ContactLoad(share, limit) for _ in scene.contacts]
+def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactDemand]:
+    return [ContactDemand(share, limit) for _ in scene.contacts]
 
 
 def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: ProgramScene) -> None:
@@ -120,7 +120,7 @@ def test_a_foot_in_the_air_carries_nothing() -> None:
     _, state = talos.state(rng)
     tasks = talos.tasks(state, rng, 0.05)[:3]  # the second foot is free
     builder, _, solution = talos.solve(
-        state, tasks, [ContactLoad(880.0, 2e3), ContactLoad(0.0, 0.0, in_contact=False)], 300.0
+        state, tasks, [ContactDemand(880.0, 2e3), ContactDemand(0.0, 0.0, in_contact=False)], 300.0
     )
     assert solution.solved
     left, right = builder.forces(solution.x)

@@ -10,11 +10,11 @@ from inertial_estimation.estimators.inertial.inertial_filter import InertialFilt
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
-__all__ = ["StepCounts", "filter_figures", "filter_health"]
+__all__ = ["FilterStepCounts", "filter_figures", "filter_health"]
 
 
 @dataclass
-class StepCounts:
+class FilterStepCounts:
     """How many steps there were since the last restart.
 
     Attributes:
@@ -36,7 +36,7 @@ class StepCounts:
 
 
 def filter_figures(
-    steps: StepCounts,
+    steps: FilterStepCounts,
     information: InformationReport,
     filter_: InertialFilter,
     *,

@@ -7,7 +7,7 @@ from inertial_estimation.estimators.inertial.estimation_model import EstimationM
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_health import (
-    StepCounts,
+    FilterStepCounts,
     filter_figures,
     filter_health,
 )
@@ -80,7 +80,7 @@ class InertialPipeline:
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
         self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
         self._information = InformationReport(len(self.filter.x), config.information_period)
-        self._steps = StepCounts()
+        self._steps = FilterStepCounts()
         self._learning = config.enabled
         self.reset()
 
