@@ -13,6 +13,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.signals import BaseReference
 from inertial_estimation.simulation.disturbances import Attachment, Disturbance, MassWaveform, Push
@@ -154,7 +155,9 @@ def run(scene: Scene, seed: int) -> tuple[bool, np.ndarray]:
         error = float(np.abs(last.dcm - last.dcm_ref).max())
         x = float(loop.simulation.truth().base.p_WB[0]) if gait.steps_made < steps else np.nan
         height = last.height - last.height_ref
-        rows.append((error, height, np.abs(last.tau).max(), last.state != "control", x, loop.time_s))
+        rows.append(
+            (error, height, np.abs(last.tau).max(), last.state is not ControlState.CONTROL, x, loop.time_s)
+        )
         if scene.each is not None and loop.time_s > SETTLE_S:
             scene.each(loop, loop.time_s - SETTLE_S)
 

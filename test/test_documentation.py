@@ -11,7 +11,7 @@ FOLDERS = ("inertial_estimation", "test", "benchmarks", "docs", "launch")
 SOURCES = [
     path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))
 ]
-MODULE = re.compile(r"[\w./-]*\w\.py\b")
+MODULE = re.compile(r"(?<![*\w./-])[\w./-]*\w\.py\b")  # but no pattern such as test_*_pipeline.py
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 EXAMPLES = {"imu.launch.py", "my_controller.py"}
 

@@ -23,8 +23,8 @@ __all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", 
 
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
-HELD = 1e-9  # prior standard deviation of what is held
-WORTH = 0.8  # share of the weighted squares below which offsets in combination are worth a word
+HELD_SIGMA = 1e-9  # prior standard deviation of what is held
+MENTIONED_SHARE = 0.8  # share of the weighted squares below which offsets in combination are mentioned
 
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
@@ -66,7 +66,7 @@ def calibrate(
 
     Args:
         task: What is to be calibrated.
-        progress: Told what is being done.
+        progress: Called with what is being done.
 
     Returns:
         The report.
@@ -238,12 +238,12 @@ def _held(
     """Fit the nuisances alone: offsets held at given values, no placement errors."""
     u = problem.unknowns
     centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
-    centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD, np.inf
+    centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD_SIGMA, np.inf
     placements = np.array(["/placement_" in name for name in u.names])
-    sigma[placements] = HELD
+    sigma[placements] = HELD_SIGMA
     held = problem.subset(np.arange(problem.n_samples))
     held.unknowns = replace(u, centre=centre, start=centre, prior_sigma=sigma, bound=bound)
-    start = np.where(sigma == HELD, centre, solution.x)
+    start = np.where(sigma == HELD_SIGMA, centre, solution.x)
     return solve(held, sigma=solution.sigma, estimate_noise=False, robust=config.robust, x=start).x
 
 
@@ -360,7 +360,7 @@ def _with_combinations(
     x = _held(problem, solution, offsets, config)
     rms = _rms(problem, fit_local(problem, x, solution.sigma)[0])
     written = np.array([channel.written for channel in channels])
-    if np.sum((rms / solution.sigma) ** 2) >= WORTH * np.sum((written / solution.sigma) ** 2):
+    if np.sum((rms / solution.sigma) ** 2) >= MENTIONED_SHARE * np.sum((written / solution.sigma) ** 2):
         return ()
     factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
     told = []

@@ -12,7 +12,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Identifiability", "OffsetKnowledge", "offset_knowledge"]
 
-MENTION = 0.25  # share of a combination below which a joint is not named
+NAMED_SHARE = 0.25  # share of a combination below which a joint is not named
 
 
 class Identifiability(Enum):
@@ -87,7 +87,7 @@ def _in_words(null: Array, names: tuple[str, ...], kinds: list[Identifiability])
     mixed = [j for j, kind in enumerate(kinds) if kind is Identifiability.COMBINATION]
     words = []
     for row in null:
-        large = [j for j in mixed if abs(row[j]) >= MENTION]
+        large = [j for j in mixed if abs(row[j]) >= NAMED_SHARE]
         if large:
             row = row * np.sign(row[max(large, key=lambda j: abs(row[j]))])  # a direction has no sign
             words.append(" ".join(f"{row[j]:+.2f} {names[j]}" for j in large))

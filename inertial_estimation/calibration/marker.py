@@ -13,7 +13,7 @@ from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, sk
 __all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
 
 MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7, components=3),)
-LOOSE = 10.0  # [m or rad]
+LOOSE_SIGMA = 10.0  # [m or rad]
 MARKER_SIGMA = 1.0  # [m]: how far from the link's origin the marker may be
 
 
@@ -40,8 +40,8 @@ class MarkerProblem(CalibrationProblem):
         self._A, start = aligned(chain.poses(np.zeros(chain.n)).p_SF[:, 0], positions_C)
         self.unknowns = chain.unknowns(
             [
-                *((f"camera_rotation_{i}", LOOSE, 0.0) for i in "xyz"),
-                *((f"camera_position_{i}", LOOSE, float(start[k])) for k, i in enumerate("xyz")),
+                *((f"camera_rotation_{i}", LOOSE_SIGMA, 0.0) for i in "xyz"),
+                *((f"camera_position_{i}", LOOSE_SIGMA, float(start[k])) for k, i in enumerate("xyz")),
                 *((f"marker_{i}", MARKER_SIGMA, 0.0) for i in "xyz"),
             ]
         )

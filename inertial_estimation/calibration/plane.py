@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.problem import CalibrationProblem, Channel, Linearisation
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
+from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew, skews
 
 __all__ = ["PLANE_CHANNELS", "PlaneProblem"]
 
@@ -16,7 +16,7 @@ PLANE_CHANNELS = (
     Channel("roll", "rad", 4e-3, 1e-7),
     Channel("pitch", "rad", 4e-3, 1e-7),
 )
-LOOSE = 10.0  # [m or rad]: prior of what is not known at all
+LOOSE_SIGMA = 10.0  # [m or rad]: prior of what is not known at all
 FLUSH_SIGMA = 0.035  # [rad]: how well the frame's axis is normal to the touching face
 
 
@@ -58,9 +58,9 @@ class PlaneProblem(CalibrationProblem):
         height = float((poses.p_SF[:, 0] @ self.normal_S).mean())
         self.unknowns = chain.unknowns(
             [
-                ("plane_tilt_1", LOOSE, 0.0),
-                ("plane_tilt_2", LOOSE, 0.0),
-                ("plane_height", LOOSE, height),
+                ("plane_tilt_1", LOOSE_SIGMA, 0.0),
+                ("plane_tilt_2", LOOSE_SIGMA, 0.0),
+                ("plane_height", LOOSE_SIGMA, height),
                 ("flush_tilt_1", FLUSH_SIGMA, 0.0),
                 ("flush_tilt_2", FLUSH_SIGMA, 0.0),
             ]
@@ -96,7 +96,7 @@ class PlaneProblem(CalibrationProblem):
         R_FS = np.swapaxes(R, 1, 2)
         J[:, 1:, :n] = across @ R_FS @ skew(normal) @ poses.dR[:, 0]  # dv = R' (n x w)
         J[:, 1:, n : n + 2] = across @ R_FS @ d_normal
-        J[:, 1:, n + 3 : n + 5] = -np.einsum("ci,kij,jd->kcd", self._across_F, _skews(v), d_face)
+        J[:, 1:, n + 3 : n + 5] = -np.einsum("ci,kij,jd->kcd", self._across_F, skews(v), d_face)
         return Linearisation(residual, J, np.zeros((self.n_samples, 3, 0)))
 
 
@@ -110,10 +110,6 @@ def _turned(a: Array, axis: Array) -> Array:
     """Derivative of exp(a) axis by a, shape (3, 3): -S(exp(a) axis) J_l(a)."""
     turned: Array = -skew(exp_so3(a) @ axis) @ left_jacobian_so3(a)
     return turned
-
-
-def _skews(v: Array) -> Array:
-    return np.array([skew(row) for row in v])
 
 
 def _constant_axis(R_SF: Array) -> Array:

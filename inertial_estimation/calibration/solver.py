@@ -27,8 +27,8 @@ __all__ = ["Solution", "fit_local", "solve"]
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
 NOISE_TOLERANCE = 0.02
-TOLERANCE = 1e-10
-QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
+STEP_TOLERANCE = 1e-10
+INLIER_QUANTILE = 0.99  # of the chi-square of a good sample, beyond which it loses weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +141,7 @@ class _Iteration:
         self.iterations = 0
         self.converged = False
         n_rows = len(problem.channel_of_row)
-        self._limit = float(chi2.ppf(QUANTILE, n_rows)) if robust else np.inf
+        self._limit = float(chi2.ppf(INLIER_QUANTILE, n_rows)) if robust else np.inf
 
     def run(self, sigma: Array, *, hold: bool = False) -> None:
         """Iterate to convergence at given noise levels."""
@@ -162,7 +162,7 @@ class _Iteration:
                 if damping > 1e9:
                     break
                 continue
-            small = max(np.abs(dx).max(initial=0.0), np.abs(dl).max(initial=0.0)) < TOLERANCE
+            small = max(np.abs(dx).max(initial=0.0), np.abs(dl).max(initial=0.0)) < STEP_TOLERANCE
             settled = cost - new_cost <= 1e-9 * cost
             self.x, self.local, linear, cost = x, local, trial, new_cost
             damping = damping / 10.0 if damping > 1e-8 else 0.0
@@ -179,14 +179,14 @@ class _Iteration:
         problem, unknowns = self.problem, self.problem.unknowns
         linear = problem.linearise(self.x, self.local)
         step = self._prepare(linear, sigma)
-        factor = _triangle(step.rows.reshape(-1, unknowns.count))
+        factor = linear_algebra.triangular_factor(step.rows.reshape(-1, unknowns.count))
         return Solution(
             x=self.x,
             local=self.local,
             sigma=sigma,
             residual=linear.residual,
             weights=step.weights,
-            factor=_square(factor),
+            factor=linear_algebra.square_factor(factor),
             covariance=_covariance(factor, unknowns.prior_sigma),
             cost=0.5 * self._cost(linear, sigma, self.x),
             iterations=self.iterations,
@@ -230,7 +230,7 @@ class _Iteration:
         u = self.problem.unknowns
         n = u.count
         stacked = np.column_stack([step.rows.reshape(-1, n), step.residual.reshape(-1)])
-        folded = _triangle(stacked)
+        folded = linear_algebra.triangular_factor(stacked)
         prior = np.diag(1.0 / u.prior_sigma)
         A = np.vstack(
             [folded[:, :n], prior, np.sqrt(damping) * np.diag(np.linalg.norm(folded[:, :n], axis=0))]
@@ -256,7 +256,7 @@ def _local_step(step: _Step, dx: Array) -> Array:
 def _noise(problem: CalibrationProblem, step: _Step) -> Array:
     """Return for each channel the true noise level in units of the assumed one."""
     n = problem.unknowns.count
-    factor = _triangle(step.rows.reshape(-1, n))
+    factor = linear_algebra.triangular_factor(step.rows.reshape(-1, n))
     covariance = _covariance(factor, problem.unknowns.prior_sigma)
     leverage = np.einsum("kmi,ij,kmj->km", step.rows, covariance, step.rows) + (step.basis**2).sum(axis=2)
     found: Array = np.empty(len(problem.channels))
@@ -272,17 +272,6 @@ def _noise(problem: CalibrationProblem, step: _Step) -> Array:
 def _covariance(factor: Array, prior_sigma: Array) -> Array:
     """Inverse of factor' factor + diag(1 / prior^2), computed in units of the prior."""
     scaled = np.vstack([factor * prior_sigma, np.eye(len(prior_sigma))])
-    inverse = linear_algebra.inv(_triangle(scaled))
+    inverse = linear_algebra.inv(linear_algebra.triangular_factor(scaled))
     covariance: Array = (inverse @ inverse.T) * np.outer(prior_sigma, prior_sigma)
     return covariance
-
-
-def _triangle(A: Array) -> Array:
-    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
-
-
-def _square(factor: Array) -> Array:
-    n = factor.shape[1]
-    square = np.zeros((n, n))
-    square[: len(factor)] = factor
-    return square

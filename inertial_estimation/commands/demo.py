@@ -27,7 +27,7 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
@@ -142,28 +142,28 @@ def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
 
 def _write(output: Path, scene: PayloadScene, runs: Sequence[DemoRun]) -> int:
     """Write numbers and figure."""
-    trials = [_trial(demo_run) for demo_run in runs]
+    responses = [_response(demo_run) for demo_run in runs]
     facts = [demo_run.facts() for demo_run in runs]
     for fact in facts:
         name = "with" if fact["adaptation"] else "without"
         if fact["fallen"] or fact["command_timeouts"]:
             print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
-    results = [{**fact, **trial.numbers(scene)} for fact, trial in zip(facts, trials, strict=True)]
+    results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
     _write_numbers(output, {"scene": vars(scene), "runs": results})
     try:
         from inertial_estimation.plots.demo_figure import write_demo_figure
     except ImportError as error:
         print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
         return 0
-    print(f"figure: {write_demo_figure(output / 'demo.png', scene, trials)}")
+    print(f"figure: {write_demo_figure(output / 'demo.png', scene, responses)}")
     return 0
 
 
-def _trial(demo_run: DemoRun) -> PayloadTrial:
-    trial = demo_run.trial()
-    if trial is None:
+def _response(demo_run: DemoRun) -> PayloadResponse:
+    response = demo_run.response()
+    if response is None:
         raise RecordingError("no joint state of the robot was received after its release")
-    return trial
+    return response
 
 
 def _write_numbers(output: Path, document: dict[str, Any]) -> None:

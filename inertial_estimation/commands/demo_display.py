@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from inertial_estimation.commands.demo_nodes import NODES
 from inertial_estimation.commands.demo_run import DemoRun, Phase
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
 __all__ = ["Display", "progress_line", "table"]
 
@@ -47,13 +47,13 @@ class Display:
         if due:
             self._next_s = now + (TABLE_PERIOD_S if self._live else LINE_PERIOD_S)
         if self._live:
-            self._paint([*table(self._scene, _trials(runs)), *lines])
+            self._paint([*table(self._scene, _responses(runs)), *lines])
         else:
             print("\n".join(lines), flush=True)
 
     def finish(self, runs: Sequence[DemoRun]) -> None:
         """Print the table of the runs that are over."""
-        self._paint(table(self._scene, _trials(runs)))
+        self._paint(table(self._scene, _responses(runs)))
 
     def _paint(self, lines: list[str]) -> None:
         if self._live and self._lines:
@@ -62,9 +62,9 @@ class Display:
         self._lines = len(lines)
 
 
-def _trials(runs: Sequence[DemoRun]) -> list[PayloadTrial]:
-    trials = (run.trial() for run in runs)
-    return [trial for trial in trials if trial is not None]
+def _responses(runs: Sequence[DemoRun]) -> list[PayloadResponse]:
+    responses = (run.response() for run in runs)
+    return [response for response in responses if response is not None]
 
 
 def progress_line(scene: PayloadScene, run: DemoRun) -> str:
@@ -92,13 +92,13 @@ def _activity(scene: PayloadScene, run: DemoRun) -> str:
 
 
 def _elbow(scene: PayloadScene, run: DemoRun) -> str:
-    trial = run.trial()
-    if trial is None or not len(trial.angle):
+    response = run.response()
+    if response is None or not len(response.angle):
         return ""
-    return f", elbow {math.degrees(float(trial.angle[-1]) - scene.home):.1f} deg off"
+    return f", elbow {math.degrees(float(response.angle[-1]) - scene.home):.1f} deg off"
 
 
-def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
+def table(scene: PayloadScene, responses: Sequence[PayloadResponse]) -> list[str]:
     """Render the newest values of each run as lines of text."""
     lines = [
         f"{scene.payload:.2f} kg on {scene.link} from {scene.time_s:g} s on; elbow reference "
@@ -106,15 +106,15 @@ def table(scene: PayloadScene, trials: Sequence[PayloadTrial]) -> list[str]:
         f"  {'adaptation':<12}{'t [s]':>7}{'elbow [deg]':>13}{'error [deg]':>13}{'rmse [rad]':>12}"
         f"{'forearm [kg]':>14}{'truth [kg]':>12}",
     ]
-    return [*lines, *(_row(scene, trial) for trial in trials if len(trial.t))]
+    return [*lines, *(_row(scene, response) for response in responses if len(response.t))]
 
 
-def _row(scene: PayloadScene, trial: PayloadTrial) -> str:
-    t, angle = float(trial.t[-1]), float(trial.angle[-1])
-    mass = f"{trial.mass[-1]:.2f}" if len(trial.mass) else "-"
-    rmse = trial.numbers(scene)["elbow_rmse_rad"]
+def _row(scene: PayloadScene, response: PayloadResponse) -> str:
+    t, angle = float(response.t[-1]), float(response.angle[-1])
+    mass = f"{response.mass[-1]:.2f}" if len(response.mass) else "-"
+    rmse = response.numbers(scene)["elbow_rmse_rad"]
     return (
-        f"  {'on' if trial.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
+        f"  {'on' if response.adaptation else 'off':<12}{t:>7.2f}{math.degrees(angle):>13.1f}"
         f"{math.degrees(angle - scene.home):>13.1f}{'-' if math.isnan(rmse) else f'{rmse:.3f}':>12}"
         f"{mass:>14}{scene.mass(t):>12.2f}"
     )

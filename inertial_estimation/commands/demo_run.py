@@ -12,7 +12,7 @@ from inertial_estimation.commands.demo_nodes import NODES, node_command
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial, trial_from_record
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 
@@ -160,11 +160,11 @@ class DemoRun:
             self._check_begun()
             self._open.close()
 
-    def trial(self) -> PayloadTrial | None:
+    def response(self) -> PayloadResponse | None:
         """Return the measurements since the release; None before it."""
         if self._released_ns is None or not self._record.joints.get(self._scene.joint):
             return None
-        return trial_from_record(
+        return response_from_record(
             self._record, self._scene, adaptation=self.adaptation, released_ns=self._released_ns
         )
 

@@ -19,7 +19,7 @@ from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.replay.replay_metrics import Evaluation, evaluate
+from inertial_estimation.replay.replay_metrics import ReplayResults, replay_results
 from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
                 progress=progress,
             )
         hold_out_ns = None if args.hold_out is None else _hold_out_stamp(recording, result, args)
-    evaluation = evaluate(
+    evaluation = replay_results(
         result,
         pipelines=pipelines,
         reference=reference,
@@ -115,7 +115,7 @@ def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.N
     return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * NANOSECONDS))
 
 
-def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
+def _write(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if len(evaluation.tilt.stamps_ns):
@@ -136,7 +136,7 @@ def _write(folder: Path, evaluation: Evaluation, *, figures: bool) -> None:
         write_figures(folder, evaluation)
 
 
-def _warn(result: ReplayRun, evaluation: Evaluation) -> None:
+def _warn(result: ReplayRun, evaluation: ReplayResults) -> None:
     """Print what is wrong with the inputs on stderr."""
     for health in result.health:
         if health.level > 0 and not health.requested:
@@ -152,7 +152,7 @@ def _said(health: Health) -> str:
     return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
-def _summarise(folder: Path, evaluation: Evaluation) -> None:
+def _summarise(folder: Path, evaluation: ReplayResults) -> None:
     metrics = evaluation.metrics
     if "tilt_error_deg" in metrics:
         values = "  ".join(f"{name} {value:.3f}" for name, value in metrics["tilt_error_deg"].items())

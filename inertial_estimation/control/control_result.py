@@ -1,7 +1,8 @@
-"""What the controller says about one tick."""
+"""Result of one tick of the controller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -9,26 +10,38 @@ from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.control.tasks import TaskRows
 from inertial_estimation.signals import Array
 
-__all__ = ["ControlResult"]
+__all__ = ["ControlResult", "ControlState"]
+
+
+class ControlState(Enum):
+    """What the torques do.
+
+    Attributes:
+        CONTROL: They solve the tasks.
+        DAMPING: They only slow the joints down: there was no usable state, or no solution.
+    """
+
+    CONTROL = "control"
+    DAMPING = "damping"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlResult:
-    """Torques with what one needs to doubt them.
+    """Torques, with the quantities that show whether they can be trusted.
 
     Positions are relative to the base origin, in world axes. It holds the Jacobians of the tasks: keep
     what is needed of it, not all of them.
 
     Attributes:
         stamp_ns: Stamp of the joint state answered [ns].
-        state: "control", or "damping" when there was no usable solution.
+        state: Whether the torques control the robot, or only damp its joints.
         reason: Why it damps; empty in control.
         tau: Joint torques [Nm], shape (n_joints,).
         acceleration: Wanted acceleration (base, joints), shape (nv,).
         wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],
             shape (n_contacts, 6).
         task_rows: What each task wanted, by its name.
-        qp_status: What the solver said.
+        qp_status: Status the solver reported.
         qp_iterations: Its iterations.
         phase: Phase of the gait; None where there is none: a fixed base, or damping.
         activity: The phase with its foot, for people; empty where there is none.
@@ -42,7 +55,7 @@ class ControlResult:
     """
 
     stamp_ns: int
-    state: str
+    state: ControlState
     reason: str
     tau: Array
     acceleration: Array

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact, ContactMotion
+from inertial_estimation.control.contact_constraints import Contact, ContactMotion
 from inertial_estimation.control.tasks import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array

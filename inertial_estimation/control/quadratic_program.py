@@ -21,7 +21,7 @@ STATUS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QpSolution:
-    """What the solver says.
+    """Result of the solver.
 
     Attributes:
         x: The unknowns, shape (n,); only to be used when `solved`.

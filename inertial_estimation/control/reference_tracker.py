@@ -35,7 +35,7 @@ class ReferenceTracker:
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
         """Let the references start from where the robot is; what was asked stays asked.
 
-        The height that nobody asked for stays that of the first start.
+        Unless a height is asked for, it stays that of the first start.
 
         Args:
             q: Joint positions [rad], shape (n_joints,).

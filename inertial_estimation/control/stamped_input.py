@@ -8,7 +8,7 @@ from inertial_estimation.signals import Health, HealthLevel, seconds
 __all__ = ["StampedInput"]
 
 ValueT = TypeVar("ValueT")
-KEPT = 64  # values kept for a partner that is late
+VALUES_KEPT = 64  # values kept for a partner that is late
 
 
 class StampedInput(Generic[ValueT]):
@@ -50,7 +50,7 @@ class StampedInput(Generic[ValueT]):
         self.received += 1
         self.last_stamp_ns = stamp_ns
         self._values[stamp_ns] = value
-        while len(self._values) > KEPT:
+        while len(self._values) > VALUES_KEPT:
             del self._values[next(iter(self._values))]
 
     def stamps(self) -> list[int]:

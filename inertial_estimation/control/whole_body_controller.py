@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import ContactMotion, contact_motion, make_contacts
-from inertial_estimation.control.control_result import ControlResult
+from inertial_estimation.control.contact_constraints import ContactMotion, contact_motion, make_contacts
+from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.dcm_feedback import (
     DcmFeedback,
@@ -140,7 +140,7 @@ class WholeBodyController:
         wrenches = np.zeros((len(self._contacts), 6))
         limited = np.clip(tau, -self._tau_max, self._tau_max)
         return ControlResult(
-            joints.stamp_ns, "damping", reason, limited, np.zeros(self.dynamics.nv), wrenches
+            joints.stamp_ns, ControlState.DAMPING, reason, limited, np.zeros(self.dynamics.nv), wrenches
         )
 
     def _take_over(self, state: DynamicsState) -> None:
@@ -268,7 +268,7 @@ class WholeBodyController:
         a = x[: self.dynamics.nv]
         return ControlResult(
             joints.stamp_ns,
-            "control",
+            ControlState.CONTROL,
             "",
             tau,
             a,

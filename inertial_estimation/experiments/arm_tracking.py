@@ -17,8 +17,8 @@ from inertial_estimation.signals import Array, BaseReference, JointReading, seco
 
 __all__ = ["Tracking", "UpperBodyMotion", "track"]
 
-MARGIN = 0.1  # kept from every joint limit [rad]
-TRUTH_EVERY = 10  # ticks between two looks at the true contacts
+LIMIT_MARGIN = 0.1  # kept from every joint limit [rad]
+TRUTH_EVERY = 10  # ticks between two records of the true contacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class UpperBodyMotion:
             )
         limits = joint_limits(robot)
         picked = [robot.joint_index(name) for name in names]
-        low, high = limits.lower[picked] + MARGIN, limits.upper[picked] - MARGIN
+        low, high = limits.lower[picked] + LIMIT_MARGIN, limits.upper[picked] - LIMIT_MARGIN
         start = np.clip(stance[picked], low, high)
         centre = np.clip(start + 0.5 * reach * rng.uniform(-1.0, 1.0, len(names)), low, high)
         room = np.minimum(reach, np.maximum(centre - low, high - centre) * 0.5)

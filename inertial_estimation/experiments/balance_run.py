@@ -13,6 +13,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference, BaseState
@@ -24,7 +25,7 @@ __all__ = ["BalanceRun", "Lean", "Motion", "Walk", "balance_run", "steps_landed"
 
 ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
 SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
-SWAY = "force_"  # begins the names of the columns with the feet's forces
+FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces
 
 
 class Motion(Protocol):
@@ -132,7 +133,7 @@ def balance_run(loop: ClosedLoop, motion: Motion, waist_pitch: str = "") -> Bala
         recorder.record(loop)
 
     loop.run(motion.duration_s, tick)
-    feet = tuple(name for name in recorder.trace.names if name.startswith(SWAY))
+    feet = tuple(name for name in recorder.trace.names if name.startswith(FORCE_PREFIX))
     return BalanceRun(loop.simulation.fallen, recorder.damped, feet, dict(recorder.trace.columns()))
 
 
@@ -173,7 +174,7 @@ class _Recorder:
         """Append a row."""
         truth, last = loop.simulation.truth(), loop.controller.last
         assert last is not None
-        if last.state != "control":
+        if last.state is not ControlState.CONTROL:
             self.damped += 1
             return
         R_WB = rotation_from_quaternion(truth.base.quaternion_xyzw)
@@ -202,7 +203,7 @@ class _Recorder:
             ahead=ahead,
             aside=aside,
             accelerometer=float(np.linalg.norm(loop.imu.specific_force_I)) if loop.imu else math.nan,
-            **{SWAY + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
+            **{FORCE_PREFIX + name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()},
         )
 
     def _com_error(self, time_s: float, com: Array, dcm_ref: Array, omega: float) -> float:

@@ -36,7 +36,7 @@ from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span, thinned
 from inertial_estimation.experiments.tilt_benchmark import (
-    CONTENDERS,
+    ESTIMATORS,
     INITIAL_ERROR,
     OTHERS,
     PAPER_READINGS,
@@ -59,7 +59,7 @@ from inertial_estimation.signals import Array
 __all__ = ["BenalleguePush"]
 
 COMPARED = ("rms, whole run", TO_ONE_DEGREE)
-DRAWN = CONTENDERS[:6]  # in the figure: no more colours can be told apart
+DRAWN = ESTIMATORS[:6]  # in the figure: more colours cannot be distinguished
 SIMULATION_SHARE = 0.1  # of the time of a run
 
 
@@ -89,12 +89,12 @@ class BenalleguePush(Experiment[_Benchmark]):
     def simulate(self, progress: Progress) -> _Benchmark:
         """Simulate once, add the noise of each seed, run all estimators."""
         record = simulate_push(lambda what, share: progress(what, SIMULATION_SHARE * share))
-        figures: dict[str, list[Metrics]] = {name: [] for name in CONTENDERS}
+        figures: dict[str, list[Metrics]] = {name: [] for name in ESTIMATORS}
         shown: dict[str, Array] = {}
         for i, seed in enumerate(self.seeds):
             force, rate = record.noisy_imu(default_rng(seed))
-            for j, name in enumerate(CONTENDERS):
-                done = (i + j / len(CONTENDERS)) / len(self.seeds)
+            for j, name in enumerate(ESTIMATORS):
+                done = (i + j / len(ESTIMATORS)) / len(self.seeds)
                 progress(f"seed {seed}, {name}", SIMULATION_SHARE + (1.0 - SIMULATION_SHARE) * done)
                 tilts = estimate_tilt(name, record, force, rate)
                 figures[name].append(tilt_metrics(record.time_s, tilt_error(tilts, record.tilt_I)))
@@ -179,7 +179,7 @@ def _estimator_rows(figures: Mapping[str, Sequence[Metrics]]) -> list[TableRow]:
     rows = []
     for quantity in figures[TWO_STAGE][0]:
         unit = "deg" if quantity.startswith("rms") else "s"
-        for name in CONTENDERS:
+        for name in ESTIMATORS:
             values = values_of_seeds(figures[name], quantity)
             rows.append(TableRow.over_seeds(f"{quantity}: {name}", unit, values))
     return rows
@@ -227,9 +227,9 @@ def _beating(figures: Mapping[str, Sequence[Metrics]], quantity: str) -> list[st
 
 
 def _outside_the_bounds(figures: Mapping[str, Sequence[Metrics]]) -> list[str]:
-    """Say of each contender outside the bounds that beats ours somewhere where it does and where not."""
+    """Say of each estimator outside the bounds that beats ours somewhere where it does and where not."""
     facts = []
-    for name in CONTENDERS:
+    for name in ESTIMATORS:
         if name in (TWO_STAGE, *OTHERS):
             continue
         better: list[str] = []
@@ -291,9 +291,9 @@ def _eased_fact(record: PushRecord, error: Array, seed: int) -> str:
 
 def _best(figures: Mapping[str, Sequence[Metrics]], quantity: str) -> str:
     """Say who has the smallest mean, and in how many seeds it is the smallest of all."""
-    values = {name: values_of_seeds(figures[name], quantity) for name in CONTENDERS}
+    values = {name: values_of_seeds(figures[name], quantity) for name in ESTIMATORS}
     best = min(values, key=lambda name: float(values[name].mean()))
-    others = np.min([values[name] for name in CONTENDERS if name != best], axis=0)
+    others = np.min([values[name] for name in ESTIMATORS if name != best], axis=0)
     return f"{best}, in {int(np.sum(values[best] < others))} of {len(others)} seeds"
 
 

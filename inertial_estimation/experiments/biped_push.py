@@ -35,7 +35,7 @@ STIFFNESS, DAMPING = 1e5, 1e3  # of each of the four corners of a foot [N/m, Ns/
 PUSHES = ((4.0, 100.0), (14.0, 300.0))  # time [s] and force [N] (B V-A)
 PUSH_DURATION = 0.1  # [s] (B V-A)
 PUSH_POINT = (0.0, 0.0, 0.26)  # in the trunk: its centre of mass [m]
-LONGEST = 20.0  # it must have fallen by then [s]
+LONGEST_RUN = 20.0  # it must have fallen by then [s]
 KP, KD = 1000.0, 30.0  # of every joint [Nm/rad, Nms/rad]
 ARMATURE = 0.1  # rotor inertia as seen at each joint [kg m^2]
 
@@ -85,14 +85,14 @@ def simulate_push(progress: Progress, direction: tuple[float, float] = (1.0, 0.0
     """Simulate until the top of the trunk reaches the ground.
 
     Args:
-        progress: Told how far it is.
+        progress: Called with the share that is done.
         direction: Of the pushes in the horizontal plane, unit norm; forwards by default.
 
     Returns:
         The record.
 
     Raises:
-        ConfigurationError: If the robot has not fallen in `LONGEST` seconds.
+        ConfigurationError: If the robot has not fallen in `LONGEST_RUN` seconds.
     """
     config = SimulationConfig(
         robot=robot_config(),
@@ -127,8 +127,10 @@ def _run(simulation: Simulation, progress: Progress) -> PushRecord:
         rows.append((*now, R_WB[2], np.array(height)))
         simulation.apply(KP * (home - truth.q) - KD * truth.v)
         if len(rows) % 500 == 0:
-            progress("simulation", time / LONGEST)
+            progress("simulation", time / LONGEST_RUN)
         if height < 0.0:
             return PushRecord(*(np.array(column) for column in zip(*rows, strict=True)))
-        if time > LONGEST:
-            raise ConfigurationError(f"the biped still stands after {LONGEST:g} s: the pushes are too weak")
+        if time > LONGEST_RUN:
+            raise ConfigurationError(
+                f"the biped still stands after {LONGEST_RUN:g} s: the pushes are too weak"
+            )

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS = 100_000  # swings asked for: it walks until the end
+ENDLESS_SWINGS = 100_000  # swings asked for: it walks until the end
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 Believed = Callable[[ClosedLoop], LinkInertia | None]
 """Returns the trunk as an estimator says it is, None before it says anything."""
@@ -212,7 +212,7 @@ class _Recorder:
         """Called after every tick of the loop."""
         plan, t = self._plan, loop.time_s
         if not self._asked and t >= plan.begin_s:
-            loop.controller.push_walk_command(WalkCommand(ENDLESS, plan.stride))
+            loop.controller.push_walk_command(WalkCommand(ENDLESS_SWINGS, plan.stride))
             self._asked = True
         self._watch(loop)
         if t - self.trace.last_time_s > 0.01:

@@ -1,4 +1,4 @@
-"""Table I of Yamane beside ours, and what the truth says of the same fits."""
+"""Table I of Yamane with our values, and the errors of the same fits against the true robot."""
 
 import math
 from collections.abc import Mapping, Sequence

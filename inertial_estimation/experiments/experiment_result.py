@@ -1,4 +1,4 @@
-"""What an experiment gives: a table beside the paper's, values of each seed, settings, facts, panels."""
+"""Result of an experiment: a table with the paper's values, values of each seed, settings, facts, panels."""
 
 import math
 import operator

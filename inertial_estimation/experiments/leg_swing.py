@@ -22,9 +22,9 @@ from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["DisturbedLeg", "disturbed_leg", "record_swing", "swing"]
 
-MARGIN = 0.05  # kept from the joint limits [rad]
+LIMIT_MARGIN = 0.05  # kept from the joint limits [rad]
 SHIFT_HZ = (0.01, 0.05)  # of the slow sines that shift the origin of the fast ones
-SHIFTS = 2
+SHIFTS_PER_JOINT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +91,10 @@ def swing(
         The motion, within the joint limits.
     """
     limits, n = joint_limits(robot), robot.n_joints
-    half = 0.5 * (limits.upper - limits.lower) - MARGIN
+    half = 0.5 * (limits.upper - limits.lower) - LIMIT_MARGIN
     fast = np.minimum(amplitudes, half)
-    shares = rng.dirichlet(np.full(SHIFTS, 5.0), size=n)
-    frequencies = np.column_stack([rng.uniform(*band_hz, n), rng.uniform(*SHIFT_HZ, (n, SHIFTS))])
+    shares = rng.dirichlet(np.full(SHIFTS_PER_JOINT, 5.0), size=n)
+    frequencies = np.column_stack([rng.uniform(*band_hz, n), rng.uniform(*SHIFT_HZ, (n, SHIFTS_PER_JOINT))])
     phases = rng.uniform(0.0, 2.0 * np.pi, frequencies.shape)
     return SineMotion(
         0.5 * (limits.lower + limits.upper),

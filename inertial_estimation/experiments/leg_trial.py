@@ -77,7 +77,7 @@ class LegTrial:
 
     @property
     def expected_mm(self) -> float:
-        """Largest standard deviation of first moments that can be told by themselves, over the mass [mm]."""
+        """Largest standard deviation of first moments identifiable by themselves, over the mass [mm]."""
         masses = {body.link: body.nominal.mass for body in self.result.bodies}
         return max(
             1e3 * parameter.sigma / masses[parameter.name.split("/")[0]]

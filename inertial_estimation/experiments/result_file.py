@@ -1,13 +1,13 @@
 """A result as a JSON file: numbers, seeds, settings, versions; what is not finite becomes null."""
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.registry import RegisteredExperiment
+from inertial_estimation.recordings.json_values import finite_values
 
 __all__ = ["result_document", "write_result"]
 
@@ -44,7 +44,7 @@ def result_document(
         "caveat": result.caveat,
         "versions": dict(versions),
     }
-    finite: dict[str, Any] = _finite(document)
+    finite: dict[str, Any] = finite_values(document)
     return finite
 
 
@@ -68,13 +68,3 @@ def _row(row: TableRow) -> dict[str, Any]:
 
 def _bound(bound: Bound | None, met: bool | None) -> dict[str, Any] | None:
     return None if bound is None else {"relation": bound.relation, "value": bound.value, "met": met}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):  # numpy's float64 is one
-        return float(value) if math.isfinite(value) else None
-    return value

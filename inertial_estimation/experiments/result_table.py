@@ -1,4 +1,4 @@
-"""A result as text: the table beside the paper's, with what is met and what is not."""
+"""A result as text: a table with the paper's values, and which bounds are met."""
 
 import math
 

@@ -23,11 +23,11 @@ from inertial_estimation.models.contacts import ContactConfig
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.signals import NANOSECONDS, Array
-from inertial_estimation.spatial.rotations import exp_so3
+from inertial_estimation.spatial.rotations import exp_so3, vertical_of_quaternion
 from inertial_estimation.spatial.vectors import vector
 
 __all__ = [
-    "CONTENDERS",
+    "ESTIMATORS",
     "INITIAL_ERROR",
     "OTHERS",
     "PAPER_READINGS",
@@ -56,7 +56,7 @@ R3S2_BETA = "R3 x S2, beta = 20"
 HUA_BETA = "Hua 2016, k1r = 20 g0"
 OTHERS = (R3S2, HUA, VQF_NAME)
 """Those to be compared with: gains of the paper, which are this package's defaults for them; VQF's own."""
-CONTENDERS = (
+ESTIMATORS = (
     *(TWO_STAGE, TWO_STAGE_PAPER, *OTHERS, R3S2_FAST),
     *(TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA, TWO_STAGE_BETA_ZERO, R3S2_BETA, HUA_BETA),
 )
@@ -96,7 +96,7 @@ _CONFIGS = {
 
 
 def estimate_tilt(
-    contender: str,
+    name: str,
     record: PushRecord,
     force_I: Array,
     rate_I: Array,
@@ -106,22 +106,22 @@ def estimate_tilt(
     """Run one estimator over the record.
 
     Args:
-        contender: One of `CONTENDERS`.
+        name: One of `ESTIMATORS`.
         record: Joints, wrenches and the true tilt at the beginning.
         force_I: Measured specific force [m/s^2], shape (n, 3).
         rate_I: Measured angular velocity [rad/s], shape (n, 3).
         intermediate: Where the intermediate vertical of the two-stage observer begins, shape (3,); None: at
-            zero where the contender says so, else like the output.
+            zero where that estimator begins so, else like the output.
 
     Returns:
         The vertical in the IMU frame, shape (n, 3).
     """
     begin = exp_so3(np.array([INITIAL_ERROR, 0.0, 0.0])) @ record.tilt_I[0]
-    if contender == VQF_NAME:
+    if name == VQF_NAME:
         return _vqf(begin, force_I, rate_I)
-    if intermediate is None and contender in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
+    if intermediate is None and name in (TWO_STAGE_PAPER_ZERO, TWO_STAGE_BETA_ZERO):
         intermediate = np.zeros(3)
-    return _observer(_CONFIGS[contender], record, begin, np.hstack([force_I, rate_I]), intermediate)
+    return _observer(_CONFIGS[name], record, begin, np.hstack([force_I, rate_I]), intermediate)
 
 
 def _observer(
@@ -153,5 +153,5 @@ def _vqf(begin: Array, force_I: Array, rate_I: Array) -> Array:
     rate = np.vstack([np.zeros_like(still), rate_I])
     filtered = VQF(1.0 / RATE, motionBiasEstEnabled=False, restBiasEstEnabled=False)
     w, x, y, z = filtered.updateBatch(rate, force)["quat6D"][past:].T
-    tilts: Array = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+    tilts: Array = np.stack(vertical_of_quaternion(x, y, z, w), axis=1)
     return tilts

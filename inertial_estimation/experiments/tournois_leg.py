@@ -64,7 +64,7 @@ class _Trials:
 
 
 class TournoisLeg(Experiment[_Trials]):
-    """One leg for each seed; bound: first moments that can be told, over the mass, 1 mm."""
+    """One leg for each seed; bound: identifiable first moments, over the mass, 1 mm."""
 
     @property
     def plan(self) -> _Plan:
@@ -261,7 +261,7 @@ def _true_com(trial: LegTrial, i: int) -> Array:
 
 
 def _parameter_rows(trials: list[LegTrial]) -> list[TableRow]:
-    """Return the error of every parameter, with what can be told of it."""
+    """Return the error of every parameter, with its identifiability."""
     rows = []
     for i, parameter in enumerate(trials[0].plain.parameters):
         errors = np.array([trial.plain.parameters[i].value - trial.true[i] for trial in trials])

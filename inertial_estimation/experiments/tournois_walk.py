@@ -34,14 +34,15 @@ from inertial_estimation.signals import Array, LinkInertia
 __all__ = ["TournoisWalk", "walk_plan"]
 
 CORNER = (-0.36, 0.07, 0.1)  # where Table V says the weight was on the real robot; docs/experiments.md
-STRIDE = 0.3  # [m]
+STRIDE_M = 0.3  # [m]
 QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s
     CONTROLLER_NODE: {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
 }
-LONG_STRIDE = 0.4  # [m]
-BEGIN, EARLIEST, SPREAD = 1.0, 8.0, 6.0  # the walk begins; the load comes up to SPREAD after EARLIEST [s]
-WALKED = 60.0  # to walk on after the load has come [s]
-POSES = 40.0  # longest time of an identification by static poses [s]
+LONG_STRIDE_M = 0.4  # [m]
+BEGIN_S = 1.0  # when the walk begins
+EARLIEST_LOAD_S, LOAD_SPREAD_S = 8.0, 6.0  # when the load comes, and at most later [s]
+WALKED_S = 60.0  # to walk on after the load has come [s]
+LONGEST_POSES_S = 40.0  # longest time of an identification by static poses [s]
 QUICK_TIMES = (0.3, 1.0, 0.0, 2.5)  # begin, earliest, spread, walked
 TABLE_V = {0.0: 0.45, 50.0: 0.20, 100.0: 0.32}  # (c) against (a) [cm]
 
@@ -56,7 +57,7 @@ class _Case:
         point: Its place in the base frame [m].
         identifies: Whether the trunk is identified.
         unlike: Whether the robot differs from its description.
-        faster: Whether it walks with `QUICK_WALK` and `LONG_STRIDE`.
+        faster: Whether it walks with `QUICK_WALK` and `LONG_STRIDE_M`.
     """
 
     name: str
@@ -171,12 +172,13 @@ class TournoisWalk(Experiment[_Walks]):
 
     def settings(self, data: _Walks) -> Mapping[str, float | str]:
         """Return load and walk."""
+        latest = EARLIEST_LOAD_S + LOAD_SPREAD_S
         return {
             "load at [m]": str(POINT_B),
-            "stride [m]": STRIDE,
-            "walk begins [s]": BEGIN,
-            "load comes [s]": f"{EARLIEST:g} to {EARLIEST + SPREAD:g}, drawn from the seed",
-            "to walk on after the load [s]": WALKED,
+            "stride [m]": STRIDE_M,
+            "walk begins [s]": BEGIN_S,
+            "load comes [s]": f"{EARLIEST_LOAD_S:g} to {latest:g}, drawn from the seed",
+            "to walk on after the load [s]": WALKED_S,
         }
 
     def facts(self, data: _Walks) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ class TournoisWalk(Experiment[_Walks]):
         )
 
 
-def walk_plan(seed: int, *, quick: bool, walked: float = WALKED) -> CrawlPlan:
+def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlPlan:
     """Return what happens in the run of a seed: the load comes at a moment drawn from it.
 
     Args:
@@ -211,15 +213,17 @@ def walk_plan(seed: int, *, quick: bool, walked: float = WALKED) -> CrawlPlan:
         quick: A shortened run.
         walked: How long it is to walk on after the load [s].
     """
-    begin, earliest, spread, walked = QUICK_TIMES if quick else (BEGIN, EARLIEST, SPREAD, walked)
+    begin, earliest, spread, walked = (
+        QUICK_TIMES if quick else (BEGIN_S, EARLIEST_LOAD_S, LOAD_SPREAD_S, walked)
+    )
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
-    return CrawlPlan(TRUNK, STRIDE, begin, load_s, load_s + walked)
+    return CrawlPlan(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
 
 
 def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> CrawlRun:
     plan = walk_plan(seed, quick=quick)
     if case.faster:
-        plan = replace(plan, stride=LONG_STRIDE)
+        plan = replace(plan, stride=LONG_STRIDE_M)
     loop = _loop(robot, case, seed, plan)
     return crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=quick))
 
@@ -246,7 +250,7 @@ def _identified(loop: ClosedLoop) -> LinkInertia | None:
 
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
     """Return the trunk's centre of mass by (c) while walking, by (a) afterwards, and the true one [m]."""
-    plan = CrawlPlan(TRUNK, STRIDE, BEGIN, EARLIEST, EARLIEST + 15.0)
+    plan = CrawlPlan(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
     loop = _loop(robot, _Case("", force), seed, plan)
     assert loop.payload is not None
     crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=False))
@@ -257,7 +261,7 @@ def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Ar
         loop.payload.identify(method)
         begin = loop.time_s
         loop.run(1.0)
-        while loop.identified is not None and loop.identified.hold and loop.time_s < begin + POSES:
+        while loop.identified is not None and loop.identified.hold and loop.time_s < begin + LONGEST_POSES_S:
             loop.run(0.5)
         assert loop.identified is not None
         found.append(loop.identified.estimate.com_L if loop.identified.converged else np.full(3, np.nan))
@@ -288,7 +292,7 @@ def _judged(runs: Mapping[str, Sequence[CrawlRun]], seeds: int) -> tuple[TableRo
             "walked after the load came, shortest",
             "s",
             float(with_["walked"].min()),
-            bound=Bound(">=", WALKED),
+            bound=Bound(">=", WALKED_S),
         ),
         TableRow(f"load change found, of {seeds}", "", float(np.isfinite(detected).sum())),
         TableRow("found after, longest", "s", float(detected.max())),

@@ -30,12 +30,12 @@ from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["TrunkEkfWalk"]
 
-LOAD = 100.0  # [N]
+LOAD_N = 100.0  # [N]
 JUDGED_AFTER = 5.0  # [s]
-WALKED = 20.0  # after the load has come [s]
+WALKED_S = 20.0  # after the load has come [s]
 BOUND_MM, AIM_MM = 10.0, 5.0
-STANDSTILL = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
-CYCLE = 6.0  # [s]
+STANDSTILL_SPEED = 0.01  # speed of the base, averaged over a gait cycle, below which it has paused [m/s]
+GAIT_CYCLE_S = 6.0  # [s]
 DESCRIBED, PERTURBED = "as described", "unlike its file"
 CASES = (DESCRIBED, PERTURBED)
 SETTINGS: Mapping[str, Mapping[str, Any]] = {INERTIAL_NODE: {"hand_over_rate": 30.0}}
@@ -131,7 +131,7 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
 
     def settings(self, data: dict[str, list[CrawlRun]]) -> Mapping[str, float | str]:
         """Return the load and the filter's parameters."""
-        return {"load [N]": LOAD, "load at [m]": str(POINT_B), **settings_in_words(SETTINGS)}
+        return {"load [N]": LOAD_N, "load at [m]": str(POINT_B), **settings_in_words(SETTINGS)}
 
     def facts(self, data: dict[str, list[CrawlRun]]) -> tuple[str, ...]:
         """Return how the walk compares with the paper's, and what the cases are."""
@@ -145,8 +145,8 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
 
 
 def _walk(robot: RobotLoop, seed: int, *, perturbed: bool, quick: bool) -> CrawlRun:
-    plan = walk_plan(seed, quick=quick, walked=WALKED)
-    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD, np.array(POINT_B), plan.load_s)
+    plan = walk_plan(seed, quick=quick, walked=WALKED_S)
+    load = load_on_trunk(robot.inertial().robot, TRUNK, LOAD_N, np.array(POINT_B), plan.load_s)
     true_urdf, overrides = perturbed_robot(robot, seed) if perturbed else ("", {})
     loop = robot.build(overrides=overrides, disturbances=[load], seed=seed, true_urdf=true_urdf)
     return crawl_run(loop, plan, _estimate, _published, hoist_s=hoist_time(quick=quick))
@@ -166,8 +166,10 @@ def _outcome(run: CrawlRun) -> _Outcome:
     second = (t >= JUDGED_AFTER) & (t < JUDGED_AFTER + 1.0)
     later = t >= JUDGED_AFTER
     above = np.flatnonzero((t >= 0.0) & (error > BOUND_MM))
-    cycles = np.arange(0.0, t[-1] - CYCLE, 0.5)
-    speeds = (np.interp(cycles + CYCLE, t, c["ahead"]) - np.interp(cycles, t, c["ahead"])) / CYCLE
+    cycles = np.arange(0.0, t[-1] - GAIT_CYCLE_S, 0.5)
+    speeds = (
+        np.interp(cycles + GAIT_CYCLE_S, t, c["ahead"]) - np.interp(cycles, t, c["ahead"])
+    ) / GAIT_CYCLE_S
     return _Outcome(
         fell=np.nan if run.fell_s is None else run.fell_s - run.load_s,
         at_five=_largest(error[second]),
@@ -211,9 +213,9 @@ def _case_rows(name: str, c: Mapping[str, Array], seeds: int) -> list[TableRow]:
         TableRow(f"{name}: below {BOUND_MM:g} mm for good after, worst seed", "s", float(c["within"].max())),
         TableRow(f"{name}: error of the trunk's mass, worst seed", "%", float(c["mass_error"].max())),
         TableRow(
-            f"{name}: least speed over {CYCLE:g} s after the load",
+            f"{name}: least speed over {GAIT_CYCLE_S:g} s after the load",
             "m/s",
             float(c["slowest"].min()),
-            bound=bound(">", STANDSTILL),
+            bound=bound(">", STANDSTILL_SPEED),
         ),
     ]

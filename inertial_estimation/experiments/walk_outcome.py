@@ -22,7 +22,7 @@ class WalkOutcome:
         detected: When the load change was found [s].
         stood: How long it stood to identify [s].
         error: Of the published centre of mass in x and y while walking on, median [mm].
-        mass_error: Of the published trunk mass likewise [%].
+        mass_error: Error of the published trunk mass while walking on, median [%].
         margin: Least distance of the true centre of mass from the edge of the support while walking on [mm].
         speed: Mean speed while walking on [m/s].
     """

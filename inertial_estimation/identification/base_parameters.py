@@ -15,7 +15,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["BaseParameters", "base_parameters"]
 
-COUPLING = 1e-6  # smallest share of one column in another that is named
+SMALLEST_COUPLING = 1e-6  # smallest share of one column in another that is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,9 @@ class BaseParameters:
         """Return the unknowns that act only through a base parameter, besides its own."""
         share = self.coupling[index].copy()
         share[int(self.columns[index])] = 0.0
-        return tuple(np.flatnonzero(np.abs(share) > COUPLING * max(1.0, float(np.abs(share).max()))).tolist())
+        return tuple(
+            np.flatnonzero(np.abs(share) > SMALLEST_COUPLING * max(1.0, float(np.abs(share).max()))).tolist()
+        )
 
 
 def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BaseParameters:
@@ -82,7 +84,7 @@ def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BasePar
     K = linear_algebra.lstsq(scaled[:, leading], scaled) * length[used] / length[columns][:, None]
     K[:, leading] = np.eye(len(leading))
     coupling = np.zeros((len(columns), A.shape[1]))
-    coupling[:, used] = np.where(np.abs(K) > COUPLING * np.abs(K).max(initial=1.0), K, 0.0)
+    coupling[:, used] = np.where(np.abs(K) > SMALLEST_COUPLING * np.abs(K).max(initial=1.0), K, 0.0)
     return BaseParameters(columns, coupling, _identifiability(coupling, columns, acts))
 
 

@@ -16,9 +16,9 @@ __all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
 CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
 REST_WINDOW_S = 0.1  # over which it is averaged for that, against the sensor's noise
-ABSURD = 10.0  # ratio of measured to predicted rms that no error of a description explains
-OPPOSED = -0.7  # cosine between measured and predicted torques over all samples, likewise
-SILENT = 0.01  # of the largest row's rms: rows below it are noise, of no sign
+IMPLAUSIBLE_RATIO = 10.0  # ratio of measured to predicted rms that no error of a description explains
+OPPOSED_COSINE = -0.7  # cosine between measured and predicted torques over all samples that no error explains
+SILENT_SHARE = 0.01  # of the largest row's rms: rows below it are noise, of no sign
 
 
 class SignalStatistics:
@@ -101,10 +101,10 @@ def unit_warnings(stack: EquationStack) -> list[str]:
         factor = stack.factor(i)
         model = factor[:, -1] - factor[:, -2]
         measured, predicted = float(np.linalg.norm(factor[:, -1])), float(np.linalg.norm(model))
-        telling = stack.counts[i] > 1 and rms[i] > SILENT * rms.max()
-        if telling and factor[:, -1] @ model < OPPOSED * measured * predicted:
+        telling = stack.counts[i] > 1 and rms[i] > SILENT_SHARE * rms.max()
+        if telling and factor[:, -1] @ model < OPPOSED_COSINE * measured * predicted:
             opposed.append(name)
-        if measured > ABSURD * predicted or predicted > ABSURD * measured:
+        if measured > IMPLAUSIBLE_RATIO * predicted or predicted > IMPLAUSIBLE_RATIO * measured:
             share = measured / predicted if predicted else float("inf")
             odd.append(f"{name} ({share:.3g} times)")
     warnings = []

@@ -10,6 +10,7 @@ import numpy as np
 from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["EquationStack"]
 
@@ -92,7 +93,9 @@ class EquationStack:
         stacked = np.zeros((0, n + 1))
         for i, s in enumerate(sigma):
             if self.counts[i]:
-                stacked = _triangle(np.vstack((stacked, self.factor(i)[:, : n + 1] / s)))
+                stacked = linear_algebra.triangular_factor(
+                    np.vstack((stacked, self.factor(i)[:, : n + 1] / s))
+                )
         R = np.zeros((n + 1, n + 1))
         R[: len(stacked)] = stacked
         return ReducedEquation(R[:n, :n], R[:n, n], float(R[n, n] ** 2), self.rows)
@@ -119,17 +122,8 @@ class EquationStack:
 
     def _fold(self, row: int) -> None:
         if self._waiting[row]:
-            self._factors[row] = _padded(_triangle(np.vstack((self._factors[row], *self._pending[row]))))
+            self._factors[row] = linear_algebra.square_factor(
+                linear_algebra.triangular_factor(np.vstack((self._factors[row], *self._pending[row])))
+            )
             self._pending[row].clear()
             self._waiting[row] = 0
-
-
-def _triangle(rows: Array) -> Array:
-    factor: Array = np.asarray(np.linalg.qr(rows, mode="r"))
-    return factor
-
-
-def _padded(factor: Array) -> Array:
-    square = np.zeros((factor.shape[1], factor.shape[1]))
-    square[: len(factor)] = factor
-    return square

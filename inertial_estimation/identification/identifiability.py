@@ -20,7 +20,7 @@ __all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]
 
 RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
 PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that does not count
-UNSEEN = 0.1  # of the tolerance: share of the largest effect of a typical deviation that is none
+UNSEEN_SHARE = 0.1  # of the tolerance: share of the largest effect of a typical deviation that is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class IdentifiableSpace:
         """
         norms = np.linalg.norm(equation.R, axis=0)
         effect = norms * typical
-        seen = effect > UNSEEN * tolerance * (effect.max(initial=0.0) + np.finfo(float).tiny)
+        seen = effect > UNSEEN_SHARE * tolerance * (effect.max(initial=0.0) + np.finfo(float).tiny)
         scale = np.where(seen, 1.0 / np.where(seen, norms, 1.0), 0.0)
         _U, s, Vt = linear_algebra.svd(equation.R * scale)
         rank = int((s > tolerance * s[0]).sum()) if s[0] > 0.0 else 0

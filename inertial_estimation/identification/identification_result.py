@@ -100,7 +100,7 @@ class MethodResult:
         cost: Sum of squares of the weighted residuals, per row, on the fitted data (1 at the noise level).
         cost_nominal: The same with nominal parameters.
         cost_validation: On other data, same weights; NaN without any.
-        cost_validation_nominal: Likewise with nominal parameters.
+        cost_validation_nominal: Cost on the other data with nominal parameters.
         relative_error: ||measured - predicted|| / ||measured|| over all torque rows, fitted data.
         relative_error_validation: The same on other data; NaN without any.
         notes: What a reader must know: iterations, bounds reached, why it stopped.

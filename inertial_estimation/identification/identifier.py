@@ -42,7 +42,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["Identifier"]
 
-ASYMMETRY = 0.01  # of the larger parameter of a body
+ASYMMETRY_TOLERANCE = 0.01  # of the larger parameter of a body
 REST_TOLERANCE = 1e-2  # of the rank, where only noise moves
 
 
@@ -273,7 +273,7 @@ class Identifier:
             found.append(
                 f"the description gives impossible inertias, raised to possible ones: {listing(made_up)}"
             )
-        if self.parameters.asymmetry > ASYMMETRY:
+        if self.parameters.asymmetry > ASYMMETRY_TOLERANCE:
             found.append(
                 f"mirrored links differ by up to {100 * self.parameters.asymmetry:.2g} % in the description; "
                 "their mean is taken as nominal"

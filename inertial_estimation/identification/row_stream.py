@@ -24,9 +24,9 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["RowModel", "RowStream", "RowTiming"]
 
-EVALUATIONS = 24  # of the equation within one window, at least
+FEWEST_EVALUATIONS = 24  # of the equation within one window, at least
 RATE_TOLERANCE = 0.1  # by which the rate of the rows may differ from the wanted one, to evaluate less often
-CHUNK = 128  # evaluations made at a time
+CHUNK_EVALUATIONS = 128  # evaluations made at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class RowTiming:
         """
         signals = ZeroPhaseSmoother.of_window(smoothing.window, step_s, smoothing.order)
         kept = max(1.0, 1.0 / (smoothing.row_rate * step_s))  # samples between two rows
-        strides = range(max(1, (2 * signals.half) // EVALUATIONS), 0, -1)
+        strides = range(max(1, (2 * signals.half) // FEWEST_EVALUATIONS), 0, -1)
         fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
         stride = next(fits, 1)
         rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
@@ -199,7 +199,7 @@ class RowStream:
         """Return the smoothed states of the next chunk with their sample numbers, None if none is whole."""
         smoother, stride = timing.signals, timing.stride
         start = self._next_evaluation - smoother.half - self._first_sample
-        last = start + (CHUNK - 1) * stride + 2 * smoother.half
+        last = start + (CHUNK_EVALUATIONS - 1) * stride + 2 * smoother.half
         window = self._signals[start : last + 1]
         if len(window) < 2 * smoother.half + 1:
             return None

@@ -8,7 +8,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["mean_row_deviations", "row_deviations"]
 
-ITERATIONS = 4
+WEIGHT_ITERATIONS = 4
 SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor for data without noise
 
 
@@ -30,7 +30,7 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
     counts = np.maximum(stack.counts, 1)
     floor = _floor(stack)
     sigma = np.ones(len(counts))
-    for _ in range(ITERATIONS if weighting == "residual" and not pooled else 1):
+    for _ in range(WEIGHT_ITERATIONS if weighting == "residual" and not pooled else 1):
         equation = stack.reduced(sigma)
         space = IdentifiableSpace.of(equation, typical)
         squares = stack.residual_squares(space.minimum(equation))
@@ -50,7 +50,7 @@ def mean_row_deviations(stack: EquationStack, weighting: str, pooled: bool) -> A
     Args:
         stack: All rows.
         weighting: As in `row_deviations`.
-        pooled: Likewise.
+        pooled: As in `row_deviations`.
 
     Returns:
         Shape (m,).

@@ -11,6 +11,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import BASE_JOINT, RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import skews
 
 __all__ = ["ChainKinematics", "FramePoses"]
 
@@ -180,7 +181,7 @@ def _twist_columns(p_B: Array, twists_B: Array, supported: "np.ndarray[Any, np.d
         np.moveaxis(twists_B, 1, 2).reshape(len(twists_B), 1, 6, -1)
         * np.repeat(supported, 6, axis=1)[None, :, None]
     )
-    spatial[:, :, :3] -= _skews(p_B) @ spatial[:, :, 3:]  # v + w x p
+    spatial[:, :, :3] -= skews(p_B) @ spatial[:, :, 3:]  # v + w x p
     return spatial
 
 
@@ -189,12 +190,5 @@ def _relative(R_B: Array, p_B: Array, J_B: Array) -> tuple[Array, Array, Array, 
     R_SB = np.swapaxes(R_B[:, -1:], 2, 3)
     arm = p_B[:, :-1] - p_B[:, -1:]
     w = J_B[:, :-1, 3:] - J_B[:, -1:, 3:]
-    v = J_B[:, :-1, :3] - J_B[:, -1:, :3] + _skews(arm) @ J_B[:, -1:, 3:]
+    v = J_B[:, :-1, :3] - J_B[:, -1:, :3] + skews(arm) @ J_B[:, -1:, 3:]
     return R_SB @ R_B[:, :-1], (R_SB @ arm[..., None])[..., 0], R_SB @ w, R_SB @ v
-
-
-def _skews(v: Array) -> Array:
-    """Matrices S(v) of vectors of shape (..., 3)."""
-    S = np.zeros((*v.shape, 3))
-    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
-    return S - np.swapaxes(S, -1, -2)

@@ -21,7 +21,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointRead
 __all__ = ["read_bag_postures"]
 
 WINDOW_S = 0.1  # either side of a posture in which joints are read and an IMU is averaged
-GRAVITY, REST = 9.81, 0.5  # [m/s^2]: an accelerometer farther off than this is not at rest
+GRAVITY, REST_TOLERANCE = 9.81, 0.5  # [m/s^2]: an accelerometer farther off than this is not at rest
 
 
 def read_bag_postures(
@@ -136,7 +136,7 @@ def _orientations(
     with np.errstate(invalid="ignore"):
         mean = forces / np.where(n_forces > 0.0, n_forces, np.nan)[:, None]
     size = np.linalg.norm(mean, axis=1)
-    mean[~(np.abs(size - GRAVITY) < REST)] = np.nan
+    mean[~(np.abs(size - GRAVITY) < REST_TOLERANCE)] = np.nan
     return {f"{link}/up_{axis}": mean[:, i] / size for i, axis in enumerate("xyz")}
 
 

@@ -14,7 +14,7 @@ from inertial_estimation.signals import Array
 __all__ = ["PostureTable", "read_postures"]
 
 HELD_OUT_WORDS = frozenset({"validation", "valid", "test", "held_out", "held-out"})
-ABSURD = 0.5  # [rad] beyond a joint's limits
+FARTHEST_BEYOND_LIMITS = 0.5  # [rad] beyond a joint's limits
 METADATA = frozenset({"t", "time", "stamp", "stamp_ns", "k", "index", "sample"})
 
 
@@ -119,7 +119,7 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
         low, high = float(lower[at]), float(upper[at])
         if robot.model.nqs[robot.model.getJointId(name)] != 1 or not low < high:
             low, high = -2.0 * np.pi, 2.0 * np.pi
-        beyond = (q[:, j] < low - ABSURD) | (q[:, j] > high + ABSURD)
+        beyond = (q[:, j] < low - FARTHEST_BEYOND_LIMITS) | (q[:, j] > high + FARTHEST_BEYOND_LIMITS)
         if beyond.mean() > 0.1:
             worst = float(q[np.abs(q[:, j]).argmax(), j])
             said.append(f"{name} (up to {worst:.4g}, limits {low:.3g} to {high:.3g})")

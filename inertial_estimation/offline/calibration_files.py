@@ -10,6 +10,7 @@ import numpy as np
 
 from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.recordings.json_values import finite_values
 
 __all__ = ["report_document", "write_offsets", "write_report"]
 
@@ -71,9 +72,9 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
         "joints": [
             {
                 "joint": j.joint,
-                "offset_rad": _finite(j.offset),
-                "offset_deg": _finite(math.degrees(j.offset)),
-                "sigma_deg": _finite(math.degrees(j.sigma)),
+                "offset_rad": finite_values(j.offset),
+                "offset_deg": finite_values(math.degrees(j.offset)),
+                "sigma_deg": finite_values(math.degrees(j.sigma)),
                 "identifiability": j.identifiability.value,
                 "at_bound": j.at_bound,
                 "written": j.joint in written,
@@ -82,9 +83,9 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
         ],
         "unknown_combinations": list(report.unknown_combinations),
         "errors_rms": {channel.name: _channel(channel) for channel in report.channels},
-        "noise": {name: _finite(value) for name, value in report.noise.items()},
+        "noise": {name: finite_values(value) for name, value in report.noise.items()},
         "nuisances": {
-            name: {"value": _finite(value), "sigma": _finite(sigma)}
+            name: {"value": finite_values(value), "sigma": finite_values(sigma)}
             for name, (value, sigma) in report.nuisances.items()
         },
         "trials": [
@@ -92,7 +93,7 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
                 "offset_sigma_rad": t.offset_sigma,
                 "placement_position_sigma_m": t.placement_position_sigma,
                 "placement_rotation_sigma_rad": t.placement_rotation_sigma,
-                "leave_one_out": {name: _finite(float(value)) for name, value in t.errors.items()},
+                "leave_one_out": {name: finite_values(float(value)) for name, value in t.errors.items()},
                 "chosen": t.chosen,
             }
             for t in report.trials
@@ -107,11 +108,7 @@ def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
         *("held_out_before", "held_out", "held_out_written"),
     )
     values = {name: getattr(channel, name) for name in names}
-    return {"unit": unit, **{n: None if v is None else _finite(scale * v) for n, v in values.items()}}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return {"unit": unit, **{n: None if v is None else finite_values(scale * v) for n, v in values.items()}}
 
 
 def _write(path: Path, text: str) -> Path:

@@ -1,7 +1,6 @@
 """The result of an excitation design as JSON."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ from inertial_estimation.identification.excitation.design_report import Curve, P
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, Motion
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import parameter_values
+from inertial_estimation.recordings.json_values import finite_values
 
 __all__ = ["design_document", "random_summary", "write_design"]
 
 
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
     """Write `design_document` as JSON; what is infinite becomes null."""
-    content = json.dumps(_plain(design_document(result, config, seed)), indent=2, allow_nan=False)
+    content = json.dumps(finite_values(design_document(result, config, seed)), indent=2, allow_nan=False)
     Path(path).write_text(content + "\n", encoding="utf-8")
 
 
@@ -92,13 +92,3 @@ def _curve(curve: Curve | None) -> dict[str, list[float]] | None:
     if curve is None:
         return None
     return {"x": curve.x.tolist(), "variance": curve.variance.tolist(), "condition": curve.condition.tolist()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,7 +1,6 @@
 """Results of an identification as files: JSON, the description, the friction the nodes read."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +21,7 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import IdentificationRun
+from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -63,7 +63,7 @@ def write_identification(
     """
     friction = friction_parameters(run.result.friction, config, robot)
     texts = {
-        JSON_FILE: json.dumps(_finite({**source, **report_values(run.report)}), indent=1) + "\n",
+        JSON_FILE: json.dumps(finite_values({**source, **report_values(run.report)}), indent=1) + "\n",
         URDF_FILE: run.urdf,
         FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
         REPORT_FILE: None,  # drawn by plots, if at all
@@ -180,17 +180,6 @@ def _inertia(inertia: InertialParameters) -> dict[str, Any]:
         "inertia_about_com": inertia.inertia_Fcm.tolist(),
         "principal_moments": linear_algebra.eigvalsh(inertia.inertia_Fcm).tolist(),
     }
-
-
-def _finite(value: Any) -> Any:
-    """Numbers JSON has not (infinite deviations, costs without data) become null."""
-    if isinstance(value, Mapping):
-        return {str(name): _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _parameter_file(friction: Mapping[str, Any], method: str) -> str:

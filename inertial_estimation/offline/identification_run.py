@@ -56,7 +56,7 @@ class IdentificationRun:
         urdf: Description with the chosen method's bodies in place; None where one is inconsistent.
         refusal: Why there is no description; empty where there is one.
         training: A stretch of the fitted data, None where it gives no rows.
-        validation: Likewise of the other data.
+        validation: A stretch of the other data, None where it gives no rows.
     """
 
     report: IdentificationReport

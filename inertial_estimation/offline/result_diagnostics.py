@@ -15,14 +15,14 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["result_diagnostics"]
 
-OVERFIT = 1.5  # error on other data over that on the fitted data, beyond which it is told
-BETTER = 0.98  # another method's error on other data over the chosen one's, below which it is told
-LARGE_CHANGE = 2.0  # factor of a mass, either way
-WORSE = 1.01  # error of a row over its nominal one, beyond which it is told
-UNEXPLAINED = 0.5  # of what was measured, beyond which a row's error is told
-POSITIVE = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # parameters that are never zero
-EDGE = 1e-3  # of the largest second moment: a smaller one is that of a plate or a rod
-NAMED = 8  # names in one sentence
+OVERFIT_RATIO = 1.5  # error on other data over that on the fitted data, above which it is reported
+BETTER_METHOD_RATIO = 0.98  # error of another method on other data over the chosen one's: reported below
+LARGE_MASS_RATIO = 2.0  # factor by which a mass changed, either way
+WORSE_ROW_RATIO = 1.01  # error of a row over its nominal one, above which it is reported
+UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
+POSITIVE_TERMS = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # they are never zero
+FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a body is a plate or a rod
+MOST_NAMES = 8  # in one sentence
 
 
 def result_diagnostics(report: IdentificationReport) -> list[str]:
@@ -36,10 +36,10 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
     found += _uncertain(result) + _changes(result)
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
     if flat:
-        found.append(f"plates or rods, at the edge of what is possible: {listing(flat, limit=NAMED)}")
+        found.append(f"plates or rods, at the edge of what is possible: {listing(flat, limit=MOST_NAMES)}")
     negative = [n for n, v in result.friction.items() if v < 0.0 and not n.endswith("/offset")]
     if negative:
-        found.append(f"friction or rotor inertia below zero: {listing(negative, limit=NAMED)}")
+        found.append(f"friction or rotor inertia below zero: {listing(negative, limit=MOST_NAMES)}")
     return found
 
 
@@ -48,7 +48,7 @@ def _validation(report: IdentificationReport, result: MethodResult) -> list[str]
     if report.validation is None or math.isnan(other):
         return ["nothing was held out: no number here says how well other motions are predicted"]
     found = []
-    if other > OVERFIT * error:
+    if other > OVERFIT_RATIO * error:
         found.append(
             f"other data are predicted {other / error:.1f} times worse than the fitted ones "
             f"({100 * other:.2f} % against {100 * error:.2f} %)"
@@ -58,7 +58,7 @@ def _validation(report: IdentificationReport, result: MethodResult) -> list[str]
     ahead = {
         name: one.relative_error_validation
         for name, one in report.methods.items()
-        if one.relative_error_validation < BETTER * other
+        if one.relative_error_validation < BETTER_METHOD_RATIO * other
     }
     if ahead:
         best = min(ahead, key=ahead.__getitem__)
@@ -71,11 +71,13 @@ def _validation(report: IdentificationReport, result: MethodResult) -> list[str]
 
 
 def _rows(data: str, rows: Sequence[RowError]) -> list[str]:
-    worse = [row.row for row in rows if row.rms > WORSE * row.rms_nominal]
-    found = [f"on {data} worse than nominal: {listing(worse, limit=NAMED)}"] if worse else []
-    missed = [row.row for row in rows if row.rms > UNEXPLAINED * row.rms_measured]
+    worse = [row.row for row in rows if row.rms > WORSE_ROW_RATIO * row.rms_nominal]
+    found = [f"on {data} worse than nominal: {listing(worse, limit=MOST_NAMES)}"] if worse else []
+    missed = [row.row for row in rows if row.rms > UNEXPLAINED_SHARE * row.rms_measured]
     if missed:
-        found.append(f"on {data} the error is over half of what was measured: {listing(missed, limit=NAMED)}")
+        found.append(
+            f"on {data} the error is over half of what was measured: {listing(missed, limit=MOST_NAMES)}"
+        )
     return found
 
 
@@ -94,11 +96,11 @@ def _uncertain(result: MethodResult) -> list[str]:
         p.name
         for p in result.parameters
         if p.identifiability is Identifiability.IDENTIFIABLE
-        and p.name.rpartition("/")[2] in POSITIVE
+        and p.name.rpartition("/")[2] in POSITIVE_TERMS
         and 2.0 * p.sigma > abs(p.value)
     ]
     if vague:
-        found.append(f"no more than two sigma away from zero: {listing(vague, limit=NAMED)}")
+        found.append(f"no more than two sigma away from zero: {listing(vague, limit=MOST_NAMES)}")
     return found
 
 
@@ -106,10 +108,14 @@ def _changes(result: MethodResult) -> list[str]:
     changed = [
         f"{body.link} ({body.nominal.mass:.2f} to {body.inertia.mass:.2f} kg)"
         for body in result.bodies
-        if not body.nominal.mass / LARGE_CHANGE <= body.inertia.mass <= body.nominal.mass * LARGE_CHANGE
+        if not body.nominal.mass / LARGE_MASS_RATIO
+        <= body.inertia.mass
+        <= body.nominal.mass * LARGE_MASS_RATIO
     ]
     return (
-        [f"masses changed by more than a factor of two: {listing(changed, limit=NAMED)}"] if changed else []
+        [f"masses changed by more than a factor of two: {listing(changed, limit=MOST_NAMES)}"]
+        if changed
+        else []
     )
 
 
@@ -119,4 +125,6 @@ def _flat(body: BodyResult) -> bool:
     spread = 0.5 * moments.sum() - moments  # second moments along the principal axes
     nominal = linear_algebra.eigvalsh(body.nominal.inertia_Fcm)
     before = 0.5 * nominal.sum() - nominal
-    return bool(spread.min() < EDGE * spread.max() and before.min() >= EDGE * before.max())
+    return bool(
+        spread.min() < FLAT_BODY_RATIO * spread.max() and before.min() >= FLAT_BODY_RATIO * before.max()
+    )

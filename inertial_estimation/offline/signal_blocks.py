@@ -24,13 +24,13 @@ from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointRead
 __all__ = ["BlockStream", "SignalNeeds", "split_block"]
 
 BLOCK_S = 10.0  # length of a block [s]
-HOPELESS = 1000  # joint states dropped without a good one, after which the recording is given up
+MOST_DROPPED_AT_START = 1000  # joint states dropped without a good one, after which the recording is given up
 JOINTS, IMU = "joint_states", "imu/data"
 
 
 @dataclass(frozen=True)
 class SignalNeeds:
-    """What the blocks must hold beside joint positions.
+    """What the blocks must hold in addition to joint positions.
 
     Attributes:
         velocity: Joint velocities.
@@ -155,7 +155,7 @@ class BlockStream:
             row = self._map.row(reading)
         except MeasurementError as error:
             self._grid.drop(JOINTS, str(error))
-            if not self._grid.kept[JOINTS] and sum(self._grid.dropped.values()) >= HOPELESS:
+            if not self._grid.kept[JOINTS] and sum(self._grid.dropped.values()) >= MOST_DROPPED_AT_START:
                 raise RecordingError(self._nothing()) from error
             return
         if len(self._continuous) and np.isfinite(row @ row):

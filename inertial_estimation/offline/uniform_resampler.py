@@ -14,11 +14,11 @@ from inertial_estimation.signals import NANOSECONDS, Array
 __all__ = ["GridPart", "UniformGrid"]
 
 Stamps = NDArray[np.int64]
-CHUNK = 2000  # rows of one input between two looks at what can be resampled
-MOST = 50 * CHUNK  # rows kept while the driver has too few to find a step from
-FEWEST = 20  # rows of the driver to find a step from
+CHUNK_ROWS = 2000  # rows of one input that are collected before the next part is resampled
+MOST_WAITING_ROWS = 50 * CHUNK_ROWS  # rows kept while the driver has too few to find a step from
+FEWEST_ROWS_FOR_STEP = 20  # rows of the driver to find a step from
 WAIT_NS = 2_000_000_000  # an input this far behind the newest one is missing
-BURST = 0.5  # of the mean step: a median below it is that of stamps in bursts
+BURST_RATIO = 0.5  # of the mean step: a median below it is that of stamps in bursts
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class UniformGrid:
     @property
     def due(self) -> bool:
         """Whether so many rows wait that it is time to call `pop`."""
-        return any(len(stream.new_times) >= CHUNK for stream in self._streams.values())
+        return any(len(stream.new_times) >= CHUNK_ROWS for stream in self._streams.values())
 
     def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
         """Take a row of an input.
@@ -137,13 +137,13 @@ class UniformGrid:
         horizon = self._horizon(final=final)
         if horizon is None:
             return
-        if not self.step_ns and (final or len(self._driver.times) >= FEWEST):
+        if not self.step_ns and (final or len(self._driver.times) >= FEWEST_ROWS_FOR_STEP):
             regulator = self._driver.regulator
             self.step_ns = regulator.period_ns if regulator.active else _nominal_step(self._driver.times)
         while self.step_ns and self._stretch(horizon):
             pass
         for stream in self._streams.values():
-            if self.step_ns or len(stream.times) > MOST:
+            if self.step_ns or len(stream.times) > MOST_WAITING_ROWS:
                 stream.trim(horizon)
 
     def _horizon(self, *, final: bool) -> int | None:
@@ -165,7 +165,7 @@ class UniformGrid:
             if self._origin is None:
                 return False
         left = int((horizon - self._origin) / self.step_ns + 1e-9) + 1 - self._index
-        count = min(left, 4 * CHUNK)
+        count = min(left, 4 * CHUNK_ROWS)
         if count <= 0:
             return False
         index = self._index + np.arange(count)
@@ -263,4 +263,4 @@ def _nominal_step(times: Stamps) -> float:
     median = float(np.median(steps))
     usual = steps[steps <= np.quantile(steps, 0.99)]
     mean = float(usual.mean())
-    return mean if median < BURST * mean else median
+    return mean if median < BURST_RATIO * mean else median

@@ -1,1 +1,1 @@
-"""Figures from histories: the only place with matplotlib."""
+"""Figures and reports: the only place with matplotlib and jinja2."""

@@ -1,4 +1,4 @@
-"""Figure of the demo: the elbow with and without adaptation, and what the forearm was said to weigh."""
+"""Figure of the demo: the elbow with and without adaptation, and the estimated mass of the forearm."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,36 +6,36 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
-from inertial_estimation.replay.payload_response import PayloadScene, PayloadTrial
+from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
 __all__ = ["write_demo_figure"]
 
-PUBLISHED, ESTIMATE = 1.8, 0.8  # widths of the lines [pt]
+PUBLISHED_WIDTH, ESTIMATE_WIDTH = 1.8, 0.8  # widths of the lines [pt]
 DASHED = (0, (4, 4))
 
 
-def write_demo_figure(path: Path, scene: PayloadScene, trials: Sequence[PayloadTrial]) -> Path:
+def write_demo_figure(path: Path, scene: PayloadScene, responses: Sequence[PayloadResponse]) -> Path:
     """Draw the elbow and the mass of the forearm against time since the release.
 
     Args:
         path: PNG to write.
         scene: What happened.
-        trials: Each with its own colour.
+        responses: Each with its own colour.
 
     Returns:
         The path.
     """
     figure, (elbow, mass) = new_figure(2, row_height=2.8)
-    for trial in trials:
-        label = "with adaptation" if trial.adaptation else "without adaptation"
-        colour = COLOURS[0 if trial.adaptation else 1]
-        elbow.plot(trial.t, np.degrees(trial.angle), color=colour, lw=1.4, label=label)
+    for response in responses:
+        label = "with adaptation" if response.adaptation else "without adaptation"
+        colour = COLOURS[0 if response.adaptation else 1]
+        elbow.plot(response.t, np.degrees(response.angle), color=colour, lw=1.4, label=label)
         style = (
-            DASHED if trial.adaptation else "-"
+            DASHED if response.adaptation else "-"
         )  # both masses are alike: the upper one lets the lower show
-        mass.plot(trial.t_mass, trial.mass, color=colour, lw=PUBLISHED, ls=style)
-        mass.plot(trial.t_estimate, trial.estimate, color=colour, lw=ESTIMATE, ls=style)
-    for label, width in (("published", PUBLISHED), ("estimate", ESTIMATE)):
+        mass.plot(response.t_mass, response.mass, color=colour, lw=PUBLISHED_WIDTH, ls=style)
+        mass.plot(response.t_estimate, response.estimate, color=colour, lw=ESTIMATE_WIDTH, ls=style)
+    for label, width in (("published", PUBLISHED_WIDTH), ("estimate", ESTIMATE_WIDTH)):
         mass.plot([], [], color=GREY, lw=width, label=label)  # the colour is that of the run, as above
     elbow.axhline(np.degrees(scene.home), color=BLACK, lw=1.0, ls="--", label="wanted")
     ends = [0.0, scene.time_s, scene.time_s, scene.duration_s]

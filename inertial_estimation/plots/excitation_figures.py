@@ -13,7 +13,7 @@ from inertial_estimation.signals import Array
 __all__ = ["excitation_panels", "write_excitation_figure"]
 
 DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
-COLOURS = 6  # after which joints are drawn dashed
+SOLID_JOINTS = 6  # after which joints are drawn dashed
 VARIANCE = "largest variance [SI]"
 
 
@@ -77,7 +77,7 @@ def _motion(
 ) -> Panel:
     times = result.trajectory.times_s
     series = tuple(
-        thinned(name, times, values[:, i], "thin" if i < COLOURS else "dashed", colour=i)
+        thinned(name, times, values[:, i], "thin" if i < SOLID_JOINTS else "dashed", colour=i)
         for i, name in enumerate(result.design.moving_names)
     )
     return Panel(title, "time [s]", label, series, levels=levels)

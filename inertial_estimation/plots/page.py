@@ -11,7 +11,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["page_environment"]
 
-MISSING = "–"  # in place of a number that there is not
+NO_NUMBER = "–"  # in place of a number that there is not
 MINUS = "−"
 
 
@@ -38,11 +38,11 @@ def page_environment() -> Environment:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", MINUS) if math.isfinite(value) else MISSING
+    return f"{value:.4g}".replace("-", MINUS) if math.isfinite(value) else NO_NUMBER
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.2f}\N{THIN SPACE}%" if math.isfinite(value) else MISSING
+    return f"{100 * value:.2f}\N{THIN SPACE}%" if math.isfinite(value) else NO_NUMBER
 
 
 def _triple(values: Iterable[float]) -> str:

@@ -19,9 +19,9 @@ from inertial_estimation.plots.style import (
     thin,
     tidy,
 )
-from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
+from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
-from inertial_estimation.replay.replay_metrics import Evaluation
+from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.signals import Array, Decision, seconds
 
 __all__ = [
@@ -33,12 +33,12 @@ __all__ = [
 ]
 
 
-def write_figures(folder: Path, evaluation: Evaluation) -> list[Path]:
+def write_figures(folder: Path, evaluation: ReplayResults) -> list[Path]:
     """Write the figures for which there are estimates.
 
     Args:
         folder: Existing folder.
-        evaluation: Histories and metrics of the replay.
+        evaluation: Series and metrics of the replay.
 
     Returns:
         The files written: tilt.png, gyro_bias.png, masses.png, nis.png, trunk.png.
@@ -55,23 +55,23 @@ def write_figures(folder: Path, evaluation: Evaluation) -> list[Path]:
     return written
 
 
-def figure_of_tilt(history: TiltHistory, errors: TiltErrors | None) -> Any:
+def figure_of_tilt(series: TiltSeries, errors: TiltErrors | None) -> Any:
     """Draw the estimated tilt, and with a reference that too and the error between them.
 
     The tilt is drawn as the inclination of the vertical along the base's x and y axes.
     """
     figure, axes = new_figure(3 if errors is not None else 2)
-    origin = int(history.stamps_ns[0])
+    origin = int(series.stamps_ns[0])
     names = ("along x (minus the pitch)", "along y (roll)")
-    t_estimate: Array = _seconds(history.stamps_ns, origin)
+    t_estimate: Array = _seconds(series.stamps_ns, origin)
     for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
         if errors is not None:
             reference = np.where(errors.trusted, _inclination(errors.reference_B[:, k]), np.nan)
             t_reference = _seconds(errors.stamps_ns, origin)
             axis.plot(*thin(t_reference, reference), color=BLACK, lw=2.0, alpha=0.45, label="reference")
-        estimate = _inclination(history.tilts_B[:, k])
+        estimate = _inclination(series.tilts_B[:, k])
         axis.plot(*thin(t_estimate, estimate), color=COLOURS[k], lw=0.9, label="estimate")
-        _mark_flight(axis, history, origin)
+        _mark_flight(axis, series, origin)
         tidy(axis, ylabel="inclination [deg]", title=f"Vertical in the base frame, {name}")
     if errors is not None:
         _draw_tilt_error(axes[2], errors, origin)
@@ -79,23 +79,23 @@ def figure_of_tilt(history: TiltHistory, errors: TiltErrors | None) -> Any:
     return figure
 
 
-def figure_of_bias(history: TiltHistory) -> Any:
+def figure_of_bias(series: TiltSeries) -> Any:
     """Draw the estimated gyroscope bias."""
     figure, (axis,) = new_figure(1, row_height=2.8)
-    t = _seconds(history.stamps_ns, int(history.stamps_ns[0]))
+    t = _seconds(series.stamps_ns, int(series.stamps_ns[0]))
     for k, name in enumerate("xyz"):
-        values = 1e3 * history.gyro_biases_I[:, k]
+        values = 1e3 * series.gyro_biases_I[:, k]
         axis.plot(*thin(t, values), color=COLOURS[k], lw=1.2, label=f"{name} {values[-1]:+.2f}")
     tidy(axis, ylabel="bias [mrad/s]", title="Gyroscope bias in the IMU frame (final value in the legend)")
     axis.set_xlabel("time [s]")
     return figure
 
 
-def figure_of_masses(history: InertialHistory) -> Any:
+def figure_of_masses(series: InertialSeries) -> Any:
     """Draw the mass of each estimated body with its two-sigma band, and what was published."""
-    figure, axes = new_figure(len(history.links), row_height=2.6 if len(history.links) < 3 else 1.6)
-    t = _seconds(history.stamps_ns, int(history.stamps_ns[0]))
-    for k, (axis, link) in enumerate(zip(axes, history.links, strict=True)):
+    figure, axes = new_figure(len(series.links), row_height=2.6 if len(series.links) < 3 else 1.6)
+    t = _seconds(series.stamps_ns, int(series.stamps_ns[0]))
+    for k, (axis, link) in enumerate(zip(axes, series.links, strict=True)):
         colour = COLOURS[k % len(COLOURS)]
         band = 2.0 * link.mass_sigmas
         thin_t, low = thin(t, link.masses - band)
@@ -111,16 +111,16 @@ def figure_of_masses(history: InertialHistory) -> Any:
     return figure
 
 
-def figure_of_nis(history: InertialHistory) -> Any:
+def figure_of_nis(series: InertialSeries) -> Any:
     """Draw the normalised innovation squared per row count, with its 95 % bounds and the gate's."""
     figure, (axis,) = new_figure(1, row_height=3.2)
-    t = _seconds(history.stamps_ns, int(history.stamps_ns[0]))
-    rows = max(len(history.row_names), 1)
-    nis = np.maximum(history.nis, 1e-3)
-    taken = history.accepted
+    t = _seconds(series.stamps_ns, int(series.stamps_ns[0]))
+    rows = max(len(series.row_names), 1)
+    nis = np.maximum(series.nis, 1e-3)
+    taken = series.accepted
     step = max(1, len(t) // MAX_POINTS)
     axis.plot(t[taken][::step], nis[taken][::step], ".", ms=2.0, color=COLOURS[0], label="accepted")
-    rejected = np.array([decision is Decision.REJECTED for decision in history.decisions])
+    rejected = np.array([decision is Decision.REJECTED for decision in series.decisions])
     idle = ~taken & ~rejected
     if rejected.any():
         axis.plot(t[rejected], nis[rejected], "x", ms=3.5, mew=0.8, color=COLOURS[1], label="rejected")
@@ -128,10 +128,10 @@ def figure_of_nis(history: InertialHistory) -> Any:
         axis.plot(t[idle][::step], nis[idle][::step], ".", ms=2.0, color=GREY, label="not learning")
     low, high = float(chi2.ppf(0.025, rows)), float(chi2.ppf(0.975, rows))
     axis.axhspan(low, high, color=COLOURS[2], alpha=0.2, lw=0, label="95 % of chi-square")
-    if np.isfinite(history.nis_bounds).any():
-        axis.plot(*thin(t, history.nis_bounds), color=BLACK, lw=1.0, ls="--", label="gate")
+    if np.isfinite(series.nis_bounds).any():
+        axis.plot(*thin(t, series.nis_bounds), color=BLACK, lw=1.0, ls="--", label="gate")
     axis.set_yscale("log")
-    inside = float(np.mean((history.nis >= low) & (history.nis <= high)))
+    inside = float(np.mean((series.nis >= low) & (series.nis <= high)))
     title = f"Innovation over {rows} rows: {100 * inside:.0f} % inside the 95 % bounds"
     tidy(axis, ylabel="NIS [-]", title=title)
     axis.set_xlabel("time [s]")
@@ -154,10 +154,10 @@ def _draw_tilt_error(axis: Any, errors: TiltErrors, origin: int) -> None:
     tidy(axis, ylabel="error [deg]", title=title)
 
 
-def _mark_flight(axis: Any, history: TiltHistory, origin: int) -> None:
+def _mark_flight(axis: Any, series: TiltSeries, origin: int) -> None:
     """Shade where no contact is in use."""
-    t = _seconds(history.stamps_ns, origin)
-    flight = np.array([not contacts for contacts in history.contacts])
+    t = _seconds(series.stamps_ns, origin)
+    flight = np.array([not contacts for contacts in series.contacts])
     if not flight.any() or flight.all():
         return
     for begin, end in spans(flight):

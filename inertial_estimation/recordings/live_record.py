@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertial_estimation.signals import Array, LinkInertia, OrientationSample
+from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["LiveRecord", "tilt_angles"]
 
@@ -50,12 +51,8 @@ def tilt_angles(orientations: list[OrientationSample], truth: list[OrientationSa
     known = {sample.stamp_ns: sample for sample in truth}
     pairs = [(sample, known[sample.stamp_ns]) for sample in orientations if sample.stamp_ns in known]
     stamps = np.array([sample.stamp_ns for sample, _ in pairs], dtype=np.float64)
-    estimated = np.array([_vertical(sample.quaternion_xyzw) for sample, _ in pairs]).reshape(-1, 3)
-    true = np.array([_vertical(sample.quaternion_xyzw) for _, sample in pairs]).reshape(-1, 3)
-    chord = np.linalg.norm(estimated - true, axis=1)
+    quaternions = np.array([[a.quaternion_xyzw, b.quaternion_xyzw] for a, b in pairs]).reshape(-1, 2, 4)
+    x, y, z, w = np.moveaxis(quaternions, 2, 0)
+    verticals = np.stack(vertical_of_quaternion(x, y, z, w), axis=2)
+    chord = np.linalg.norm(verticals[:, 0] - verticals[:, 1], axis=1)
     return stamps, 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
-
-
-def _vertical(quaternion_xyzw: Array) -> tuple[float, float, float]:
-    x, y, z, w = (quaternion_xyzw / np.linalg.norm(quaternion_xyzw)).tolist()
-    return 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)

@@ -1,4 +1,4 @@
-"""What the estimators said over a replay, as arrays over time."""
+"""Estimates of a replay as arrays over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate
 
-__all__ = ["InertialHistory", "LinkHistory", "TiltHistory", "inertial_history", "tilt_history"]
+__all__ = ["InertialSeries", "LinkSeries", "TiltSeries", "inertial_series", "tilt_series"]
 
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class TiltHistory:
+class TiltSeries:
     """Base estimates over time; n of them.
 
     Attributes:
@@ -39,7 +39,7 @@ class TiltHistory:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkHistory:
+class LinkSeries:
     """Estimates of one body over time.
 
     Attributes:
@@ -62,12 +62,12 @@ class LinkHistory:
 
 
 @dataclass(frozen=True, eq=False)
-class InertialHistory:
+class InertialSeries:
     """Inertial estimates over time; n of them, m measurement rows.
 
     Attributes:
         stamps_ns: Stamps [ns], shape (n,).
-        links: One history per estimated link.
+        links: One series per estimated link.
         nis: Normalised innovation squared, shape (n,).
         nis_bounds: Bound of the gate on it, shape (n,).
         accepted: Whether the measurement corrected the state, shape (n,).
@@ -77,7 +77,7 @@ class InertialHistory:
     """
 
     stamps_ns: Stamps
-    links: tuple[LinkHistory, ...]
+    links: tuple[LinkSeries, ...]
     nis: Array
     nis_bounds: Array
     accepted: Flags
@@ -86,9 +86,9 @@ class InertialHistory:
     innovations: Array
 
 
-def tilt_history(estimates: Sequence[BaseEstimate]) -> TiltHistory:
+def tilt_series(estimates: Sequence[BaseEstimate]) -> TiltSeries:
     """Stack base estimates into arrays."""
-    return TiltHistory(
+    return TiltSeries(
         stamps_ns=np.array([e.state.stamp_ns for e in estimates], dtype=np.int64),
         quaternions_xyzw=_stack([e.state.quaternion_xyzw for e in estimates], (4,)),
         tilts_B=_stack([e.tilt_B for e in estimates], (3,)),
@@ -99,7 +99,7 @@ def tilt_history(estimates: Sequence[BaseEstimate]) -> TiltHistory:
     )
 
 
-def inertial_history(estimates: Sequence[InertialEstimate]) -> InertialHistory:
+def inertial_series(estimates: Sequence[InertialEstimate]) -> InertialSeries:
     """Stack inertial estimates into arrays.
 
     Rows are those of the first estimate; a row that is missing later (an input not measured for a
@@ -107,9 +107,9 @@ def inertial_history(estimates: Sequence[InertialEstimate]) -> InertialHistory:
     """
     links = estimates[0].links if estimates else ()
     rows = max((e.row_names for e in estimates), key=len, default=())
-    return InertialHistory(
+    return InertialSeries(
         stamps_ns=np.array([e.stamp_ns for e in estimates], dtype=np.int64),
-        links=tuple(_link_history(link.estimate.link, i, estimates) for i, link in enumerate(links)),
+        links=tuple(_link_series(link.estimate.link, i, estimates) for i, link in enumerate(links)),
         nis=np.array([e.nis for e in estimates], dtype=np.float64),
         nis_bounds=np.array([e.nis_bound for e in estimates], dtype=np.float64),
         accepted=np.array([e.accepted for e in estimates], dtype=bool),
@@ -119,9 +119,9 @@ def inertial_history(estimates: Sequence[InertialEstimate]) -> InertialHistory:
     )
 
 
-def _link_history(link: str, index: int, estimates: Sequence[InertialEstimate]) -> LinkHistory:
+def _link_series(link: str, index: int, estimates: Sequence[InertialEstimate]) -> LinkSeries:
     entries = [e.links[index] for e in estimates]
-    return LinkHistory(
+    return LinkSeries(
         link=link,
         masses=np.array([e.estimate.mass for e in entries]),
         mass_sigmas=np.sqrt(np.array([max(float(e.covariance[0, 0]), 0.0) for e in entries])),

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import butter, sosfiltfilt
+from scipy.spatial.transform import Rotation
 
 from inertial_estimation.errors import MeasurementError, RecordingError
 from inertial_estimation.signals import Array, OrientationSample, seconds
@@ -18,6 +19,7 @@ __all__ = [
     "FILTER_ORDER",
     "ErrorSummary",
     "TiltErrors",
+    "interpolated",
     "low_pass_zero_phase",
     "percentiles_us",
     "relative_error",
@@ -79,8 +81,7 @@ def verticals(quaternions_xyzw: Array) -> Array:
     Returns:
         Unit vectors, shape (n, 3).
     """
-    x, y, z, w = (quaternions_xyzw / np.linalg.norm(quaternions_xyzw, axis=1, keepdims=True)).T
-    return np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1)
+    return _rotations(quaternions_xyzw)[:, 2]
 
 
 def tilt_errors(
@@ -132,6 +133,20 @@ def tilt_errors(
     return TiltErrors(t_ref, errors, flags, estimated, aligned, summarise(errors[flags]))
 
 
+def interpolated(at: Array, times: Array, values: Array) -> Array:
+    """Interpolate columns linearly; before the first time and after the last one the end values hold.
+
+    Args:
+        at: Times wanted, shape (k,).
+        times: Times of the values, increasing, shape (n,).
+        values: Shape (n, m).
+
+    Returns:
+        Values at the times wanted, shape (k, m).
+    """
+    return np.stack([np.interp(at, times, column) for column in values.T], axis=1)
+
+
 def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
     """Filter forth and back (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
 
@@ -153,7 +168,7 @@ def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
     if step <= 0.0 or len(t) < 10 * FILTER_ORDER:
         raise MeasurementError(f"{len(t)} samples are too few for the zero-phase filter")
     grid = np.arange(0.0, t[-1] + 0.5 * step, step)
-    uniform = np.stack([np.interp(grid, t, column) for column in values.T], axis=1)
+    uniform = interpolated(grid, t, values)
     if 0.5 / step <= FILTER_CUTOFF:
         return uniform
     sections = butter(FILTER_ORDER, FILTER_CUTOFF, fs=1.0 / step, output="sos")
@@ -189,7 +204,7 @@ def _within(t_ref: NDArray[np.int64], stamps_ns: NDArray[np.int64], settle_ns: i
 def _interpolate(stamps_ns: NDArray[np.int64], tilts: Array, at_ns: NDArray[np.int64]) -> Array:
     origin = stamps_ns[0]
     t, at = (stamps_ns - origin).astype(np.float64), (at_ns - origin).astype(np.float64)
-    mixed = np.stack([np.interp(at, t, column) for column in tilts.T], axis=1)
+    mixed = interpolated(at, t, tilts)
     unit: Array = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
     return unit
 
@@ -222,10 +237,5 @@ def _rotation_between(sources: Array, targets: Array) -> Array:
 
 
 def _rotations(quaternions_xyzw: Array) -> Array:
-    x, y, z, w = (quaternions_xyzw / np.linalg.norm(quaternions_xyzw, axis=1, keepdims=True)).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
+    matrices: Array = Rotation.from_quat(quaternions_xyzw).as_matrix()  # normalises
+    return matrices

@@ -1,4 +1,4 @@
-"""How an arm takes a weight: its elbow and what it is said to weigh, against time since the release."""
+"""Response of an arm to a weight: elbow angle and estimated mass over the time since the release."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["PayloadScene", "PayloadTrial", "trial_from_record"]
+__all__ = ["PayloadResponse", "PayloadScene", "response_from_record"]
 
-LAST = 0.5  # the end of a trial, over which means are taken [s]
+MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class PayloadScene:
         payload: Mass of the weight [kg].
         nominal_mass: Mass of the link's body without it [kg].
         time_s: When it is attached, since the release [s].
-        duration_s: End of the trial, since the release [s].
+        duration_s: End of the run, since the release [s].
     """
 
     joint: str
@@ -41,8 +41,8 @@ class PayloadScene:
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadTrial:
-    """One trial.
+class PayloadResponse:
+    """The response in one run.
 
     Attributes:
         adaptation: Whether the controller used the estimates.
@@ -63,7 +63,7 @@ class PayloadTrial:
     estimate: Array
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
-        """Return the figures of the trial; NaN where nothing was heard.
+        """Return the figures of the response; NaN where nothing was heard.
 
         Args:
             scene: What happened.
@@ -73,8 +73,8 @@ class PayloadTrial:
         """
         error = self.angle - scene.home
         held = error[self.t >= scene.time_s]
-        last = error[self.t >= scene.duration_s - LAST]
-        mass = self.mass[self.t_mass >= self._end(scene) - LAST]
+        last = error[self.t >= scene.duration_s - MEAN_OVER_LAST_S]
+        mass = self.mass[self.t_mass >= self._end(scene) - MEAN_OVER_LAST_S]
         return {
             "elbow_rmse_rad": _mean(held**2) ** 0.5,
             "elbow_error_at_end_rad": _mean(last),
@@ -87,10 +87,10 @@ class PayloadTrial:
         return min(scene.duration_s, float(self.t_mass[-1])) if len(self.t_mass) else scene.duration_s
 
 
-def trial_from_record(
+def response_from_record(
     record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
-) -> PayloadTrial:
-    """Take a trial from what was heard.
+) -> PayloadResponse:
+    """Take a response from what was heard.
 
     Args:
         record: What was heard.
@@ -108,7 +108,7 @@ def trial_from_record(
     added = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.payloads.get(scene.link, [])]
     t_mass, mass = _series(masses, released_ns, scene.duration_s)
     t_estimate, payload = _series(added, released_ns, scene.duration_s)
-    return PayloadTrial(adaptation, t, angle, t_mass, mass, t_estimate, scene.nominal_mass + payload)
+    return PayloadResponse(adaptation, t, angle, t_mass, mass, t_estimate, scene.nominal_mass + payload)
 
 
 def _series(series: list[tuple[int, float]], released_ns: int, duration_s: float) -> tuple[Array, Array]:

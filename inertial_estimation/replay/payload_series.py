@@ -1,4 +1,4 @@
-"""What the identification of the trunk said over a replay, as arrays over time."""
+"""Estimates of the trunk over a replay, as arrays over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
 from inertial_estimation.signals import Array, seconds
 
-__all__ = ["PayloadHistory", "load_changes", "payload_history", "trunk_metrics"]
+__all__ = ["PayloadSeries", "load_changes", "payload_series_of", "trunk_metrics"]
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadHistory:
+class PayloadSeries:
     """Estimates of the trunk over time; n of them.
 
     Attributes:
@@ -24,7 +24,8 @@ class PayloadHistory:
         masses: Mass identified [kg], shape (n,).
         mass_sigmas: Its standard deviation [kg], shape (n,); inf before it was ever measured.
         coms_L: Centre of mass identified [m], shape (n, 3).
-        com_sigmas: Its standard deviation along the base axes [m], shape (n, 3); inf likewise.
+        com_sigmas: Its standard deviation along the base axes [m], shape (n, 3); inf before it was ever
+            measured.
         published_masses: Mass after the rate-limited hand-over [kg], shape (n,).
         published_coms_L: Centre of mass after the hand-over [m], shape (n, 3).
         published_inertias_Lcm: Inertia about it after the hand-over [kg m^2], shape (n, 3, 3).
@@ -53,10 +54,10 @@ class PayloadHistory:
     events: tuple[PayloadEvent, ...]
 
 
-def payload_history(estimates: Sequence[PayloadEstimate]) -> PayloadHistory:
+def payload_series_of(estimates: Sequence[PayloadEstimate]) -> PayloadSeries:
     """Stack estimates of the trunk into arrays."""
     events = PayloadEvents()
-    return PayloadHistory(
+    return PayloadSeries(
         link=estimates[0].trunk.link if estimates else "",
         stamps_ns=np.array([e.stamp_ns for e in estimates], dtype=np.int64),
         masses=_stack([e.estimate.mass for e in estimates]),
@@ -91,9 +92,9 @@ def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
     }
 
 
-def load_changes(history: PayloadHistory) -> list[dict[str, Any]]:
+def load_changes(series: PayloadSeries) -> list[dict[str, Any]]:
     """Return the events, for `metrics.json`; times count from the first estimate."""
-    origin = int(history.stamps_ns[0]) if len(history.stamps_ns) else 0
+    origin = int(series.stamps_ns[0]) if len(series.stamps_ns) else 0
     return [
         {
             "stamp_ns": event.stamp_ns,
@@ -102,7 +103,7 @@ def load_changes(history: PayloadHistory) -> list[dict[str, Any]]:
             "message": event.message,
             **event.values,
         }
-        for event in history.events
+        for event in series.events
     ]
 
 

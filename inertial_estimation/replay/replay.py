@@ -52,8 +52,8 @@ class ReplayRun:
         payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
-        inertial_tick_ns: Likewise of the inertial pipeline [ns].
-        payload_tick_ns: Likewise of the trunk payload pipeline [ns].
+        inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
+        payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
         health: The pipelines' last word on their inputs.

@@ -11,16 +11,22 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.estimate_series import (
-    InertialHistory,
-    TiltHistory,
-    inertial_history,
-    tilt_history,
+    InertialSeries,
+    TiltSeries,
+    inertial_series,
+    tilt_series,
 )
-from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, relative_error, tilt_errors
+from inertial_estimation.replay.metrics import (
+    TiltErrors,
+    interpolated,
+    percentiles_us,
+    relative_error,
+    tilt_errors,
+)
 from inertial_estimation.replay.payload_series import (
-    PayloadHistory,
+    PayloadSeries,
     load_changes,
-    payload_history,
+    payload_series_of,
     trunk_metrics,
 )
 from inertial_estimation.replay.replay import ReplayRun
@@ -34,12 +40,12 @@ from inertial_estimation.signals import (
     OrientationSample,
 )
 
-__all__ = ["Evaluation", "evaluate", "innovation_error"]
+__all__ = ["ReplayResults", "innovation_error", "replay_results"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Histories and metrics of a replay.
+class ReplayResults:
+    """Series and metrics of a replay.
 
     Attributes:
         tilt: Base estimates over time.
@@ -49,14 +55,14 @@ class Evaluation:
         payload: Estimates of the trunk over time, None without any.
     """
 
-    tilt: TiltHistory
-    inertial: InertialHistory
+    tilt: TiltSeries
+    inertial: InertialSeries
     tilt_errors: TiltErrors | None
     metrics: dict[str, Any]
-    payload: PayloadHistory | None = None
+    payload: PayloadSeries | None = None
 
 
-def evaluate(
+def replay_results(
     run: ReplayRun,
     *,
     pipelines: Pipelines,
@@ -64,8 +70,8 @@ def evaluate(
     trusted: NDArray[np.bool_] | None = None,
     hold_out_ns: int | None = None,
     settle_s: float = 0.0,
-) -> Evaluation:
-    """Turn a replay into histories and metrics.
+) -> ReplayResults:
+    """Turn a replay into series and metrics.
 
     Args:
         run: The replay.
@@ -81,7 +87,7 @@ def evaluate(
     Raises:
         ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
     """
-    tilt, inertial = tilt_history(run.base), inertial_history(run.inertial)
+    tilt, inertial = tilt_series(run.base), inertial_series(run.inertial)
     errors = None
     metrics: dict[str, Any] = {}
     if reference is not None and run.base:
@@ -101,7 +107,7 @@ def evaluate(
         learning = np.array([decision is not Decision.DISABLED for decision in inertial.decisions])
         if learning.any():
             metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
-    payload = payload_history(run.payload) if run.payload else None
+    payload = payload_series_of(run.payload) if run.payload else None
     if payload is not None:
         metrics["trunk"] = trunk_metrics(run.payload[-1])
         metrics["load_changes"] = load_changes(payload)
@@ -115,7 +121,7 @@ def evaluate(
     metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
     if payload is not None:
         metrics["samples"]["trunk_inertia"] = len(run.payload)
-    return Evaluation(tilt, inertial, errors, metrics, payload)
+    return ReplayResults(tilt, inertial, errors, metrics, payload)
 
 
 def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
@@ -134,7 +140,7 @@ def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
 
 
 def _torque_error(
-    run: ReplayRun, pipelines: Pipelines, history: InertialHistory, hold_out_ns: int | None
+    run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
 ) -> float | None:
     """Relative torque error after the hold-out: of an arm by its identified model, else by innovations."""
     values = pipelines.inertial_values
@@ -143,7 +149,7 @@ def _torque_error(
     config = pipelines.inertial.config
     delay_s = float(values["inputs.joint_delay"])
     if values["floating_base"]:
-        return innovation_error(history, run.efforts, hold_out_ns, delay_s)
+        return innovation_error(series, run.efforts, hold_out_ns, delay_s)
     robot = RobotModel.from_urdf(
         pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
     )
@@ -151,7 +157,7 @@ def _torque_error(
         EDGE_S * NANOSECONDS
     )  # the edge is for the filter's transient, and not counted
     later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
-    joints = [joint for joint in robot.joint_names if joint in history.row_names]
+    joints = [joint for joint in robot.joint_names if joint in series.row_names]
     if not later or not joints:
         return None
     try:
@@ -178,7 +184,7 @@ def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
 
 
 def innovation_error(
-    history: InertialHistory,
+    series: InertialSeries,
     efforts: list[JointReading],
     hold_out_ns: int | None,
     joint_delay_s: float = 0.0,
@@ -189,7 +195,7 @@ def innovation_error(
     innovations carry the filter's own window, which smooths them further.
 
     Args:
-        history: Inertial estimates; rows named after joints carry the torque innovations.
+        series: Inertial estimates; rows named after joints carry the torque innovations.
         efforts: Joint readings as recorded.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
         joint_delay_s: Age of joint readings at their stamps [s].
@@ -201,15 +207,15 @@ def innovation_error(
     if hold_out_ns is None or not with_effort:
         return None
     names = with_effort[0].names
-    rows = [i for i, name in enumerate(history.row_names) if name in names]
-    later = history.stamps_ns >= hold_out_ns
+    rows = [i for i, name in enumerate(series.row_names) if name in names]
+    later = series.stamps_ns >= hold_out_ns
     if not rows or not later.any():
         return None
-    stamps = history.stamps_ns[later]
-    chosen = [history.row_names[i] for i in rows]
+    stamps = series.stamps_ns[later]
+    chosen = [series.row_names[i] for i in rows]
     measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * NANOSECONDS))
     try:
-        return relative_error(stamps, measured, history.innovations[later][:, rows])
+        return relative_error(stamps, measured, series.innovations[later][:, rows])
     except MeasurementError:
         return None
 
@@ -225,4 +231,4 @@ def _efforts_at(
     t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
     table = np.array([reading.effort for reading in same])[:, order]
     at = (stamps_ns - t0).astype(np.float64)
-    return np.stack([np.interp(at, t, column) for column in table.T], axis=1)
+    return interpolated(at, t, table)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.estimate_series import InertialHistory, TiltHistory
-from inertial_estimation.replay.payload_series import PayloadHistory
+from inertial_estimation.recordings.json_values import finite_values
+from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
+from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -39,36 +40,36 @@ TRUNK_COLUMNS = (
 )
 
 
-def write_base_orientation(path: Path, history: TiltHistory) -> None:
+def write_base_orientation(path: Path, series: TiltSeries) -> None:
     """Write the base estimates, one row each; contacts in use are separated by spaces.
 
     Args:
         path: File to write, CSV with the columns `BASE_COLUMNS`.
-        history: Base estimates.
+        series: Base estimates.
     """
-    numbers = np.hstack([history.quaternions_xyzw, history.tilts_B, history.gyro_biases_I]).tolist()
-    rows = zip(history.stamps_ns.tolist(), numbers, history.contacts, strict=True)
+    numbers = np.hstack([series.quaternions_xyzw, series.tilts_B, series.gyro_biases_I]).tolist()
+    rows = zip(series.stamps_ns.tolist(), numbers, series.contacts, strict=True)
     _write(path, BASE_COLUMNS, ([t, *map(_number, row), " ".join(c)] for t, row, c in rows))
 
 
-def write_link_inertias(path: Path, history: InertialHistory) -> None:
+def write_link_inertias(path: Path, series: InertialSeries) -> None:
     """Write the published inertias (about the centre of mass, link axes), one row per link and stamp.
 
     Args:
         path: File to write, CSV with the columns `LINK_COLUMNS`.
-        history: Inertial estimates.
+        series: Inertial estimates.
     """
-    _write(path, LINK_COLUMNS, _link_rows(history))
+    _write(path, LINK_COLUMNS, _link_rows(series))
 
 
-def write_trunk_inertia(path: Path, history: PayloadHistory) -> None:
+def write_trunk_inertia(path: Path, series: PayloadSeries) -> None:
     """Write the trunk as published (about the centre of mass, link axes) and as identified, a row per stamp.
 
     Args:
         path: File to write, CSV with the columns `TRUNK_COLUMNS`.
-        history: Estimates of the trunk.
+        series: Estimates of the trunk.
     """
-    h = history
+    h = series
     published = (h.published_masses, h.published_coms_L, _six(h.published_inertias_Lcm))
     identified = (h.masses, h.coms_L, h.mass_sigmas, h.com_sigmas, h.residuals)
     numbers = np.column_stack([*published, *identified]).tolist()
@@ -83,7 +84,7 @@ def write_trunk_inertia(path: Path, history: PayloadHistory) -> None:
 
 def write_metrics(path: Path, metrics: Mapping[str, Any]) -> None:
     """Write the metrics as JSON; numbers that are not finite become null."""
-    path.write_text(json.dumps(_finite(metrics), indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(finite_values(metrics), indent=2) + "\n", encoding="utf-8")
 
 
 def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
@@ -108,15 +109,15 @@ def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     return np.array(flags, dtype=bool)
 
 
-def _link_rows(history: InertialHistory) -> Iterable[list[Any]]:
+def _link_rows(series: InertialSeries) -> Iterable[list[Any]]:
     tables = [
         np.column_stack([link.published_masses, link.published_coms_L, _six(link.published_inertias_Lcm)])
-        for link in history.links
+        for link in series.links
     ]
     values = [table.tolist() for table in tables]
-    nis, accepted = history.nis.tolist(), history.accepted.tolist()
-    for k, stamp_ns in enumerate(history.stamps_ns.tolist()):
-        for link, table in zip(history.links, values, strict=True):
+    nis, accepted = series.nis.tolist(), series.accepted.tolist()
+    for k, stamp_ns in enumerate(series.stamps_ns.tolist()):
+        for link, table in zip(series.links, values, strict=True):
             yield [stamp_ns, link.link, *map(_number, table[k]), _number(nis[k]), int(accepted[k])]
 
 
@@ -134,13 +135,3 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) ->
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(rows)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return value

@@ -27,11 +27,32 @@ __all__ = [
     "pinv",
     "singular_values",
     "solve",
+    "square_factor",
     "svd",
+    "triangular_factor",
 ]
 
 Array = NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
+
+
+def triangular_factor(A: Array) -> Array:
+    """Return the triangular factor R of A = Q R, with R'R = A'A.
+
+    Args:
+        A: Matrix, shape (m, n).
+
+    Returns:
+        Upper triangular matrix, shape (min(m, n), n).
+    """
+    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
+
+
+def square_factor(factor: Array) -> Array:
+    """Return a triangular factor with rows of zeros below, shape (n, n) of at most n rows of n columns."""
+    square = np.zeros((factor.shape[1], factor.shape[1]))
+    square[: len(factor)] = factor
+    return square
 
 
 def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:

@@ -1,6 +1,7 @@
 """Rotations and unit directions, as free functions on numpy arrays."""
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,14 +18,25 @@ __all__ = [
     "rotation_from_roll_pitch_yaw",
     "rotation_from_tilt_and_yaw",
     "skew",
+    "skews",
+    "vertical_of_quaternion",
     "yaw_of",
 ]
+
+NumberT = TypeVar("NumberT", float, Array)
 
 
 def skew(w: Array) -> Array:
     """Return S(w), the matrix with S(w) x = w x x. Shape (3, 3)."""
     x, y, z = w
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def skews(v: Array) -> Array:
+    """Return the matrices S(v) of vectors of shape (..., 3), shape (..., 3, 3); see `skew`."""
+    S = np.zeros((*v.shape, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    return S - np.swapaxes(S, -1, -2)
 
 
 def exp_so3(phi: Array) -> Array:
@@ -114,6 +126,24 @@ def rotation_from_quaternion(quaternion_xyzw: Array) -> Array:
             [s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)],
         ]
     )
+
+
+def vertical_of_quaternion(
+    x: NumberT, y: NumberT, z: NumberT, w: NumberT
+) -> tuple[NumberT, NumberT, NumberT]:
+    """Return R_WB^T e_z, the vertical in the body frame, of an orientation of the body in a z-up world.
+
+    Args:
+        x: First component of the quaternion; a number, or an array of the components of many.
+        y: Second component.
+        z: Third component.
+        w: Scalar component; the quaternion needs no unit norm, but one above zero.
+
+    Returns:
+        The components of a unit vector, each of the shape of x.
+    """
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    return s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)
 
 
 def rotation_from_roll_pitch_yaw(roll: float, pitch: float, yaw: float) -> Array:

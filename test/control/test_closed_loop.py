@@ -7,6 +7,7 @@ import pytest
 from support.control_robots import PANDA_HOME, ClosedLoop, config_of, pipeline_of, simulation_of
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
@@ -41,7 +42,7 @@ def test_standing_recovers_from_a_push() -> None:
     assert loop.run(3.0, watch)
     assert farthest[0] > 0.02  # it was a push
     assert np.linalg.norm(loop.simulation.truth().com_velocity_W) < 0.01
-    assert set(loop.states) == {"control"}
+    assert set(loop.states) == {ControlState.CONTROL}
 
 
 def test_a_base_state_that_is_lost_to_nan_for_a_moment_is_survived() -> None:
@@ -57,8 +58,8 @@ def test_a_base_state_that_is_lost_to_nan_for_a_moment_is_survived() -> None:
 
     loop.pipeline.push_base_state = spoilt
     assert loop.run(1.5)
-    assert loop.states.count("damping") == 15
-    assert loop.states[-1] == "control"
+    assert loop.states.count(ControlState.DAMPING) == 15
+    assert loop.states[-1] is ControlState.CONTROL
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.002)
 
 
@@ -104,7 +105,7 @@ def test_three_steps_do_not_fall_and_go_where_they_should() -> None:
     assert (gait.steps_made, gait.phase) == (3, GaitPhase.STANDING)
     # Two steps of 0.15 m, the third closes the feet; the pelvis ends above them.
     assert loop.simulation.truth().base.p_WB[0] - before[0] == pytest.approx(0.3, abs=0.04)
-    assert set(loop.states) == {"control"}
+    assert set(loop.states) == {ControlState.CONTROL}
 
 
 def test_walking_bears_a_torso_the_controller_knows_nothing_of() -> None:

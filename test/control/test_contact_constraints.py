@@ -8,7 +8,8 @@ import pytest
 from support.control_robots import TICK_NS, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_forces import make_contacts
+from inertial_estimation.control.contact_constraints import make_contacts
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.inverse_dynamics_problem import FORCE_UNIT, ContactLoad
 from inertial_estimation.models.stance_config import StanceConfig, stance_positions
 
@@ -159,6 +160,6 @@ def test_feet_without_capacity_get_no_force_though_the_robot_falls_to_their_side
     push_state(pipeline, TICK_NS, stance_positions(pipeline.config.stance, pipeline.robot))
     pipeline.tick(TICK_NS)
     wrenches = pipeline.last.wrenches_C
-    assert pipeline.last.state == "control"
+    assert pipeline.last.state is ControlState.CONTROL
     assert np.abs(wrenches[list(lifted)]).max() < 0.5
     assert np.delete(wrenches, lifted, axis=0)[:, 2].min() > 20.0

@@ -5,6 +5,7 @@ import pinocchio as pin
 import pytest
 from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
 
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
@@ -54,7 +55,7 @@ def fresh(talos: ControllerPipeline) -> ControllerPipeline:
 def test_standing_torques_and_forces_balance_the_robot(fresh) -> None:
     tau = torques(fresh, 0)
     result = fresh.last
-    assert result.state == "control"
+    assert result.state is ControlState.CONTROL
     frames = fresh.config.robot.contact_frames
     sensors = IdealSensors(fresh.robot, contact_frames=frames)
     readings = sensors.read(
@@ -225,13 +226,13 @@ def test_a_state_that_is_not_finite_is_answered_by_damping_and_control_returns(f
     )
     push_state(fresh, TICK_NS, q, v, **state)
     (command,) = fresh.tick(TICK_NS)
-    assert fresh.last.state == "damping"
+    assert fresh.last.state is ControlState.DAMPING
     assert "finite" in fresh.last.reason
     assert np.isfinite(command.tau).all()
     assert (command.tau[2:] * v[2:] < 0.0).all()  # it brakes
     assert level(fresh, "controller", TICK_NS) == HealthLevel.ERROR
     torques(fresh, 2 * TICK_NS)
-    assert fresh.last.state == "control"
+    assert fresh.last.state is ControlState.CONTROL
     assert level(fresh, "controller", 2 * TICK_NS) == HealthLevel.OK
 
 
@@ -246,7 +247,7 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason() -> None:
     strict = pipeline_of("talos", **{"solver.max_iterations": 1, "solver.tolerance": 1e-10})
     push_state(strict, 0, home(strict), np.full(32, 0.3), twist=np.full(6, 0.2))
     (command,) = strict.tick(0)
-    assert strict.last.state == "damping"
+    assert strict.last.state is ControlState.DAMPING
     assert "iterations exhausted" in strict.last.reason
     np.testing.assert_allclose(command.tau, -0.3 * strict.config.fallback_damping, atol=5.0)
     assert (command.tau < 0.0).all()
@@ -301,7 +302,7 @@ def test_bad_references_raise_or_are_counted(fresh) -> None:
     fresh.push_joint_reference(JointReading(0, ("torso_2_joint",), np.array([np.nan])))
     assert next(h for h in fresh.health(0) if h.name == "controller").values["references refused"] == "2"
     torques(fresh, TICK_NS)
-    assert fresh.last.state == "control"
+    assert fresh.last.state is ControlState.CONTROL
 
 
 def test_a_joint_reference_is_kept_within_the_limits_of_the_urdf(fresh) -> None:

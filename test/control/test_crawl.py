@@ -8,6 +8,7 @@ import pytest
 from support.control_robots import ClosedLoop, pipeline_of, push_state, simulation_of
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
@@ -101,7 +102,7 @@ def test_the_centre_of_mass_stays_over_the_triangle_of_the_feet_that_stand_and_a
 
 def test_it_follows_its_reference_even_when_the_believed_centre_of_mass_leaps(walk) -> None:
     assert max(row[2] for row in walk.rows) < 0.01
-    assert {row[4] for row in walk.rows} == {"control"}
+    assert {row[4] for row in walk.rows} == {ControlState.CONTROL}
 
 
 def test_a_hold_ends_the_swing_stands_and_goes_on_after(walk) -> None:

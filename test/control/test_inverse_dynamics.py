@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_forces import world_wrench
+from inertial_estimation.control.contact_constraints import world_wrench
 from inertial_estimation.control.inverse_dynamics_problem import ContactLoad
 from inertial_estimation.control.quadratic_program import QuadraticProgram
 

@@ -15,7 +15,7 @@ from inertial_estimation.experiments.figure_description import Series
 from inertial_estimation.experiments.registry import find_experiment
 from inertial_estimation.experiments.result_table import verdict
 from inertial_estimation.experiments.tilt_benchmark import (
-    CONTENDERS,
+    ESTIMATORS,
     INITIAL_ERROR,
     OTHERS,
     TWO_STAGE,
@@ -72,7 +72,7 @@ def test_bound_compares_the_printed_means(result: ExperimentResult) -> None:
 def test_verdict_names_all_outside_the_bounds_who_beat_ours(result: ExperimentResult) -> None:
     values = {row.quantity: row.ours for row in result.rows}
     said = verdict(result)
-    outside = set(CONTENDERS) - {TWO_STAGE, *OTHERS}
+    outside = set(ESTIMATORS) - {TWO_STAGE, *OTHERS}
     for quantity in COMPARED:
         named = said.split(f"in {quantity} by ")[1].split(", and in ")[0].split("; ")
         ours = values[f"{quantity}: {TWO_STAGE}"]
@@ -98,7 +98,7 @@ def still() -> PushRecord:
     return PushRecord(0.002 * np.arange(n), force, 0.0 * force, zeros, zeros, wrench, up, np.ones(n))
 
 
-@pytest.mark.parametrize("name", CONTENDERS)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_without_noise_the_error_of_a_robot_at_rest_only_falls(still: PushRecord, name: str) -> None:
     tilts = estimate_tilt(name, still, still.force_I, still.rate_I)
     np.testing.assert_allclose(np.linalg.norm(tilts, axis=1), 1.0, atol=1e-9)

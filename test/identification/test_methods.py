@@ -202,7 +202,7 @@ def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
 
 
 def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):
-    monkeypatch.setattr(consistent, "UNITS", (1.0,))
+    monkeypatch.setattr(consistent, "CONSTRAINT_UNITS", (1.0,))
     with pytest.raises(InertialEstimationError, match="stopped with PrimalInfeasible, expected Solved"):
         impossible.report(["consistent"])
 

@@ -118,7 +118,7 @@ def test_the_result_does_not_depend_on_blocks_or_chunks(seed, monkeypatch):
     source = recording(stamps.tolist(), others[keep].tolist(), others[::3].tolist())
     results = []
     for chunk, block_s in ((2000, 10.0), (2000, 0.31), (70, 10.0), (311, 1.7)):
-        monkeypatch.setattr(uniform_resampler, "CHUNK", chunk)
+        monkeypatch.setattr(uniform_resampler, "CHUNK_ROWS", chunk)
         made = stream(source, ALL, block_s=block_s, max_gap=0.05, nominal_rate=200.0, stamps="as_is")
         blocks = list(made.blocks())
         starts = [block.start_ns for block in blocks if not block.continues]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.replay.estimate_series import InertialHistory, LinkHistory, TiltHistory
+from inertial_estimation.replay.estimate_series import InertialSeries, LinkSeries, TiltSeries
 from inertial_estimation.replay.metrics import tilt_errors
-from inertial_estimation.replay.payload_series import PayloadHistory
-from inertial_estimation.replay.replay_metrics import Evaluation
+from inertial_estimation.replay.payload_series import PayloadSeries
+from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.signals import Decision, HealthLevel, OrientationSample
 
 pytest.importorskip("matplotlib")
@@ -26,7 +26,7 @@ N = 300
 STAMPS = 1_700_000_000_000_000_000 + 10_000_000 * np.arange(N, dtype=np.int64)
 
 
-def tilt() -> TiltHistory:
+def tilt() -> TiltSeries:
     lean = 0.1 * np.sin(0.05 * np.arange(N))
     tilts = np.stack([lean, 0 * lean, np.sqrt(1 - lean**2)], axis=1)
     quaternions = np.stack(
@@ -34,13 +34,13 @@ def tilt() -> TiltHistory:
     )
     contacts = tuple(() if 100 <= k < 120 else ("foot",) for k in range(N))
     bias = np.outer(np.linspace(0, 1, N), [1e-3, 2e-3, -3e-3])
-    return TiltHistory(STAMPS, quaternions, tilts, bias, contacts, np.zeros(N), np.ones(N, dtype=bool))
+    return TiltSeries(STAMPS, quaternions, tilts, bias, contacts, np.zeros(N), np.ones(N, dtype=bool))
 
 
-def inertial(links: int = 2) -> InertialHistory:
+def inertial(links: int = 2) -> InertialSeries:
     mass = np.linspace(2.0, 3.0, N)
-    histories = tuple(
-        LinkHistory(
+    series = tuple(
+        LinkSeries(
             f"link{k}", mass + k, np.full(N, 0.1), mass, np.zeros((N, 3)), np.zeros((N, 3, 3)), mass - 2.0
         )
         for k in range(links)
@@ -54,12 +54,10 @@ def inertial(links: int = 2) -> InertialHistory:
         Decision.DISABLED if k >= 200 else Decision.REJECTED if 50 <= k < 60 else Decision.ACCEPTED
         for k in range(N)
     )
-    return InertialHistory(
-        STAMPS, histories, nis, bounds, accepted, decisions, tuple("abcdef"), np.zeros((N, 6))
-    )
+    return InertialSeries(STAMPS, series, nis, bounds, accepted, decisions, tuple("abcdef"), np.zeros((N, 6)))
 
 
-def trunk() -> PayloadHistory:
+def trunk() -> PayloadSeries:
     mass = np.linspace(61.0, 71.0, N)
     com, sigma = np.outer(mass - 61.0, [-0.01, 0.005, 0.0]), np.full((N, 3), np.inf)
     sigma[150:, :2] = 1e-3
@@ -72,7 +70,7 @@ def trunk() -> PayloadHistory:
         )
     )
     held = (np.arange(N) > 100) & (np.arange(N) < 200)
-    return PayloadHistory(
+    return PayloadSeries(
         *("trunk", STAMPS, mass, np.full(N, 0.1), com, sigma, mass, com, np.zeros((N, 3, 3)), mass - 61.0),
         *(np.full(N, np.nan), ("watching",) * N, ~held, held, events),
     )
@@ -90,7 +88,7 @@ def test_all_figures_are_written(tmp_path: Path) -> None:
     reference = [OrientationSample(int(t), q) for t, q in zip(STAMPS, tilt().quaternions_xyzw, strict=True)]
     trusted = np.arange(N) > 50
     errors = tilt_errors(STAMPS, tilt().tilts_B, reference, trusted)
-    written = write_figures(tmp_path, Evaluation(tilt(), inertial(), errors, {}))
+    written = write_figures(tmp_path, ReplayResults(tilt(), inertial(), errors, {}))
     assert [path.name for path in written] == ["tilt.png", "gyro_bias.png", "masses.png", "nis.png"]
     for path in written:
         assert path.read_bytes().startswith(b"\x89PNG")
@@ -123,9 +121,9 @@ def test_the_trunk_is_drawn_with_what_happened_to_it(tmp_path: Path) -> None:
     assert {"published", "loaded", "refused", "asked to hold"} <= set(curves)
     drawn = [np.asarray(line.get_ydata()) for line in figure.axes[2].get_lines()]
     assert any(len(y) == N and np.allclose(y, 1e3 * trunk().coms_L[:, 1]) for y in drawn)
-    nothing = TiltHistory(STAMPS[:0], *(np.zeros((0, 3)),) * 3, (), np.zeros(0), np.zeros(0, dtype=bool))
-    empty = InertialHistory(STAMPS[:0], (), *(np.zeros(0),) * 3, (), (), np.zeros((0, 0)))
-    written = write_figures(tmp_path, Evaluation(nothing, empty, None, {}, trunk()))
+    nothing = TiltSeries(STAMPS[:0], *(np.zeros((0, 3)),) * 3, (), np.zeros(0), np.zeros(0, dtype=bool))
+    empty = InertialSeries(STAMPS[:0], (), *(np.zeros(0),) * 3, (), (), np.zeros((0, 0)))
+    written = write_figures(tmp_path, ReplayResults(nothing, empty, None, {}, trunk()))
     assert [path.name for path in written] == ["trunk.png"]
 
 
@@ -139,11 +137,11 @@ def test_untrusted_reference_is_not_drawn() -> None:
 
 
 def test_many_links_and_infinite_gate(tmp_path: Path) -> None:
-    history = inertial(9)
-    open_gate = InertialHistory(
-        **{**{n: getattr(history, n) for n in history.__dataclass_fields__}, "nis_bounds": np.full(N, np.inf)}
+    series = inertial(9)
+    open_gate = InertialSeries(
+        **{**{n: getattr(series, n) for n in series.__dataclass_fields__}, "nis_bounds": np.full(N, np.inf)}
     )
-    empty = TiltHistory(
+    empty = TiltSeries(
         STAMPS[:0],
         np.zeros((0, 4)),
         np.zeros((0, 3)),
@@ -152,5 +150,5 @@ def test_many_links_and_infinite_gate(tmp_path: Path) -> None:
         np.zeros(0),
         np.zeros(0, dtype=bool),
     )
-    written = write_figures(tmp_path, Evaluation(empty, open_gate, None, {}))
+    written = write_figures(tmp_path, ReplayResults(empty, open_gate, None, {}))
     assert [path.name for path in written] == ["masses.png", "nis.png"]

@@ -1,4 +1,4 @@
-"""A trial counts from the release and its numbers are those of the series."""
+"""A response counts from the release and its numbers are those of the series."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
-from inertial_estimation.replay.payload_response import PayloadScene, trial_from_record
+from inertial_estimation.replay.payload_response import PayloadScene, response_from_record
 from inertial_estimation.signals import LinkInertia
 
 SCENE = PayloadScene(
@@ -31,25 +31,25 @@ def record(offset: float, mass: float) -> LiveRecord:
 
 
 def test_numbers_of_a_constant_error() -> None:
-    trial = trial_from_record(record(0.25, 6.3), SCENE, adaptation=True, released_ns=RELEASED)
-    assert trial.t[0] == pytest.approx(0.0, abs=0.011)
-    assert trial.t[-1] == pytest.approx(4.0, abs=0.011)
-    numbers = trial.numbers(SCENE)
+    response = response_from_record(record(0.25, 6.3), SCENE, adaptation=True, released_ns=RELEASED)
+    assert response.t[0] == pytest.approx(0.0, abs=0.011)
+    assert response.t[-1] == pytest.approx(4.0, abs=0.011)
+    numbers = response.numbers(SCENE)
     assert numbers["elbow_rmse_rad"] == pytest.approx(0.25)
     assert numbers["elbow_error_at_end_rad"] == pytest.approx(0.25)
     assert numbers["largest_elbow_error_rad"] == pytest.approx(0.25)
     assert numbers["mass_error_at_end"] == pytest.approx(-0.1)
-    np.testing.assert_allclose(trial.estimate, 6.3)
+    np.testing.assert_allclose(response.estimate, 6.3)
 
 
 def test_a_trial_that_ended_before_the_weight_has_no_numbers() -> None:
     heard = record(0.0, 2.0)
     heard.joints["elbow"] = heard.joints["elbow"][:150]
     heard.inertias, heard.payloads = {}, {}
-    numbers = trial_from_record(heard, SCENE, adaptation=True, released_ns=RELEASED).numbers(SCENE)
+    numbers = response_from_record(heard, SCENE, adaptation=True, released_ns=RELEASED).numbers(SCENE)
     assert all(math.isnan(value) for value in numbers.values())
 
 
 def test_a_joint_that_was_not_heard_is_named() -> None:
     with pytest.raises(RecordingError, match="'elbow'"):
-        trial_from_record(LiveRecord(), SCENE, adaptation=True, released_ns=RELEASED)
+        response_from_record(LiveRecord(), SCENE, adaptation=True, released_ns=RELEASED)

@@ -12,7 +12,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.replay.replay_metrics import evaluate
+from inertial_estimation.replay.replay_metrics import replay_results
 from inertial_estimation.signals import JointReading
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import (
@@ -54,7 +54,7 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     built = pipelines()
     run = run_through(recording, built)
     reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    evaluation = evaluate(run, pipelines=built, reference=reference, settle_s=2.0)
+    evaluation = replay_results(run, pipelines=built, reference=reference, settle_s=2.0)
     assert evaluation.metrics["tilt_error_deg"]["max"] < 0.05
     truth = talos.robot.total_mass + talos.payload.inertia.mass
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
@@ -68,7 +68,7 @@ def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:
         built = pipelines("talos", *overrides)
         reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
         run = run_through(recording, built)
-        metrics = evaluate(run, pipelines=built, reference=reference, settle_s=2.0).metrics
+        metrics = replay_results(run, pipelines=built, reference=reference, settle_s=2.0).metrics
         return float(metrics["tilt_error_deg"]["rms"])
 
     told = rms("/**.inputs.joint_delay=0.02", "/**.inputs.wrench_delay=0.02")
@@ -81,7 +81,7 @@ def test_lost_messages_do_not_stop_the_estimates(talos: Truth) -> None:
     built = pipelines()
     run = run_through(recording, built)
     reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    evaluation = evaluate(run, pipelines=built, reference=reference, settle_s=2.0)
+    evaluation = replay_results(run, pipelines=built, reference=reference, settle_s=2.0)
     assert len(run.base) > 0.7 * len(talos.times_s)
     assert evaluation.metrics["tilt_error_deg"]["rms"] < 0.3
 
@@ -93,12 +93,14 @@ def test_arm_predicts_its_torques_after_the_hold_out() -> None:
     built = pipelines("panda")
     run = run_through(recording, built, hold_out_s=6.0)
     hold_out_ns = recording.start_ns + 6_000_000_000
-    metrics = evaluate(run, pipelines=built, hold_out_ns=hold_out_ns).metrics
+    metrics = replay_results(run, pipelines=built, hold_out_ns=hold_out_ns).metrics
     assert metrics["torque_error_relative"] < 0.01
     assert all(e.accepted is False for e in run.inertial if e.stamp_ns >= hold_out_ns)
     naive = pipelines("panda", "inertial_ekf.enabled=false")
     unlearned = run_through(recording, naive)
-    error = evaluate(unlearned, pipelines=naive, hold_out_ns=hold_out_ns).metrics["torque_error_relative"]
+    error = replay_results(unlearned, pipelines=naive, hold_out_ns=hold_out_ns).metrics[
+        "torque_error_relative"
+    ]
     assert error > 10 * metrics["torque_error_relative"]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.replay.estimate_series import inertial_history, tilt_history
+from inertial_estimation.replay.estimate_series import inertial_series, tilt_series
 from inertial_estimation.replay.result_files import (
     read_trusted,
     write_base_orientation,
@@ -48,7 +48,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_base_orientation(tmp_path: Path) -> None:
-    write_base_orientation(tmp_path / "b.csv", tilt_history([base(7), base(1_700_000_000_123_456_789)]))
+    write_base_orientation(tmp_path / "b.csv", tilt_series([base(7), base(1_700_000_000_123_456_789)]))
     header = (tmp_path / "b.csv").read_text().splitlines()[0]
     assert header == (
         "stamp_ns,qx,qy,qz,qw,tilt_x,tilt_y,tilt_z,gyro_bias_x,gyro_bias_y,gyro_bias_z,contacts"
@@ -62,7 +62,7 @@ def test_base_orientation(tmp_path: Path) -> None:
 
 
 def test_link_inertias_are_the_published_ones(tmp_path: Path) -> None:
-    write_link_inertias(tmp_path / "l.csv", inertial_history([inertial(1, True), inertial(2, False)]))
+    write_link_inertias(tmp_path / "l.csv", inertial_series([inertial(1, True), inertial(2, False)]))
     header = (tmp_path / "l.csv").read_text().splitlines()[0]
     assert header == "stamp_ns,link,mass,com_x,com_y,com_z,ixx,ixy,ixz,iyy,iyz,izz,nis,accepted"
     first, second = rows_of(tmp_path / "l.csv")
@@ -77,14 +77,14 @@ def test_history_of_rows_that_come_and_go() -> None:
     fewer = InertialEstimate(
         2, fewer.links, ("b",), np.array([5.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(10), 3
     )
-    history = inertial_history([inertial(1, True), fewer])
-    np.testing.assert_array_equal(history.innovations, [[1.0, 1.0], [np.nan, 5.0]])
-    np.testing.assert_allclose(history.links[0].mass_sigmas, 0.2)
+    series = inertial_series([inertial(1, True), fewer])
+    np.testing.assert_array_equal(series.innovations, [[1.0, 1.0], [np.nan, 5.0]])
+    np.testing.assert_allclose(series.links[0].mass_sigmas, 0.2)
 
 
 def test_empty_histories() -> None:
-    assert len(tilt_history([]).stamps_ns) == 0
-    assert inertial_history([]).links == ()
+    assert len(tilt_series([]).stamps_ns) == 0
+    assert inertial_series([]).links == ()
 
 
 def test_metrics_are_valid_json_even_if_not_finite(tmp_path: Path) -> None:

@@ -138,3 +138,12 @@ def test_equations_of_a_recording_with_nan_end_in_the_error_of_the_package() -> 
     equation = ReducedEquation(np.array([[1.0, np.nan], [0.0, 1.0]]), np.ones(2), 0.0, np.array([2]))
     with pytest.raises(NumericalError, match="singular value decomposition"):
         IdentifiableSpace.of(equation, np.ones(2))
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (3, 3), (2, 3)])
+def test_triangular_factor_keeps_the_squares(shape):
+    A = np.random.default_rng(0).standard_normal(shape)
+    factor = linear_algebra.square_factor(linear_algebra.triangular_factor(A))
+    assert factor.shape == (3, 3)
+    np.testing.assert_array_equal(factor, np.triu(factor))
+    np.testing.assert_allclose(factor.T @ factor, A.T @ A, atol=1e-12)

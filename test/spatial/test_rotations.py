@@ -16,6 +16,8 @@ from inertial_estimation.spatial.rotations import (
     rotation_from_roll_pitch_yaw,
     rotation_from_tilt_and_yaw,
     skew,
+    skews,
+    vertical_of_quaternion,
     yaw_of,
 )
 
@@ -83,6 +85,21 @@ def test_yaw_of_a_pure_yaw(angle):
 @pytest.mark.parametrize(("roll", "pitch", "yaw"), [(0.3, -0.7, 2.0), (-3.0, 1.5, 0.0), (0.0, 0.0, -1.0)])
 def test_roll_and_pitch_are_those_the_rotation_was_made_of(roll, pitch, yaw):
     assert roll_pitch_of(rotation_from_roll_pitch_yaw(roll, pitch, yaw)) == pytest.approx((roll, pitch))
+
+
+def test_skews_are_the_skew_matrix_of_each_vector():
+    stacked = np.arange(12.0).reshape(2, 2, 3) - 5.0
+    matrices = skews(stacked)
+    for index in np.ndindex(2, 2):
+        np.testing.assert_array_equal(matrices[index], skew(stacked[index]))
+
+
+def test_vertical_of_a_quaternion_is_the_last_row_of_its_rotation_for_numbers_and_arrays():
+    quaternions = np.random.default_rng(5).standard_normal((20, 4))
+    rows = np.array([rotation_from_quaternion(quaternion)[2] for quaternion in quaternions])
+    found = [vertical_of_quaternion(*quaternion.tolist()) for quaternion in quaternions]
+    np.testing.assert_allclose(found, rows, atol=1e-14)
+    np.testing.assert_allclose(np.stack(vertical_of_quaternion(*quaternions.T), axis=1), rows, atol=1e-14)
 
 
 @given(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1))

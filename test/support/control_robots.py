@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.parameters import build_config, iterate_parameters
@@ -67,7 +68,7 @@ class ClosedLoop:
 
     def __init__(self, simulation: Simulation, pipeline: ControllerPipeline) -> None:
         self.simulation, self.pipeline = simulation, pipeline
-        self.states: list[str] = []
+        self.states: list[ControlState] = []
 
     def run(self, duration: float, each: Callable[[float], None] | None = None) -> bool:
         """Run for a time [s]; say whether the robot still stands."""

@@ -34,7 +34,7 @@ inertial_ekf:
   ros__parameters:
     links: [lower]
     contact_wrenches: none
-    friction: {joints: ["*"], terms: [coulomb, viscous], coulomb: 0.5}
+    friction: {joints: ["*"], terms: [coulomb, viscous], prior: {coulomb: 0.5}}
 identification:
   ros__parameters:
     smoothing: {window: 0.1}

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.contact_forces import contact_motion, make_contacts
+from inertial_estimation.control.contact_constraints import contact_motion, make_contacts
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.inverse_dynamics_problem import ProblemBuilder
 from inertial_estimation.control.quadratic_program import QuadraticProgram

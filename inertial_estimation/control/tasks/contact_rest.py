@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import ContactMotion
+from inertial_estimation.control.contact_constraints import ContactMotion
 from inertial_estimation.control.tasks.task import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 

@@ -1,6 +1,6 @@
 """Phases of a walk on two soles: standing, transfer of the weight, swing.
 
-Each phase holds the data that exist only while it lasts, and says which phase comes next.
+Each phase holds the data that exist only while it lasts, and returns the phase that comes next.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget

@@ -8,7 +8,9 @@ from inertial_estimation.signals import Array
 
 __all__ = ["BodyPath", "path_duration"]
 
-PEAK = 5.7735  # of the acceleration of a minimum-jerk path: PEAK distance / duration^2
+PEAK_ACCELERATION_FACTOR = (
+    5.7735  # of the acceleration of a minimum-jerk path: PEAK_ACCELERATION_FACTOR distance / duration^2
+)
 
 
 class BodyPath:
@@ -67,4 +69,4 @@ def path_duration(distance: float, acceleration: float, least: float) -> float:
         acceleration: The limit [m/s^2].
         least: Shortest duration [s].
     """
-    return max(least, math.sqrt(PEAK * distance / acceleration))
+    return max(least, math.sqrt(PEAK_ACCELERATION_FACTOR * distance / acceleration))

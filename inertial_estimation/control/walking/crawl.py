@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
 from inertial_estimation.control.walking.body_motion import BodyMotion

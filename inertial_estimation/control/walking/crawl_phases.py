@@ -1,6 +1,6 @@
 """Phases of the crawl: standing, transfer, dwell, swing.
 
-Each phase holds the data that exist only while it lasts, and says which phase comes next.
+Each phase holds the data that exist only while it lasts, and returns the phase that comes next.
 """
 
 from abc import ABC, abstractmethod

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.support_polygon import Point
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array

@@ -12,7 +12,9 @@ from inertial_estimation.signals import Array
 
 __all__ = ["Footsteps", "between", "first_swing"]
 
-HORIZON = 3  # steps looked ahead; further ones have no effect: e^{-omega T} of them is below 1 %
+HORIZON_STEPS = (
+    3  # number of steps planned ahead; further ones have no effect: e^{-omega T} of them is below 1 %
+)
 
 
 def between(a: Point, b: Point, s: float = 0.5) -> Point:
@@ -65,7 +67,7 @@ class Footsteps:
         """
         config, c, s = self._config, math.cos(yaw), math.sin(yaw)
         segments: list[PressureSegment] = []
-        for ahead in range(HORIZON):
+        for ahead in range(HORIZON_STEPS):
             left = self.left - ahead
             segments.append(PressureSegment(stance, stance, remaining))
             x, y, _ = self.landing(swing, left).tolist()

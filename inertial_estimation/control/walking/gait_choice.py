@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from inertial_estimation.control.contact_forces import Contact
+from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.walking.biped import BipedGait
 from inertial_estimation.control.walking.crawl import CrawlGait

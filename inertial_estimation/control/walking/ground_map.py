@@ -1,7 +1,7 @@
 """Where the feet stand: a frame of the ground carried by the feet, and the plane through them.
 
-Nothing tells where the base is in the world. What is planned ahead is therefore kept in a frame G of the
-ground, z up, that the standing feet themselves define: their places in G are known from when they landed,
+The position of the base in the world is not measured. What is planned ahead is therefore kept in a frame G
+of the ground, z up, that the standing feet define: their places in G are known from when they landed,
 and each tick the pose of G is the one that fits the feet as forward kinematics finds them.
 """
 

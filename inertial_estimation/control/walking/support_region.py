@@ -11,7 +11,14 @@ from inertial_estimation.control.support_polygon import Point, convex_hull, near
 
 __all__ = ["edge_distance", "region_within", "rest_point"]
 
-MARGINS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.05)  # of the margin asked for, where the polygon is too narrow for it
+MARGIN_SHARES = (
+    1.0,
+    0.8,
+    0.6,
+    0.4,
+    0.2,
+    0.05,
+)  # of the margin asked for, where the polygon is too narrow for it
 
 
 def edge_distance(feet: Sequence[Point], point: Point) -> float:
@@ -56,7 +63,7 @@ def rest_point(polygons: Sequence[Sequence[Point]], preferred: Point, margin: fl
         region = region_within(polygons[:count], margin)
         if region:
             return nearest_inside(region, preferred)
-    for share in MARGINS:
+    for share in MARGIN_SHARES:
         region = region_within(polygons[:1], share * margin)
         if region:
             return nearest_inside(region, preferred)

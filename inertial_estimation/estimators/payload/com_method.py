@@ -1,4 +1,4 @@
-"""What the three ways to the trunk's centre of mass have in common."""
+"""Interface and gains that the three methods for the trunk's centre of mass share."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LEAST_SHARE = 0.5  # of the weight believed in, below which the feet do not carr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComStep:
-    """Where a method has got to.
+    """State of a method after one measurement.
 
     Attributes:
         com_B: Centre of mass of the trunk, base frame [m], shape (3,).
@@ -74,7 +74,7 @@ def settling_time(gain: float, h: float) -> float:
 
 
 def not_carried(measurement: StaticMeasurement, trunk_mass: float) -> str:
-    """Say why forces do not tell a centre of mass; empty if they do.
+    """Return why forces do not determine a centre of mass; empty if they do.
 
     The feet must carry at least half of what the robot weighs, and no limb may be stretched.
     """

@@ -1,4 +1,4 @@
-"""Notices a new load: what is measured at rest differs from what is expected, for a while (T V-C)."""
+"""Detection of a new load: the trunk measured differs from the one expected, for a while (T V-C)."""
 
 import math
 
@@ -13,24 +13,24 @@ from inertial_estimation.signals import Array, frozen_array
 __all__ = ["LoadChangeDetector"]
 
 Expectation = tuple[float, Array, bool]
-"""Mass, centre of mass, and whether they were told in motion."""
+"""Mass, centre of mass, and whether they were reported in motion."""
 
 
 class LoadChangeDetector:
     """Compares readings with the trunk they should show.
 
     A difference counts while the robot is at rest, however short each rest is: motion in between neither
-    adds to its time nor ends it, one reading without the difference ends it. A change that was told becomes
-    what is expected, so it is told once.
+    adds to its time nor ends it, one reading without the difference ends it. A reported change becomes
+    what is expected, so it is reported once.
 
     A walk may not rest before a load has it fall. So the mass is watched in motion, too, with a wider limit;
-    what is measured at the next rest then is expected without being told again.
+    what is measured at the next rest then is expected without being reported again.
 
     Attributes:
         config: Its limits.
         mass: Trunk mass expected [kg].
         com_B: Centre of mass expected [m], shape (3,).
-        unidentified: The last change told since `expect`; None where none was, or it went again.
+        unidentified: The last change reported since `expect`; None if there was none, or it was undone.
     """
 
     def __init__(self, config: LoadChangeConfig, mass: float, com_B: Array) -> None:
@@ -57,17 +57,17 @@ class LoadChangeDetector:
             com_B: Its centre of mass [m], shape (3,).
         """
         self.mass, self.com_B = mass, com_B.copy()
-        self._told_in_motion = False
+        self._reported_in_motion = False
 
     @property
     def expectation(self) -> Expectation:
         """What is expected, to be given back to `restore`."""
-        return self.mass, self.com_B, self._told_in_motion
+        return self.mass, self.com_B, self._reported_in_motion
 
     def restore(self, expectation: Expectation) -> None:
         """Expect what was expected before."""
         self.follow(*expectation[:2])
-        self._told_in_motion = expectation[2]
+        self._reported_in_motion = expectation[2]
 
     def forget_evidence(self) -> None:
         """Let a change be seen for its whole duration from now on."""
@@ -98,14 +98,14 @@ class LoadChangeDetector:
             self.unidentified = None
         differs = abs(reading.mass - self.mass) > self.config.mass
         if not differs and (mass_only or not self._differs(reading, self.mass, self.com_B)):
-            self._told_in_motion = False  # at rest it shows what was told: the next difference is a new one
+            self._reported_in_motion = False  # confirmed at rest: the next difference is a new one
             self.forget_evidence()
             return None
         self._seen_for += dt
         if not has_lasted(self._seen_for, self.config.duration):
             return None
         shift_B = across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
-        if self._told_in_motion:
+        if self._reported_in_motion:
             self.follow(reading.mass, self.com_B + shift_B)
             self.forget_evidence()
             return None
@@ -138,7 +138,7 @@ class LoadChangeDetector:
             return None
         change = LoadChange(stamp_ns, self._kind(mass), self.mass, mass, frozen_array("shift", np.zeros(3)))
         self.follow(mass, self.com_B)
-        self._told_in_motion = True
+        self._reported_in_motion = True
         self.forget_evidence()
         self.unidentified = None if abs(mass - self._mass_in_force) <= limit else change
         return change

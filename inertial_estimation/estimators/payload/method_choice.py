@@ -4,14 +4,20 @@ from collections.abc import Callable
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.payload.com_method import ComMethod
-from inertial_estimation.estimators.payload.contact_forces import ContactForces
+from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
 from inertial_estimation.estimators.payload.orientation_error import OrientationError
-from inertial_estimation.estimators.payload.payload_config import METHODS, TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.static_poses import StaticPoses
 
-__all__ = ["MethodFactory", "check_method", "make_method"]
+__all__ = ["COM_METHODS", "MethodFactory", "check_method", "make_method"]
 
 MethodFactory = Callable[[str, TrunkPayloadConfig], ComMethod]
+
+COM_METHODS: dict[str, Callable[[TrunkPayloadConfig], ComMethod]] = {
+    "static_poses": lambda config: StaticPoses(config.static_poses),
+    "orientation_error": lambda config: OrientationError(config.orientation_error),
+    "contact_forces": lambda config: ContactForceRecursion(config.contact_forces),
+}
 
 
 def check_method(name: str) -> str:
@@ -20,8 +26,8 @@ def check_method(name: str) -> str:
     Raises:
         ConfigurationError: If it does not.
     """
-    if name not in METHODS:
-        raise ConfigurationError(f"no method '{name}', expected one of: {listing(METHODS)}")
+    if name not in COM_METHODS:
+        raise ConfigurationError(f"no method '{name}', expected one of: {listing(COM_METHODS)}")
     return name
 
 
@@ -31,8 +37,4 @@ def make_method(name: str, config: TrunkPayloadConfig) -> ComMethod:
     Raises:
         ConfigurationError: If there is no such method.
     """
-    if check_method(name) == "static_poses":
-        return StaticPoses(config.static_poses)
-    if name == "orientation_error":
-        return OrientationError(config.orientation_error)
-    return ContactForces(config.contact_forces)
+    return COM_METHODS[check_method(name)](config)

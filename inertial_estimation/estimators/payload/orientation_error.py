@@ -1,6 +1,7 @@
 """Centre of mass of the trunk from the tilt a posture controller leaves (T III-B)."""
 
 import math
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from inertial_estimation.estimators.payload.com_method import ComStep, recursion_gain
 from inertial_estimation.estimators.payload.payload_config import OrientationErrorConfig
 from inertial_estimation.estimators.payload.tilt_response import (
-    FIGHTS,
+    CAUSE_OTHER_CONTROLLER,
     SettledTilt,
     SteadyTilt,
     fit_response,
@@ -23,12 +24,14 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["OrientationError"]
 
-TILT_TIME = 1.0  # for the reference to reach another tilt [s]
-UNPREDICTED = 0.7  # of a predicted turn, the largest difference from the measured one
-DRIFT = 0.25  # of the response, what may be left of a probe after it was taken back
-LEARN = 0.1  # of the probe: shifts from which the response is learnt on
-NOISE_FLOOR = 4.0  # steady changes of the tilt that no prediction is judged by
-FOLLOWED = 0.75  # of the tilt asked for, that the trunk must take: 0.2 m of error in z leave as much
+TILT_TIME_S = 1.0  # for the reference to reach another tilt [s]
+LARGEST_UNPREDICTED_SHARE = 0.7  # of a predicted turn, the largest difference from the measured one
+LARGEST_REMAINDER_SHARE = 0.25  # of the response, what may be left of a probe after it was taken back
+LEAST_LEARNING_SHARE = 0.1  # of the probe: smallest shift that the response is learnt from
+NOISE_FLOOR_STEADY_CHANGES = 4.0  # steady changes of the tilt that no prediction is judged by
+LEAST_FOLLOWED_SHARE = (
+    0.75  # of the tilt asked for, that the trunk must take: 0.2 m of error in z leave as much
+)
 MOST_CORRECTIONS = 40
 
 
@@ -38,6 +41,41 @@ class _Stage(Enum):
     FORWARD = "forward"
     BACKWARD = "backward"
     END = "end"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Response:
+    """Turn of the trunk per shift of its centre of mass.
+
+    Attributes:
+        matrix: G [rad/m], shape (2, 2).
+        inverse: G^-1 [m/rad], shape (2, 2); zero before the probe.
+    """
+
+    matrix: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, matrix: Array) -> "_Response":
+        """Return a response with its inverse."""
+        return cls(matrix, linear_algebra.inv(matrix))
+
+
+@dataclass(slots=True, eq=False)
+class _HeightSearch:
+    """Search for z on a base pitched forward and backward.
+
+    Attributes:
+        found: Whether z is found, or not searched for.
+        forward: The tilt settled at the forward pitch.
+        predicted: Correction of z that the next pair of tilts should show [m].
+        last: Size of the correction that the last pair showed [m].
+    """
+
+    found: bool
+    forward: SettledTilt | None = None
+    predicted: float = 0.0
+    last: float = math.inf
 
 
 class OrientationError:
@@ -58,7 +96,6 @@ class OrientationError:
 
     Attributes:
         com_B: Centre of mass of the trunk the controller should use, base frame [m], shape (3,).
-        response: G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe.
     """
 
     def __init__(self, config: OrientationErrorConfig) -> None:
@@ -71,19 +108,21 @@ class OrientationError:
         self._start_B = np.array(com_B, dtype=float)
         self.com_B: Array = self._start_B.copy()
         self._trunk_mass = trunk_mass
-        self.response: Array = np.zeros((2, 2))
-        self._inverse: Array = np.zeros((2, 2))
+        self._response = _Response(np.zeros((2, 2)), np.zeros((2, 2)))
         self._steady = SteadyTilt(config.dwell, config.window, config.steady)
         self._stage = _Stage.PROBE
         self._seen: list[tuple[Array, Array]] = []  # horizontal shift and error of each probe
-        self._forward: SettledTilt | None = None
         self._shifted: tuple[Array, Array] | None = None  # error before the last correction, horizontal shift
-        self._predicted_z, self._last_dz = 0.0, math.inf
+        self._height = _HeightSearch(found=not config.find_z)
         self._changes: list[Array] = []
-        self._found_z = not config.find_z
         self._corrections = 0
         self._residual = math.nan
         self._refusal = ""
+
+    @property
+    def response(self) -> Array:
+        """G, in horizontal axes of the heading [rad/m], shape (2, 2); zero before the probe."""
+        return self._response.matrix
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
         """Take one measurement at rest; only its orientation is used.
@@ -106,7 +145,7 @@ class OrientationError:
                 self._refuse(
                     f"the tilt does not settle: after {self._steady.elapsed:.0f} s it still changes by "
                     f"{math.degrees(self._steady.change):.2f} deg in {self._config.window:.2g} s; "
-                    f"{FIGHTS}"
+                    f"{CAUSE_OTHER_CONTROLLER}"
                 )
         done = self._stage is _Stage.END and not self._refusal
         return ComStep(
@@ -126,10 +165,10 @@ class OrientationError:
         elif self._stage is _Stage.LEVEL:
             self._level(settled)
         elif self._stage is _Stage.FORWARD:
-            self._forward = settled
+            self._height.forward = settled
             self._go(_Stage.BACKWARD)
         else:
-            self._height(settled)
+            self._correct_height(settled)
 
     def _probe(self, settled: SettledTilt, weight: float) -> None:
         """Take one of the four probes: none, forward, left, none again."""
@@ -145,7 +184,7 @@ class OrientationError:
         problem = response_problem(G, step, self._config.least_response, expected)
         left = float(np.linalg.norm(self._seen[3][1] - self._seen[0][1]))
         moved = step * float(np.linalg.norm(G, ord=2))
-        if not problem and left > DRIFT * moved + 2.0 * self._config.steady:
+        if not problem and left > LARGEST_REMAINDER_SHARE * moved + 2.0 * self._config.steady:
             problem = (
                 f"the trunk does not come back: {math.degrees(moved):.2f} deg by a probe of "
                 f"{1e3 * step:.0f} mm, and {math.degrees(left):.2f} deg are left after it was taken back; "
@@ -154,8 +193,7 @@ class OrientationError:
         if problem:
             self._refuse(problem)
             return
-        self.response = G if expected is None else expected
-        self._inverse = linear_algebra.inv(self.response)
+        self._response = _Response.of(G if expected is None else expected)
         self._stage = _Stage.LEVEL
         self._level(settled)
 
@@ -167,11 +205,11 @@ class OrientationError:
         """Correct x and y by the error of a level base (T 13), or go on where there is none."""
         if not self._as_predicted(settled.error):
             return
-        shift = linear_algebra.solve(settled.R_HB[:2, :2], -self._inverse @ settled.error)
+        shift = linear_algebra.solve(settled.R_HB[:2, :2], -self._response.inverse @ settled.error)
         self._residual = float(np.linalg.norm(shift))
         if self._residual < self._config.tolerance:
             self._shifted = None
-            self._go(_Stage.END if self._found_z else _Stage.FORWARD)
+            self._go(_Stage.END if self._height.found else _Stage.FORWARD)
             return
         part = recursion_gain(self._config.settling_time, settled.elapsed) * shift
         self.com_B = self.com_B + np.array([part[0], part[1], 0.0])
@@ -188,63 +226,64 @@ class OrientationError:
             return True
         before, shift = self._shifted
         turn = error - before
-        predicted = self.response @ shift
+        predicted = self._response.matrix @ shift
         wrong = float(np.linalg.norm(turn - predicted))
         size = float(np.linalg.norm(predicted))
-        if wrong > UNPREDICTED * size + NOISE_FLOOR * self._config.steady:
+        if wrong > LARGEST_UNPREDICTED_SHARE * size + NOISE_FLOOR_STEADY_CHANGES * self._config.steady:
             self._refuse(
                 f"the error does not shrink as predicted: the last shift was to turn the trunk by "
                 f"{math.degrees(size):.2f} deg, it turned by {math.degrees(np.linalg.norm(turn)):.2f} deg, "
-                f"{math.degrees(wrong):.2f} deg from where it should be; {FIGHTS}"
+                f"{math.degrees(wrong):.2f} deg from where it should be; {CAUSE_OTHER_CONTROLLER}"
             )
             return False
         square = float(shift @ shift)
-        if square > (LEARN * self._config.probe) ** 2:
-            self.response = self.response + np.outer(turn - predicted, shift) / square
-            self._inverse = linear_algebra.inv(self.response)
+        if square > (LEAST_LEARNING_SHARE * self._config.probe) ** 2:
+            correction = np.outer(turn - predicted, shift) / square
+            self._response = _Response.of(self._response.matrix + correction)
         return True
 
-    def _height(self, backward: SettledTilt) -> None:
+    def _correct_height(self, backward: SettledTilt) -> None:
         """Correct z by the errors of two tilts (T 15)."""
-        assert self._forward is not None
-        taken = _pitch(self._forward.R_HB) - _pitch(backward.R_HB)
-        if taken < FOLLOWED * 2.0 * self._config.tilt:
+        forward = self._height.forward
+        assert forward is not None
+        taken = _pitch(forward.R_HB) - _pitch(backward.R_HB)
+        if taken < LEAST_FOLLOWED_SHARE * 2.0 * self._config.tilt:
             self._refuse(
                 f"the trunk does not take the pitch asked for: {math.degrees(taken):.1f} deg to and fro, "
-                f"expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {FIGHTS}"
+                f"expected {math.degrees(2.0 * self._config.tilt):.1f} deg; {CAUSE_OTHER_CONTROLLER}"
             )
             return
-        poses = (self._forward, backward)
+        poses = (forward, backward)
         A = np.vstack([pose.R_HB[:2] for pose in poses])
-        b = np.concatenate([-self._inverse @ pose.error for pose in poses])
+        b = np.concatenate([-self._response.inverse @ pose.error for pose in poses])
         dz = float(linear_algebra.lstsq(A, b)[2])
         tolerance = self._config.tolerance_z
-        if abs(dz - self._predicted_z) > UNPREDICTED * self._last_dz + 2.0 * tolerance:
+        if abs(dz - self._height.predicted) > LARGEST_UNPREDICTED_SHARE * self._height.last + 2.0 * tolerance:
             self._refuse(
                 f"z does not approach a value: {1e3 * dz:.1f} mm are left to go, expected "
-                f"{1e3 * self._predicted_z:.1f} mm; {FIGHTS}"
+                f"{1e3 * self._height.predicted:.1f} mm; {CAUSE_OTHER_CONTROLLER}"
             )
             return
         if abs(dz) < tolerance:
-            self._found_z = True
+            self._height.found = True
             self._go(_Stage.LEVEL)
             return
-        gain = recursion_gain(self._config.settling_time, backward.elapsed + TILT_TIME)
+        gain = recursion_gain(self._config.settling_time, backward.elapsed + TILT_TIME_S)
         self.com_B = self.com_B + np.array([0.0, 0.0, gain * dz])
-        self._predicted_z, self._last_dz = (1.0 - gain) * dz, abs(dz)
+        self._height.predicted, self._height.last = (1.0 - gain) * dz, abs(dz)
         self._go(_Stage.FORWARD)
         self._count_correction()
 
     def _go(self, stage: _Stage) -> None:
         self._stage = stage
-        self._steady.restart(TILT_TIME)
+        self._steady.restart(TILT_TIME_S)
 
     def _count_correction(self) -> None:
         self._corrections += 1
         if self._corrections > MOST_CORRECTIONS:
             self._refuse(
                 f"no end after {MOST_CORRECTIONS} corrections: {1e3 * self._residual:.1f} mm are left; "
-                f"{FIGHTS}"
+                f"{CAUSE_OTHER_CONTROLLER}"
             )
 
     def _refuse(self, reason: str) -> None:
@@ -255,11 +294,12 @@ class OrientationError:
     def _sigma(self) -> Array:
         """Return deviations from how far two windows at rest differ; an offset of the tilt is not in them."""
         sigma: Array = np.full(3, math.inf)
-        if not self._inverse.any():
+        inverse = self._response.inverse
+        if not inverse.any():
             return sigma
         variance = float(np.mean(np.square(self._changes))) / 2.0
-        sigma[:2] = np.sqrt(variance * np.sum(self._inverse**2, axis=1))
-        if self._found_z and self._config.find_z:
+        sigma[:2] = np.sqrt(variance * np.sum(inverse**2, axis=1))
+        if self._height.found and self._config.find_z:
             sigma[2] = sigma[0] / (math.sqrt(2.0) * math.sin(self._config.tilt))
         return sigma
 

@@ -1,4 +1,4 @@
-"""What the identification of the trunk says at one instant."""
+"""Result of the identification of the trunk at one instant."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -34,10 +34,10 @@ class LoadChange:
     Attributes:
         stamp_ns: When it was found [ns].
         kind: "loaded", "unloaded" (the mass changed) or "shifted" (only its place did).
-        mass_before: Trunk mass expected: in force, or the last one told where that was not identified [kg].
+        mass_before: Trunk mass expected: in force, or last reported where that was not identified [kg].
         mass_measured: Trunk mass measured [kg].
         shift_B: Measured less expected centre of mass of the trunk, across gravity [m], shape (3,); zero
-            where found in motion, which does not tell it.
+            where found in motion, in which it is not measurable.
     """
 
     stamp_ns: int

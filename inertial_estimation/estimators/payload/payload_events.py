@@ -1,4 +1,4 @@
-"""What there is to tell of the trunk's load: a change found, a result, a refusal; each once."""
+"""Events of the trunk's load: a change found, a result, a refusal; each is reported once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -14,7 +14,7 @@ NAME = "payload"
 
 def payload_health(
     identification: Identification,
-    gauge: TrunkMeasurer,
+    measurer: TrunkMeasurer,
     *,
     missing: Sequence[str],
     trouble: str,
@@ -23,11 +23,11 @@ def payload_health(
     changes: Mapping[str, int],
     velocity_source: str,
 ) -> Health:
-    """Say what the identification does and what hinders it.
+    """Return what the identification does and what hinders it.
 
     Args:
         identification: Phase and values.
-        gauge: Forces of the feet.
+        measurer: Forces of the feet.
         missing: Inputs that do not arrive.
         trouble: Why the last joint state could not be used; empty if it could.
         at_rest: Whether the robot is at rest.
@@ -35,7 +35,7 @@ def payload_health(
         changes: Load changes by kind.
         velocity_source: Where the joint velocities come from.
     """
-    values = _values(identification, gauge, at_rest, why_not, changes)
+    values = _values(identification, measurer, at_rest, why_not, changes)
     values["joint velocities"] = velocity_source
     if missing:
         reason = f" ({trouble})" if trouble else ""
@@ -43,15 +43,15 @@ def payload_health(
     unidentified = identification.trunk.load_changes.unidentified
     if identification.identifying:
         doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
-        level = HealthLevel.WARN if at_rest and gauge.trouble else HealthLevel.OK  # to move is part of it
+        level = HealthLevel.WARN if at_rest and measurer.trouble else HealthLevel.OK  # to move is part of it
         return Health(NAME, level, f"{doing}: {why_not}" if why_not else doing, values)
     if identification.refusal:
         return Health(NAME, HealthLevel.WARN, f"identification given up: {identification.refusal}", values)
     if unidentified is not None:
         masses = f"trunk {unidentified.mass_before:.2f} -> {unidentified.mass_measured:.2f} kg"
         return Health(NAME, HealthLevel.WARN, f"not identified: {unidentified.kind}, {masses}", values)
-    if at_rest and gauge.trouble:
-        return Health(NAME, HealthLevel.WARN, gauge.trouble, values)
+    if at_rest and measurer.trouble:
+        return Health(NAME, HealthLevel.WARN, measurer.trouble, values)
     if trouble:
         return Health(NAME, HealthLevel.WARN, trouble, values)
     return Health(NAME, HealthLevel.OK, identification.phase.value, values)
@@ -59,7 +59,7 @@ def payload_health(
 
 def _values(
     identification: Identification,
-    gauge: TrunkMeasurer,
+    measurer: TrunkMeasurer,
     at_rest: bool,
     why_not: str,
     changes: Mapping[str, int],
@@ -77,10 +77,12 @@ def _values(
         "residual [m]": f"{value.residual:.3g}",
         "mass expected [kg]": f"{identification.trunk.load_changes.mass:.3f}",
     }
-    names = gauge.config.robot.contacts
-    values |= {f"force {name} [N]": f"{force:.1f}" for name, force in zip(names, gauge.forces, strict=False)}
+    names = measurer.config.robot.contacts
+    values |= {
+        f"force {name} [N]": f"{force:.1f}" for name, force in zip(names, measurer.forces, strict=False)
+    }
     values |= {f"load changes: {kind}": str(n) for kind, n in changes.items()}
-    values |= {f"looks refused: {reason}": str(n) for reason, n in gauge.refused.items()}
+    values |= {f"looks refused: {reason}": str(n) for reason, n in measurer.refused.items()}
     if identification.refusal:
         values["refusal"] = identification.refusal
     return values

@@ -23,6 +23,7 @@ from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
+from inertial_estimation.spatial.rotations import vertical_of_quaternion
 
 __all__ = ["MeanState", "PayloadInputs"]
 
@@ -131,10 +132,9 @@ class PayloadInputs:
         columns = BASE_STATE_ROW
         row = np.full(columns.width, np.nan)
         if math.isfinite(square) and square > 0.0:
-            s = 2.0 / square
             row[columns.v] = state.v_WB_B
             row[columns.w] = state.w_WB_B
-            row[columns.vertical] = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
+            row[columns.vertical] = vertical_of_quaternion(x, y, z, w)
         self.aligner.push(BASE_STATE, state.stamp_ns, row)
 
     def clear(self) -> None:
@@ -203,7 +203,7 @@ class PayloadInputs:
         return str(error)
 
     def _repair(self, row: Array) -> str:
-        """Set torques that nobody needs to zero where they are no number; return what else is none."""
+        """Set torques that are not used to zero where they are not finite; return what else is not finite."""
         n, names = self._robot.n_joints, self._robot.joint_names
         for k, what in enumerate(("position", "velocity", "torque")[: len(row) // n]):
             part = row[k * n : (k + 1) * n]

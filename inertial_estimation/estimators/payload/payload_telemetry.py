@@ -41,7 +41,7 @@ class PayloadTelemetry:
         """Return the figures of an estimate, in the order of their names.
 
         Args:
-            estimate: What the identification said.
+            estimate: Result of the identification.
             age_s: Its age [s].
         """
         sigmas = (estimate.mass_sigma, *estimate.com_sigma_B.tolist())

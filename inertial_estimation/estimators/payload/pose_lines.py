@@ -16,12 +16,12 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["PoseLine", "PoseSolution", "nearest_point", "pose_line"]
 
-UNSEEN = 0.5  # share of an unobserved direction in a base axis from which its deviation is infinite
+UNOBSERVED_SHARE = 0.5  # share of an unobserved direction in a base axis from which its deviation is infinite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseLine:
-    """What one pose says: the trunk's centre of mass lies on a line along the ground's force.
+    """Constraint by one pose: the trunk's centre of mass lies on a line along the ground's force.
 
     It is (T 11), -[F]x c_tr = sum ((m p_i - m_l c_l) / m_tr) x f_i, multiplied by [F]x / F'F: with
     n = F/|F| the equation (1 - n n') c_tr = point. Least squares over both are the same for forces of one
@@ -43,7 +43,7 @@ class PoseSolution:
     Attributes:
         com_B: Centre of mass of the trunk [m], shape (3,); along an unobserved direction that of before.
         sigma_B: Standard deviation from the residuals [m], shape (3,); inf along an unobserved axis.
-        residual: Deviation of one pose's equation [m]; NaN where nothing is left over to tell it.
+        residual: Deviation of one pose's equation [m]; NaN where the poses do not overdetermine the solution.
         spread: Smallest singular value over sqrt(n) [1]: of two poses half the angle between them [rad].
     """
 
@@ -95,5 +95,5 @@ def nearest_point(lines: Sequence[PoseLine], before_B: Array, least_spread: floa
     left = b - A @ com
     residual = math.sqrt(float(left @ left) / freedom) if freedom else math.nan
     sigma = residual * np.sqrt(np.sum((Vt[seen] / s[seen, None]) ** 2, axis=0)) if freedom else np.inf
-    hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNSEEN
+    hidden = np.sum(Vt[~seen] ** 2, axis=0) > UNOBSERVED_SHARE
     return PoseSolution(com, np.where(hidden, math.inf, sigma), residual, float(s[-1]) / scale)

@@ -10,7 +10,7 @@ from inertial_estimation.estimators.payload.payload_inputs import MeanState
 
 __all__ = ["RestDetector"]
 
-LEAVING = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
+LEAVING_FACTOR = 1.5  # of a limit: what ends a rest, so that noise near the limit does not
 
 
 class RestDetector:
@@ -52,7 +52,7 @@ class RestDetector:
         Returns:
             Whether the robot is at rest.
         """
-        self._culprit = self._find_culprit(state, LEAVING if self._rested else 1.0)
+        self._culprit = self._find_culprit(state, LEAVING_FACTOR if self._rested else 1.0)
         self._still_for = 0.0 if self._culprit else self._still_for + dt
         return not self._culprit and self._rested
 

@@ -12,9 +12,9 @@ from inertial_estimation.signals import Array
 
 __all__ = ["StaticPoses"]
 
-NEW = 0.5  # of the tilt asked for: a pose this far from all others is a new one
-STILL = 0.02  # what the tilt may change within one pose [rad]
-LEAST_SPREAD = 0.25  # of the tilt asked for; five poses by that tilt have 0.9
+NEW_POSE_SHARE = 0.5  # of the tilt asked for: a pose this far from all others is a new one
+STEADY_POSE_RAD = 0.02  # what the tilt may change within one pose [rad]
+LEAST_SPREAD_SHARE = 0.25  # of the tilt asked for; five poses by that tilt have 0.9
 
 
 class StaticPoses:
@@ -66,7 +66,7 @@ class StaticPoses:
 
     def _wait(self, measurement: StaticMeasurement, h: float) -> None:
         vertical_B = np.array(measurement.R_WB[2])
-        spacing = NEW * self._config.tilt
+        spacing = NEW_POSE_SHARE * self._config.tilt
         if any(_distance(vertical_B, seen) < spacing for seen in self._verticals):
             self._mean = None
             self._waited += h
@@ -74,14 +74,14 @@ class StaticPoses:
                 self._next()
             return
         line = pose_line(measurement, self._trunk_mass)
-        if self._mean is None or _distance(vertical_B, self._mean.vertical_B) > STILL:
+        if self._mean is None or _distance(vertical_B, self._mean.vertical_B) > STEADY_POSE_RAD:
             self._mean = _PoseMean(vertical_B, line)
             return
         self._mean.add(line, h)
         if self._mean.elapsed >= self._config.duration:
             self.poses.append(self._mean.line())
             self._verticals.append(vertical_B)
-            self._solution = nearest_point(self.poses, self._start_B, LEAST_SPREAD * self._config.tilt)
+            self._solution = nearest_point(self.poses, self._start_B, LEAST_SPREAD_SHARE * self._config.tilt)
             self.com_B = self._solution.com_B
             self._next()
 
@@ -98,7 +98,7 @@ class StaticPoses:
         return ComStep(self.com_B, solution.sigma_B, solution.residual, done, refusal, tilt)
 
     def _last_step(self) -> ComStep:
-        least = LEAST_SPREAD * self._config.tilt
+        least = LEAST_SPREAD_SHARE * self._config.tilt
         spread = self._solution.spread if self._solution is not None else 0.0
         if spread > least:
             return self._step(done=True)

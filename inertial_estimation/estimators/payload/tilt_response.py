@@ -21,7 +21,7 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3, rotation_from_roll_pitch_yaw, yaw_of
 
 __all__ = [
-    "FIGHTS",
+    "CAUSE_OTHER_CONTROLLER",
     "SettledTilt",
     "SteadyTilt",
     "fit_response",
@@ -31,10 +31,10 @@ __all__ = [
     "spring_response",
 ]
 
-FIGHTS = "another controller holds it, or its posture controller integrates"
-WRONG_WAY = 0.5  # share of a response that must be about the axis of T 12, in its sense
-MISMATCH = 0.5  # relative difference from a stiffness that was given
-LONGEST = 6.0  # [s] a tilt may take to settle
+CAUSE_OTHER_CONTROLLER = "another controller holds it, or its posture controller integrates"
+LEAST_ALIGNED_SHARE = 0.5  # share of a response that must be about the axis of T 12, in its sense
+LARGEST_STIFFNESS_MISMATCH = 0.5  # relative difference from a stiffness that was given
+LONGEST_SETTLING_S = 6.0  # of a tilt, after the dwell
 
 
 def heading_rotation(R_WB: Array) -> Array:
@@ -89,12 +89,12 @@ def response_problem(G: Array, probe: float, least: float, expected: Array | Non
         )
         size = float(np.linalg.norm(G[:, k]))
         if not size >= least:
-            return f"the trunk does not follow: {says}; {FIGHTS}"
+            return f"the trunk does not follow: {says}; {CAUSE_OTHER_CONTROLLER}"
         along = float(G[1, 0] if k == 0 else -G[0, 1])
-        if along < WRONG_WAY * size:
-            return f"the trunk turns the wrong way: {says} in {axis}; {FIGHTS}"
-        if expected is not None and abs(along - wanted) > MISMATCH * wanted:
-            return f"the trunk does not follow its stiffness: {says}; {FIGHTS}"
+        if along < LEAST_ALIGNED_SHARE * size:
+            return f"the trunk turns the wrong way: {says} in {axis}; {CAUSE_OTHER_CONTROLLER}"
+        if expected is not None and abs(along - wanted) > LARGEST_STIFFNESS_MISMATCH * wanted:
+            return f"the trunk does not follow its stiffness: {says}; {CAUSE_OTHER_CONTROLLER}"
     return ""
 
 
@@ -154,7 +154,7 @@ class SteadyTilt:
     @property
     def overdue(self) -> bool:
         """Whether it has taken longer than a trunk may."""
-        return self.elapsed > self._dwell + LONGEST
+        return self.elapsed > self._dwell + LONGEST_SETTLING_S
 
     def add(self, R_HB: Array, error: Array, h: float) -> SettledTilt | None:
         """Take one sample at rest; returns the settled tilt in the sample that settles it.

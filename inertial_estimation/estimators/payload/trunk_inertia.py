@@ -8,7 +8,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["payload_inertia", "trunk_inertia"]
 
-NO_LOAD = 1e-6  # [kg]: a load that weighs less has no place
+NEGLIGIBLE_LOAD_KG = 1e-6  # [kg]: a load that weighs less has no place
 
 
 def trunk_inertia(
@@ -16,8 +16,8 @@ def trunk_inertia(
 ) -> InertialParameters:
     """Return the trunk that nominal trunk and load make together.
 
-    Statics tell no second moments. The load, m_p = m - m_nom, is taken as a point mass where the shift of
-    the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
+    Statics do not determine second moments. The load, m_p = m - m_nom, is taken as a point mass where the
+    shift of the centre of mass puts it, s = (m / m_p)(c - c_nom) from the nominal one, and adds to the second
     moments about the centre of mass
 
         Sigma = Sigma_nom + (m_nom m_p / m) s s'.
@@ -66,7 +66,7 @@ def payload_inertia(link: str, nominal: InertialParameters, loaded: InertialPara
         A difference: its mass may be negative. A load of no mass is at the origin.
     """
     difference = loaded.vector - nominal.vector
-    if abs(difference[0]) < NO_LOAD:
+    if abs(difference[0]) < NEGLIGIBLE_LOAD_KG:
         difference[:4] = 0.0
     load = InertialParameters.from_vector(difference)
     return LinkInertia(link, load.mass, load.com_F, load.inertia_Fcm)

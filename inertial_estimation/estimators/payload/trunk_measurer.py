@@ -1,4 +1,4 @@
-"""What a robot at rest says of its trunk, or why it says nothing that can be believed."""
+"""Static measurement of trunk mass and CoM, with validity checks."""
 
 import math
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Statics(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrunkReading:
-    """One look at the trunk at rest.
+    """One static measurement of the trunk.
 
     Attributes:
         measurement: Forces and lever arms.
@@ -60,9 +60,9 @@ class TrunkMeasurer:
 
     Attributes:
         config: The limits.
-        trouble: Why the last look gave nothing; empty if it gave a reading.
-        refused: Looks refused, counted by reason.
-        forces: Vertical force of each foot at the last look [N].
+        trouble: Why the last measurement was refused; empty if it was accepted.
+        refused: Measurements refused, counted by reason.
+        forces: Vertical force of each foot at the last measurement [N].
     """
 
     def __init__(self, config: TrunkPayloadConfig, statics: Statics) -> None:
@@ -72,19 +72,19 @@ class TrunkMeasurer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last look and the counts."""
+        """Forget the last measurement and the counts."""
         self.trouble = ""
         self.refused: dict[str, int] = {}
         self.forces: tuple[float, ...] = ()
 
     def read(self, state: MeanState) -> TrunkReading | None:
-        """Look at the trunk of a robot at rest.
+        """Measure the trunk of a robot at rest.
 
         Args:
             state: Means over the window.
 
         Returns:
-            The reading, or None: `trouble` says why.
+            The reading, or None: `trouble` has the reason.
         """
         if self._fallen(state):
             tilt = math.acos(max(-1.0, float(state.R_WB[2, 2])))

@@ -13,7 +13,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["TrunkPublisher"]
 
-ARRIVED = 1e-9  # of the trunk's mass: a difference of rounding
+ARRIVED_SHARE = 1e-9  # of the trunk's mass: a difference of rounding
 
 
 class TrunkPublisher:
@@ -77,7 +77,7 @@ class TrunkPublisher:
         if not self.arrived:
             published_C = self._hand_over.advance(self._target_C, dt)
             left = float(np.abs(published_C - self._target_C).max())
-            self.arrived = left <= ARRIVED * float(self._target_C[0])
+            self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
             self._published = self._inertia(published_C)
         return self._published
 

@@ -1,4 +1,4 @@
-"""Mass and centre of mass of a trunk, with what one needs to doubt them."""
+"""Mass and centre of mass of a trunk, with their uncertainty."""
 
 import math
 from dataclasses import dataclass
@@ -34,5 +34,5 @@ class TrunkValue:
 
 
 def unmeasured_trunk(mass: float, com_B: Array) -> TrunkValue:
-    """Return a trunk nobody has measured: nominal [kg, m]."""
+    """Return a trunk that has not been measured yet: nominal mass [kg] and centre of mass [m]."""
     return TrunkValue(mass, com_B, math.inf, np.full(3, math.inf), math.nan)

@@ -30,7 +30,7 @@ class BaseDeviation:
         name: The unknown that stands for it.
         unit: Its unit.
         sigma: Standard deviation from the noise of the rows; infinite where they do not fix it.
-        grouped: Unknowns that can be told only together with it.
+        grouped: Unknowns that are identifiable only in combination with it.
         shares: How much of each of them it holds.
     """
 

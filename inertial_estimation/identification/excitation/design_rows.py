@@ -13,7 +13,7 @@ from inertial_estimation.signals import Array
 __all__ = ["DesignRows"]
 
 STRUCTURE_STATES = 200  # random states that tell the base parameters
-STEP = 1e-6  # of the one-sided differences in position, velocity, acceleration
+DIFFERENCE_STEP = 1e-6  # of the one-sided differences in position, velocity, acceleration
 
 
 class DesignRows:
@@ -126,12 +126,12 @@ class DesignRows:
             for j in range(q.shape[1]):
                 state = [q, v, a]
                 state[which] = state[which].copy()
-                state[which][:, j] += STEP
+                state[which][:, j] += DIFFERENCE_STEP
                 moved = self._at(*state)
                 change = np.einsum("kmp,kmp->k", weights, moved.regressor - here.regressor)
                 if by_torque is not None:
                     change -= np.einsum("km,km->k", by_torque, moved.value - here.value)
-                gradients[which, :, j] = change / STEP
+                gradients[which, :, j] = change / DIFFERENCE_STEP
         return gradients[0], gradients[1], gradients[2]
 
     def _at(self, q: Array, v: Array, a: Array) -> MeasuredRows:

@@ -22,7 +22,10 @@ from inertial_estimation.identification.excitation.motion_family import MotionFa
 from inertial_estimation.identification.excitation.pose_design import chosen_poses, random_poses
 from inertial_estimation.identification.excitation.pose_path import path_through
 from inertial_estimation.identification.excitation.trajectory_design import Tick, design_trajectory, no_tick
-from inertial_estimation.identification.excitation.trajectory_problem import EXTRA, TrajectoryProblem
+from inertial_estimation.identification.excitation.trajectory_problem import (
+    EXTRA_CLEARANCE,
+    TrajectoryProblem,
+)
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
@@ -102,7 +105,7 @@ class _Workshop:
         self.static = config.kind == "poses"
         self.rows = DesignRows(design, rng, static=self.static, acceleration=config.acceleration_limit)
         self.collision = SelfCollision.from_urdf(
-            design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA
+            design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
         )
 
     def judged(self, states: States, repeat: float = 1.0) -> Motion:
@@ -162,7 +165,7 @@ def design_excitation(
         leg: Leg of a robot that hangs by its trunk, by the prefix of its joints.
         seed: Of all random numbers; the same seed gives the same motion.
         compare: Number of random motions to compare with.
-        tick: Told how many steps are done.
+        tick: Called with the number of steps that are done.
 
     Returns:
         The motion, what it promises, and what must be known.

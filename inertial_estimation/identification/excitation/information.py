@@ -20,8 +20,8 @@ __all__ = [
     "scaled_condition",
 ]
 
-RIDGE = 1e-13  # keeps the logarithm of a singular information finite
-SINGULAR = 1e-7  # smallest ratio of singular values of A that is not round-off in A'A
+RIDGE_SHARE = 1e-13  # keeps the logarithm of a singular information finite
+SINGULAR_RATIO = 1e-7  # smallest ratio of singular values of A that is not round-off in A'A
 OBJECTIVES = ("condition", "max-variance", "log-det")
 
 
@@ -39,7 +39,7 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
     Args:
         name: One of `OBJECTIVES`.
         M: A'A of all unknowns, shape (n, n).
-        base: What can be told of the unknowns.
+        base: Identifiable combinations of the unknowns.
         sharpness: p; infinite gives the objective itself.
 
     Returns:
@@ -51,7 +51,7 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
     block = np.ix_(base.columns, base.columns)
     S, d = _unit_diagonal(M[block])
     values, vectors = linear_algebra.eigh(S)
-    values = np.maximum(values, RIDGE)
+    values = np.maximum(values, RIDGE_SHARE)
     inverse = d[:, None] * ((vectors / values) @ vectors.T) * d
     if name == "log-det":
         G[block] = -inverse
@@ -66,7 +66,7 @@ def _log_condition(M: Array, base: BaseParameters, sharpness: float) -> tuple[fl
     block = np.ix_(base.acting, base.acting)
     S, d = _unit_diagonal(M[block])
     values, vectors = linear_algebra.eigh(S)
-    values, vectors = np.maximum(values[-base.rank :], RIDGE), vectors[:, -base.rank :]
+    values, vectors = np.maximum(values[-base.rank :], RIDGE_SHARE), vectors[:, -base.rank :]
     large, up = _log_largest(values, sharpness)
     small, down = _log_largest(1.0 / values, sharpness)
     G_S = 0.5 * (vectors * (up - down / values**2)) @ vectors.T
@@ -91,7 +91,7 @@ def scaled_condition(M: Array, base: BaseParameters) -> float:
 
     Args:
         M: A'A of all unknowns, shape (n, n).
-        base: What can be told of the unknowns; its rank says how many singular values count.
+        base: Identifiable combinations of the unknowns; its rank says how many singular values count.
 
     Returns:
         Largest singular value over the last one that counts; infinite where the rows do not fix as many.
@@ -132,4 +132,4 @@ def _unit_diagonal(M: Array) -> tuple[Array, Array]:
 def _condition(M: Array, rank: int) -> float:
     values = linear_algebra.eigvalsh(M)
     large, small = float(values[-1]), float(values[-rank])
-    return float(np.sqrt(large / small)) if small > SINGULAR**2 * large else float("inf")
+    return float(np.sqrt(large / small)) if small > SINGULAR_RATIO**2 * large else float("inf")

@@ -22,10 +22,10 @@ from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FULL", "MotionFamily", "MotionSamples"]
+__all__ = ["FULL_GAIN", "MotionFamily", "MotionSamples"]
 
 POINTS_PER_PERIOD = 60  # of the shortest period, where limits are looked at
-FULL = 0.95  # share of the largest gain that random motions get
+FULL_GAIN = 0.95  # share of the largest gain that random motions get
 LARGEST_FADE_S = 3.0  # shorter ones take more acceleration than the motion itself
 # Largest derivatives of the quintic from 0 to 1 over a time of one, of orders 0 to 4.
 QUINTIC = (1.0, 1.875, 10.0 / np.sqrt(3.0), 60.0, 360.0)
@@ -34,7 +34,7 @@ BINOMIALS = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1), (1, 4, 6, 4, 1))
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """States of the moving joints at the samples a design looks at, each of shape (k, n)."""
+    """States of the moving joints at the samples of a design, each of shape (k, n)."""
 
     q: Array
     v: Array
@@ -89,7 +89,7 @@ class MotionFamily:
         z[:, :-2] = np.einsum("jcf,jc->jf", self._free, drawn)
         z[:, :-2] /= np.linalg.norm(z[:, :-2], axis=1, keepdims=True)
         z[:, -2] = logit(rng.uniform(0.1, 0.9, self.joints))
-        z[:, -1] = logit(FULL)
+        z[:, -1] = logit(FULL_GAIN)
         return z.ravel()
 
     def smaller(self, z: Array, share: float) -> Array:
@@ -100,7 +100,7 @@ class MotionFamily:
         return z.ravel()
 
     def samples(self, z: Array) -> MotionSamples:
-        """Return the states a design looks at."""
+        """Return the states at the samples of a design."""
         q, v, a = self._states(z.reshape(self.joints, -1))
         return MotionSamples(q.T, v.T, a.T)
 

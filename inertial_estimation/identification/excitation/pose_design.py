@@ -18,10 +18,10 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["chosen_poses", "random_poses"]
 
-WEAK = 1e-6  # of the information of all candidates: what the greedy choice begins with
-GAIN = 1e-9  # smallest change of an objective that counts
+WEAK_INFORMATION = 1e-6  # of the information of all candidates: what the greedy choice begins with
+SMALLEST_IMPROVEMENT = 1e-9  # smallest change of an objective that counts
 RANK_TOLERANCE = 1e-10  # smallest eigenvalue that counts, of information scaled to a diagonal of ones
-TRIES = 200  # draws for each pose that is wanted, at most
+MOST_DRAWS_PER_POSE = 200  # draws for each pose that is wanted, at most
 
 
 def random_poses(
@@ -51,7 +51,7 @@ def random_poses(
         ConfigurationError: If hardly any pose is free.
     """
     found: list[Array] = []
-    for _ in range(TRIES * count):
+    for _ in range(MOST_DRAWS_PER_POSE * count):
         if len(found) == count:
             break
         q = rng.uniform(limits.lower, limits.upper)
@@ -62,8 +62,8 @@ def random_poses(
             found.append(q)
     if len(found) < count:
         raise ConfigurationError(
-            f"only {len(found)} of {TRIES * count} random poses have a clearance of {clearance:g} m "
-            f"and need no more than {torque_share:g} of the torque limits, "
+            f"only {len(found)} of {MOST_DRAWS_PER_POSE * count} random poses have a clearance of "
+            f"{clearance:g} m and need no more than {torque_share:g} of the torque limits, "
             f"expected {count}"
         )
     return np.array(found)
@@ -78,7 +78,7 @@ def chosen_poses(
         config: Objective, number of poses, and how many sweeps of exchange at most (`iterations`).
         base: What static poses can tell of the unknowns.
         A: Rows of every candidate, shape (candidates, m, n).
-        tick: Told of every pose chosen and every sweep.
+        tick: Called after every pose that is chosen and every sweep.
 
     Returns:
         Indices of the poses, the most telling first.
@@ -110,7 +110,7 @@ def _greedy(
     infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick = no_tick
 ) -> list[int]:
     """Take the candidates that add most to the determinant, one after the other."""
-    M = WEAK * infos.mean(0)
+    M = WEAK_INFORMATION * infos.mean(0)
     chosen: list[int] = []
     for _ in range(count):
         left = [c for c in candidates if c not in chosen]
@@ -129,7 +129,7 @@ def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> 
         value = objective(name, M, base)[0]
         left = [c for c in range(len(infos)) if c not in chosen]
         best, found = _best(name, M - infos[chosen[place]], infos, left, base)
-        if found < value - GAIN:
+        if found < value - SMALLEST_IMPROVEMENT:
             chosen[place] = best
             improved = True
     return improved

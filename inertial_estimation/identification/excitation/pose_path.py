@@ -13,8 +13,9 @@ from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 __all__ = ["PosePath", "path_through"]
 
-SPACING = 0.05  # of postures that are checked on the way [rad]
-FASTEST, HARDEST = 1.875, 10.0 / np.sqrt(3.0)  # largest speed and acceleration of the quintic from 0 to 1
+CHECK_SPACING = 0.05  # of postures that are checked on the way [rad]
+# Largest speed and acceleration of the quintic from 0 to 1.
+QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ def _both_free(
 def _free(start: Array, end: Array, rows: DesignRows, collision: SelfCollision, clearance: float) -> bool:
     if not collision.checks:
         return True
-    count = 2 + int(np.abs(end - start).max() / SPACING)
+    count = 2 + int(np.abs(end - start).max() / CHECK_SPACING)
     shares = np.linspace(0.0, 1.0, count)[:, None]
     postures = rows.full(start + shares * (end - start), rows.design.home)
     return not any(collision.closer_than(posture, clearance) for posture in postures)
@@ -126,8 +127,8 @@ def _quintic(
     """Return the samples from the start up to, but without, the end."""
     way = end - start
     shortest = max(
-        float((FASTEST * np.abs(way) / limits.velocity).max()),
-        float(np.sqrt(HARDEST * np.abs(way) / acceleration).max()),
+        float((QUINTIC_PEAK_SPEED * np.abs(way) / limits.velocity).max()),
+        float(np.sqrt(QUINTIC_PEAK_ACCELERATION * np.abs(way) / acceleration).max()),
     )
     count = max(1, int(np.ceil(shortest / step)))
     duration = count * step

@@ -18,10 +18,10 @@ Tick = Callable[[int], None]
 """Called with the number of steps done since the last call."""
 
 FINE_RATE_HZ = 100.0  # at which the result is checked for collisions
-ROUNDS = 4  # of refinement, with ever heavier penalty, until the result is free of collisions
-HEAVIER = 10.0
-SHRINK, SMALLEST = 0.9, 0.3  # of the gains, where the penalty does not help
-STUCK = 1e-3  # gain of the logarithm from one beginning to the next that is not worth another
+REFINEMENT_ROUNDS = 4  # of refinement, with ever heavier penalty, until the result is free of collisions
+PENALTY_GROWTH = 10.0
+GAIN_SHRINK, SMALLEST_GAIN = 0.9, 0.3  # of the gains, where the penalty does not help
+LEAST_IMPROVEMENT = 1e-3  # gain of the logarithm from one beginning to the next that is not worth another
 
 
 def no_tick(_steps: int) -> None:
@@ -54,7 +54,7 @@ def design_trajectory(
         problem: Objective and limits.
         config: Starts and iterations.
         rng: Source of the starts.
-        tick: Told how many starts and iterations are done; `steps` of them at most.
+        tick: Called with the number of starts and iterations that are done; `steps` of them at most.
 
     Returns:
         The best one found that is free of collisions.
@@ -82,17 +82,17 @@ def design_trajectory(
 def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
     """Refine one start; the penalty grows until the robot can do it between the samples too."""
     weight = 1.0
-    for round_number in range(ROUNDS):
+    for round_number in range(REFINEMENT_ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
         z = _descended(problem, z, weight, iterations, tick)
         clearance, torque = _checked(problem, z)
         if (clearance >= config.clearance and torque <= config.torque_share) or not iterations:
             break
-        weight *= HEAVIER
+        weight *= PENALTY_GROWTH
     share = 1.0
-    while clearance < config.clearance and share > SMALLEST:
-        share *= SHRINK
-        z = problem.family.smaller(z, SHRINK)
+    while clearance < config.clearance and share > SMALLEST_GAIN:
+        share *= GAIN_SHRINK
+        z = problem.family.smaller(z, GAIN_SHRINK)
         clearance, _torque = _checked(problem, z)
     return TrajectoryDesign(z, problem.value(z), clearance, share)
 
@@ -111,7 +111,7 @@ def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: 
             callback=lambda _z: tick(1),
         )
         left -= max(int(found.nit), 1)
-        stuck = found.nit == 0 or value - float(found.fun) < STUCK
+        stuck = found.nit == 0 or value - float(found.fun) < LEAST_IMPROVEMENT
         z, value = found.x, float(found.fun)
         if stuck:
             break

@@ -11,15 +11,16 @@ from inertial_estimation.identification.excitation.motion_family import MotionFa
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.signals import Array
 
-__all__ = ["EXTRA", "TrajectoryProblem"]
+__all__ = ["EXTRA_CLEARANCE", "TrajectoryProblem"]
 
-STEP = 1e-5  # of differences of distances [rad]
-EXTRA = 0.01  # added to the clearance asked for, as samples are sparse [m]
+DISTANCE_STEP = 1e-5  # of differences of distances [rad]
+EXTRA_CLEARANCE = 0.01  # added to the clearance asked for, as samples are sparse [m]
 EFFORT_PENALTY = 300.0  # of a torque beyond its limit, by the square of the share
-NEARLY = 0.98  # of the torque allowed, from where on it is penalised
-SHARPNESS = 8.0  # of the objective while it is optimised
-PENALTY = 5.0  # of one sample whose clearance lacks a centimetre
-DRAWS, SHRINK, SHORTEST = 20, 0.9, 0.05  # gains of random motions are reduced only if so many collide
+TORQUE_PENALTY_SHARE = 0.98  # of the torque allowed, from where on it is penalised
+OBJECTIVE_SHARPNESS = 8.0  # of the objective while it is optimised
+COLLISION_PENALTY = 5.0  # of one sample whose clearance lacks a centimetre
+COLLIDING_DRAWS = 20  # random motions that collide before their gains are reduced
+GAIN_SHRINK, SMALLEST_GAIN = 0.9, 0.05  # factor of each reduction, and the least gain
 
 
 class TrajectoryProblem:
@@ -39,7 +40,7 @@ class TrajectoryProblem:
         self._torque_share = config.torque_share
 
     def information(self, z: Array) -> Array:
-        """Return the rows of all unknowns at the samples a design looks at, shape (k m, n)."""
+        """Return the rows of all unknowns at the samples of a design, shape (k m, n)."""
         samples = self.family.samples(z)
         return self.rows.stacked(samples.q, samples.v, samples.a)
 
@@ -57,7 +58,7 @@ class TrajectoryProblem:
         """
         samples = self.family.samples(z)
         A = self.rows.stacked(samples.q, samples.v, samples.a)
-        value, G = objective(self._objective, A.T @ A, self.rows.base, SHARPNESS)
+        value, G = objective(self._objective, A.T @ A, self.rows.base, OBJECTIVE_SHARPNESS)
         effort, by_torque = self._effort_penalty(samples)
         weighted = weight * by_torque if effort else None
         by_q, by_v, by_a = self.rows.gradient(samples.q, samples.v, samples.a, G, weighted)
@@ -81,15 +82,15 @@ class TrajectoryProblem:
         Raises:
             ConfigurationError: If no draw is free of collisions within the torque limits, however small.
         """
-        wanted, share = self._clearance + EXTRA / 2.0, 1.0
-        while share > SHORTEST:
-            for _ in range(DRAWS):
+        wanted, share = self._clearance + EXTRA_CLEARANCE / 2.0, 1.0
+        while share > SMALLEST_GAIN:
+            for _ in range(COLLIDING_DRAWS):
                 z = self.family.smaller(self.family.random(rng), share)
                 if self._is_free(z, wanted):
                     return z
-            share *= SHRINK
+            share *= GAIN_SHRINK
         raise ConfigurationError(
-            f"{DRAWS} random motions of each size come closer than {wanted:g} m to a collision "
+            f"{COLLIDING_DRAWS} random motions of each size come closer than {wanted:g} m to a collision "
             f"({self._where()}), or need more than {self._torque_share:g} of a torque limit; choose other "
             "joints, a smaller clearance, or a larger torque_share"
         )
@@ -111,7 +112,9 @@ class TrajectoryProblem:
 
     def _effort_penalty(self, samples: MotionSamples) -> tuple[float, Array]:
         shares = self.rows.torque_shares(samples.q, samples.v, samples.a)
-        excess = np.maximum(np.abs(shares) - NEARLY * self._torque_share, 0.0) / self._torque_share
+        excess = (
+            np.maximum(np.abs(shares) - TORQUE_PENALTY_SHARE * self._torque_share, 0.0) / self._torque_share
+        )
         slope = 2.0 * EFFORT_PENALTY * excess * np.sign(shares) / self._torque_share
         return EFFORT_PENALTY * float((excess**2).sum()), slope / self.rows.torque_limits
 
@@ -119,14 +122,14 @@ class TrajectoryProblem:
         gradient = np.zeros_like(q)
         if not self.collision.checks:
             return 0.0, gradient
-        wanted, scale = self._clearance + EXTRA, PENALTY / EXTRA**2
+        wanted, scale = self._clearance + EXTRA_CLEARANCE, COLLISION_PENALTY / EXTRA_CLEARANCE**2
         full = self.rows.full(q, self.rows.design.home)
         lacking = np.zeros(len(q))
         for k in (k for k, posture in enumerate(full) if self.collision.closer_than(posture, wanted)):
             lacking[k] = max(wanted - self.collision.clearance(full[k]), 0.0)
             for i, j in enumerate(self.rows.design.moving):
                 moved = full[k].copy()
-                moved[j] += STEP
+                moved[j] += DISTANCE_STEP
                 change = wanted - self.collision.clearance(moved) - lacking[k]
-                gradient[k, i] = 2.0 * scale * lacking[k] * change / STEP
+                gradient[k, i] = 2.0 * scale * lacking[k] * change / DISTANCE_STEP
         return float(scale * (lacking**2).sum()), gradient

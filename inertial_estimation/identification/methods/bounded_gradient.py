@@ -12,7 +12,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["BoundedGradient"]
 
-POSITIVE = ("coulomb", "viscous", "armature")
+POSITIVE_TERMS = ("coulomb", "viscous", "armature")
 MOST_ITERATIONS = 20_000
 SMALLEST_GAIN = 1e-12  # of the cost in one iteration
 
@@ -74,6 +74,6 @@ def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
         kind = name.rpartition("/")[2]
         if kind == "m":
             bounds[i] = config.smallest_mass - start[name]
-        elif kind in POSITIVE:
+        elif kind in POSITIVE_TERMS:
             bounds[i] = -start[name]
     return bounds

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, listing
 from inertial_estimation.identification.identification_config import MethodConfig
-from inertial_estimation.identification.methods.bounded_gradient import POSITIVE
+from inertial_estimation.identification.methods.bounded_gradient import POSITIVE_TERMS
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.priors import prior_factor
@@ -25,12 +25,20 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters, 
 
 __all__ = ["Consistent"]
 
-MARGIN = 1e-4  # smallest eigenvalue of J about the centre of mass, in units of nominal mass and radius
-UPPER = tuple(
+EIGENVALUE_MARGIN = (
+    1e-4  # smallest eigenvalue of J about the centre of mass, in units of nominal mass and radius
+)
+UPPER_ENTRIES = tuple(
     (i, j) for j in range(4) for i in range(j + 1)
 )  # columns of the upper triangle, Clarabel's order
-UNITS = (1.0, 1e2, 1e4, 1e6)  # of what constraints cost: precise data against an impossible optimum need more
-RETREAT = 0.02  # share of the way back to nominal, tried until round-off no longer matters
+# Weights of the constraints: precise data against an impossible optimum need the larger ones.
+CONSTRAINT_UNITS = (
+    1.0,
+    1e2,
+    1e4,
+    1e6,
+)
+RETREAT_SHARE = 0.02  # share of the way back to nominal, tried until round-off no longer matters
 
 
 class Consistent(IdentificationMethod):
@@ -58,7 +66,7 @@ class Consistent(IdentificationMethod):
         x, retreats = _made_strict(parameters, back @ y)
         unfinished = [] if status == "Solved" else [f"the solver says {status}"]
         if retreats:
-            share = 100 * (1 - (1 - RETREAT) ** retreats)
+            share = 100 * (1 - (1 - RETREAT_SHARE) ** retreats)
             unfinished.append(f"moved {share:.2g} % back to nominal against round-off")
         return MethodSolution(x, (f"{status} after {iterations} iterations",), "; ".join(unfinished))
 
@@ -67,7 +75,9 @@ def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, l
     """Return A, b and cones with b - A y in the cones: friction first, then a triangle for each body."""
     first = 10 * len(parameters.bodies)
     positive = [
-        i for i, name in enumerate(parameters.names) if i >= first and name.rpartition("/")[2] in POSITIVE
+        i
+        for i, name in enumerate(parameters.names)
+        if i >= first and name.rpartition("/")[2] in POSITIVE_TERMS
     ]
     A, b = [-(parameters.E[positive] @ back)], [parameters.nominal[positive]]
     cones = [("nonnegative", len(positive))] if positive else []
@@ -75,10 +85,10 @@ def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, l
         own = slice(10 * i, 10 * i + 10)
         to_C = linear_algebra.inv(body.to_link) / body.nominal_J.mass
         nominal = pseudo_inertia(to_C @ parameters.nominal[own])
-        margin = min(MARGIN, 0.5 * float(linear_algebra.eigvalsh(nominal)[0]))
+        margin = min(EIGENVALUE_MARGIN, 0.5 * float(linear_algebra.eigvalsh(nominal)[0]))
         slopes = pseudo_inertia((to_C @ parameters.E[own] @ back).T)
-        weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER])
-        at = tuple(np.array(UPPER).T)
+        weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER_ENTRIES])
+        at = tuple(np.array(UPPER_ENTRIES).T)
         A.append(-(weights * slopes[:, at[0], at[1]]).T)
         b.append(weights * (nominal - margin * np.eye(4))[at])
         cones.append(("triangle", 4))
@@ -89,7 +99,7 @@ def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> t
     """Minimise ||y - target||^2 subject to b - A y in the cones."""
     almost: list[Any] = []
     seen: list[str] = []
-    for unit in UNITS:
+    for unit in CONSTRAINT_UNITS:
         solution = _attempt(unit * A, b - A @ target, cones)
         seen.append(str(solution.status))
         if seen[-1] == "AlmostSolved":
@@ -128,7 +138,7 @@ def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
     """Move towards nominal, which is possible, until every body is; return how often."""
     retreats = 0
     while retreats < 400 and not _possible(parameters, x):
-        x = (1.0 - RETREAT) * x
+        x = (1.0 - RETREAT_SHARE) * x
         retreats += 1
     return x, retreats
 

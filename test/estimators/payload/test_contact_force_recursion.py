@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.standing_robot import Standing
 
-from inertial_estimation.estimators.payload import contact_forces
+from inertial_estimation.estimators.payload import contact_force_recursion
 from inertial_estimation.estimators.payload.com_method import recursion_gain, settling_time
-from inertial_estimation.estimators.payload.contact_forces import ContactForces
+from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
 from inertial_estimation.estimators.payload.payload_config import ContactForcesConfig
 from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
 
@@ -29,8 +29,8 @@ def run(method, measurement, duration, h=H):
     return step
 
 
-def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForces:
-    method = ContactForces(ContactForcesConfig(**values))
+def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForceRecursion:
+    method = ContactForceRecursion(ContactForcesConfig(**values))
     method.start(np.array(com), SCENE.mass if mass is None else mass)
     return method
 
@@ -57,7 +57,7 @@ def test_what_is_left_of_an_error_depends_on_time_alone(steps) -> None:
 @pytest.mark.parametrize("tilt", [(0.0, 0.0), (0.15, -0.25)])
 @pytest.mark.parametrize("damping", [0.01, 3.0])
 def test_fixed_point_has_no_bias_whatever_the_damping(monkeypatch, tilt, damping) -> None:
-    monkeypatch.setattr(contact_forces, "DAMPING", damping)
+    monkeypatch.setattr(contact_force_recursion, "DAMPING_SHARE", damping)
     measurement = SCENE.measure(STATICS, tilt)
     method = started(SCENE.com + np.array([0.08, -0.05, 0.0]), kept="height", tolerance=1e-6)
     for _ in range(800):

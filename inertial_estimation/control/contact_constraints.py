@@ -11,7 +11,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["Contact", "ContactMotion", "contact_motion", "make_contacts", "world_wrench"]
 
-PYRAMID = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
+PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
 
 
 def _friction_pyramid(friction: float) -> Array:
-    mu = PYRAMID * friction
+    mu = PYRAMID_SHARE * friction
     return np.array(
         [[-1.0, 0.0, mu], [1.0, 0.0, mu], [0.0, -1.0, mu], [0.0, 1.0, mu], [0.0, 0.0, 1.0]],
     )
@@ -122,7 +122,7 @@ def _sole_cone(points: Array, friction: float) -> Array:
     the centre and r the shorter half side.
     """
     (x0, y0), (x1, y1) = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
-    cx, cy, mu = 0.5 * (x0 + x1), 0.5 * (y0 + y1), PYRAMID * friction
+    cx, cy, mu = 0.5 * (x0 + x1), 0.5 * (y0 + y1), PYRAMID_SHARE * friction
     spin = mu * 0.5 * min(x1 - x0, y1 - y0)
     pyramid = np.hstack((_friction_pyramid(friction), np.zeros((5, 3))))
     pressure = [

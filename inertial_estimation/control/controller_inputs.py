@@ -1,0 +1,177 @@
+"""Inputs of the controller: joint states and base matched by stamp, contact wrenches."""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.stamped_input import StampedInput
+from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    BaseState,
+    Health,
+    JointReading,
+    JointSample,
+    OrientationSample,
+    WrenchSample,
+)
+
+__all__ = ["ControllerInputs"]
+
+WRENCHES_KEPT = 8  # of one contact: enough for the newest one before a joint state
+WRENCH_AGE_NS = 20_000_000  # oldest wrench that still shows a touchdown
+
+
+class ControllerInputs:
+    """Buffers of the inputs; those of one stamp belong together.
+
+    Attributes:
+        contacts: Names of the contacts, in the configured order.
+        timeout: Age from which an input is stale [s].
+    """
+
+    def __init__(self, config: ControllerConfig, robot: RobotModel, contacts: tuple[str, ...]) -> None:
+        """Begin empty.
+
+        Args:
+            config: Joint names, delays, time-outs; soles.
+            robot: The robot.
+            contacts: Names of the contacts.
+        """
+        self.contacts = contacts
+        self.timeout = config.robot.inputs.timeout
+        self._floating = robot.floating_base
+        self._soles = config.stance.soles
+        self._joint_map = JointMap(robot, config.robot)
+        inputs = config.robot.inputs
+        jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
+        self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
+        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
+        self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
+        self._wrenches: dict[str, deque[WrenchSample]] = {
+            contact: deque(maxlen=WRENCHES_KEPT) for contact in contacts
+        }
+
+    def reset(self) -> None:
+        """Forget everything."""
+        for stream in (self._joints, self._orientation, self._base):
+            stream.reset()
+        self._joint_map.reset()
+        self.forget_wrenches()
+
+    def forget_wrenches(self) -> None:
+        """Forget the wrenches."""
+        for wrenches in self._wrenches.values():
+            wrenches.clear()
+
+    def push_orientation(self, sample: OrientationSample) -> None:
+        """Take the orientation of the base."""
+        self._orientation.push(sample.stamp_ns, sample)
+
+    def push_base_state(self, state: BaseState) -> None:
+        """Take the twist of the base; its position is not used."""
+        self._base.push(state.stamp_ns, state)
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take one joint state; one without all joints, or without velocities yet, is dropped and counted."""
+        try:
+            sample = self._joint_map.sample(reading)
+        except MeasurementError as error:
+            self._joints.dropped[str(error)] += 1
+            return
+        self._joints.push(reading.stamp_ns, sample)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of one contact.
+
+        Raises:
+            MeasurementError: If there is no such contact.
+        """
+        if contact not in self.contacts:
+            raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
+        if np.isfinite(sample.wrench_F).all():
+            self._wrenches[contact].append(sample)
+
+    @property
+    def velocity_source(self) -> str:
+        """Where the joint velocities come from, for people."""
+        return self._joint_map.velocity_source
+
+    def stale(self, now_ns: int) -> list[str]:
+        """Return the required inputs that are missing or too old.
+
+        Args:
+            now_ns: Time now on the clock of the stamps [ns].
+        """
+        return [stream.name for stream in self._required() if stream.stale(now_ns, self.timeout)]
+
+    def health(self, now_ns: int) -> list[Health]:
+        """Return the state of each required input.
+
+        Args:
+            now_ns: Time now on the clock of the stamps [ns].
+        """
+        return [stream.health(now_ns, self.timeout) for stream in self._required()]
+
+    def joint_stamps(self) -> list[int]:
+        """Return the stamps of the joint states kept, ascending [ns]."""
+        return self._joints.stamps()
+
+    def matched_stamps(self) -> list[int]:
+        """Return the stamps of which all required inputs are there, ascending [ns]."""
+        streams = self._required()
+        return [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
+
+    def joints(self, stamp_ns: int) -> JointSample:
+        """Return the joint state of a matched stamp [ns]."""
+        joints = self._joints.get(stamp_ns)
+        assert joints is not None
+        return joints
+
+    def base(self, stamp_ns: int) -> BaseMotion | None:
+        """Return the motion of the base at a matched stamp [ns]; None for a fixed base."""
+        if not self._floating:
+            return None
+        orientation, state = self._orientation.get(stamp_ns), self._base.get(stamp_ns)
+        assert orientation is not None
+        assert state is not None
+        return BaseMotion(orientation.quaternion_xyzw, state.v_WB_B, state.w_WB_B)
+
+    def normal_forces(self, stamp_ns: int) -> list[float | None]:
+        """Return the newest normal force of each contact before a stamp [N].
+
+        Not those of the stamp itself: over DDS they may come before or after the joint state.
+
+        Args:
+            stamp_ns: The stamp [ns].
+
+        Returns:
+            One for each contact; None where the newest is older than `WRENCH_AGE_NS`.
+        """
+        forces: list[float | None] = []
+        for kept in self._wrenches.values():
+            force = None
+            for sample in kept:
+                if 0 < stamp_ns - sample.stamp_ns <= WRENCH_AGE_NS:
+                    force = self._normal_force(sample)
+            forces.append(force)
+        return forces
+
+    def forget_until(self, stamp_ns: int) -> None:
+        """Drop what belongs to stamps up to this one [ns]."""
+        for stream in self._required():
+            stream.forget_until(stamp_ns)
+
+    def _required(self) -> list[StampedInput[Any]]:
+        return [self._joints, self._orientation, self._base] if self._floating else [self._joints]
+
+    def _normal_force(self, sample: WrenchSample) -> float:
+        """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
+        if self._soles:
+            return float(sample.wrench_F[2])
+        return float(np.linalg.norm(sample.wrench_F[:3]))
