@@ -34,7 +34,7 @@ MANY = 30  # mutants of a module, unless the command line says otherwise
 PATIENCE = 5.0  # times the duration of the tests without a mutant
 INERTIAL = [
     f"test/estimators/inertial/test_{name}.py"
-    for name in ("reopening", "linearisation", "linear_kalman", "log_cholesky_ekf")
+    for name in ("reopening", "posterior", "linearisation", "linear_kalman", "log_cholesky_ekf")
 ]
 TILT = [
     f"test/estimators/tilt/test_{name}.py" for name in ("axes", "flight", "two_stage", "comparison_observers")
