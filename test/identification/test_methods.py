@@ -36,7 +36,7 @@ def test_least_squares_is_free_to_give_impossible_bodies(noisy):
     _scene, identifier, report, _block = noisy
     result = report.methods["least-squares"]
     assert not result.consistent
-    with pytest.raises(InconsistentInertiaError, match=r"panda_link\d \(.*take the method 'consistent'"):
+    with pytest.raises(InconsistentInertiaError, match=r"panda_link\d \(.*use the method 'consistent'"):
         identifier.urdf(result)
 
 
