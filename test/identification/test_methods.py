@@ -197,8 +197,8 @@ def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
     identifier = scene.identifier()
     identifier.push(block)
     short = identifier.report(["bounded-gradient"])
-    assert "stopped before its end" in short.methods["bounded-gradient"].unfinished
-    assert any("stopped before its end" in sentence for sentence in result_diagnostics(short))
+    assert "stopped before convergence" in short.methods["bounded-gradient"].unfinished
+    assert any("stopped before convergence" in sentence for sentence in result_diagnostics(short))
 
 
 def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):
