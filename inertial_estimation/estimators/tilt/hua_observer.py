@@ -4,9 +4,9 @@
     x2' = -S(w + (k1r/g0) S(x2) e) x2
 
 It differs from the R3 x S2 observer by the gain k2v, which acts on the innovation across the estimated
-vertical only, so that the loops along and across it are tuned separately. The original publication was not available:
-gains and symbols are those quoted by Benallegue et al. (V-A); the form is the one that is invariant to yaw and
-that makes this observer the slowest of the three with their gains, as they report.
+vertical only, so that the loops along and across it are tuned separately. The original publication was not
+available: gains and symbols are those quoted by Benallegue et al. (V-A); the form is the one that is
+invariant to yaw and that makes this observer the slowest of the three with their gains, as they report.
 """
 
 from dataclasses import dataclass
