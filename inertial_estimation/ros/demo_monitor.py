@@ -1,4 +1,4 @@
-"""Listens to nodes, cheaply: takes what has come twenty times a second, with no executor."""
+"""Monitors nodes at low cost: messages are polled twenty times per second, without an executor."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +26,10 @@ TAKE_PERIOD = 0.05  # [s]
 
 
 class DemoMonitor(Node):
-    """Keeps what the nodes publish.
+    """Records the messages that the nodes publish.
 
     Attributes:
-        record: What was heard so far.
+        record: The messages received so far.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class DemoMonitor(Node):
         return all(self.count_publishers(topic) for topic in self._awaited)
 
     def take(self) -> None:
-        """Take all that has come."""
+        """Take all messages that have arrived."""
         for subscription in self.subscriptions:
             handle = subscription.handle
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
@@ -123,20 +123,20 @@ def monitor(
     linger_s: float = 0.5,
     record: LiveRecord | None = None,
 ) -> LiveRecord:
-    """Listen until done.
+    """Monitor the nodes until a condition holds.
 
     Args:
         links: Estimated links.
-        done: Says when there is nothing more to hear; told whether all nodes have been found.
-        show: Called at every period with what was heard so far.
+        done: Returns whether to stop; its argument is whether all nodes have been found.
+        show: Called once per period with the messages received so far.
         orientation: Whether the tilt observer is among the nodes.
         joints: Joints whose position is kept.
         period_s: Time between two calls of `show` [s].
-        linger_s: How long to listen on after done [s].
-        record: Where to keep what is heard; a new one by default.
+        linger_s: Time for which messages are still received after `done` [s].
+        record: Record of the messages; a new one by default.
 
     Returns:
-        What was heard.
+        The record of the messages.
     """
     record = LiveRecord() if record is None else record
     with listen(record, links, orientation=orientation, joints=joints) as node:
@@ -162,10 +162,10 @@ def listen(
     joints: Sequence[str] = (),
     domain_id: int | None = None,
 ) -> Iterator[DemoMonitor]:
-    """Have a monitor in a context of its own, so that several can listen on different domains.
+    """Create a monitor in a separate context, so that several can monitor different domains.
 
     Args:
-        record: Where what is heard is kept.
+        record: Record of the messages.
         links: Estimated links.
         orientation: Whether the tilt observer is among the nodes.
         joints: Joints whose position is kept.

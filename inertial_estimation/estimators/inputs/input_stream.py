@@ -1,4 +1,4 @@
-"""One input stream: its rows by time, and the account of the readings received and dropped."""
+"""One input stream: its rows by time, and counters of received and dropped readings."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 
 __all__ = ["InputStream", "StreamSpec"]
 
-OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
-RECENT_NS = 10 * NANOSECONDS  # how long a dropped reading shows as a warning
+OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
+RECENT_DROP_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """One input.
+    """Properties of one input.
 
     Attributes:
         name: Its name, as in diagnostics (``imu/data``).
@@ -31,13 +31,13 @@ class StreamSpec:
 
 
 class InputStream:
-    """Rows of one input and what became of its readings.
+    """Rows of one input, and counters of its readings.
 
     Attributes:
-        spec: What the input is.
+        spec: Properties of the input.
         buffer: The rows by time.
-        regulator: Makes regular stamps of those that come in bursts.
-        last_stamp_ns: Stamp of the last row kept [ns]; None before the first.
+        regulator: Regularises stamps that come in bursts.
+        last_stamp_ns: Stamp of the last stored row [ns]; None before the first.
         received: Number of readings, those dropped included.
         dropped: Number of dropped readings by reason.
     """
@@ -53,14 +53,14 @@ class InputStream:
         self._dropped_after_ns: int | None = None
 
     def append(self, stamp_ns: int, row: Array) -> int:
-        """Keep a row; returns its time, regularised and less its delay [ns]."""
+        """Store a row; return its time, the regularised stamp minus the delay [ns]."""
         self.last_stamp_ns = stamp_ns
         time_ns = self.regulator.time_of(stamp_ns) - self._delay_ns
         self.buffer.append(time_ns, row)
         return time_ns
 
     def drop(self, reason: str) -> bool:
-        """Count a reading that is not kept; returns False, the outcome of its push."""
+        """Count a dropped reading; return False, the result of its push."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         self._dropped_after_ns = self.last_stamp_ns
         return False
@@ -72,7 +72,7 @@ class InputStream:
         self.last_stamp_ns = None
 
     def age(self, now_ns: int) -> float | None:
-        """Return the time since the stamp of the last row kept [s]; None before the first."""
+        """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
     def health(self, now_ns: int, timeout: float) -> Health:
@@ -97,7 +97,7 @@ class InputStream:
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
             return Health(name, HealthLevel.ERROR, message, values)
-        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_NS
+        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
         if self.dropped and recently:
             message = f"{sum(self.dropped.values())} of {self.received} readings dropped"
             return Health(name, HealthLevel.WARN, message, values)
