@@ -1,4 +1,4 @@
-"""Standard gravity, and the motion of the base that follows from that of an IMU on the robot."""
+"""Standard gravity, and the velocity of the base computed from that of an IMU."""
 
 from inertial_estimation.spatial.vectors import Matrix, Vector, cross, times
 
@@ -15,7 +15,7 @@ def base_twist(
     v_BI_B: Vector,
     w_BI_B: Vector,
 ) -> tuple[Vector, Vector]:
-    """Move the velocity of the IMU to the origin of the base.
+    """Transform the velocity of the IMU to the origin of the base.
 
     w_WB = R_BI w_WI - w_BI;  v_WB = R_BI v_WI - v_BI - w_WB x p_BI, all in the base frame.
 

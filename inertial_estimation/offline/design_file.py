@@ -16,7 +16,7 @@ __all__ = ["design_document", "random_summary", "write_design"]
 
 
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
-    """Write `design_document` as JSON; what is infinite becomes null."""
+    """Write `design_document` as JSON; infinite values become null."""
     content = json.dumps(finite_values(design_document(result, config, seed)), indent=2, allow_nan=False)
     Path(path).write_text(content + "\n", encoding="utf-8")
 
@@ -48,7 +48,7 @@ def design_document(result: ExcitationDesign, config: ExcitationConfig, seed: in
 
 
 def random_summary(random: tuple[EvaluatedMotion, ...], chosen: EvaluatedMotion) -> dict[str, float] | None:
-    """Return how random motions compare: median, best, and the median over the chosen one's.
+    """Return the comparison with random motions: median, best, and ratio of the median to the chosen one.
 
     Args:
         random: Random motions of the same kind, length and limits; none gives None.

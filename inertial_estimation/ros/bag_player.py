@@ -1,4 +1,4 @@
-"""Publishes a recording on its topics with /clock, at its own pace, for machines without rosbag2."""
+"""Publishes a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
 
 import importlib
 import time
@@ -21,20 +21,20 @@ from inertial_estimation.signals import NANOSECONDS, seconds
 
 __all__ = ["BagPlayer", "PlayOptions", "message_class", "play_bag"]
 
-SETTLING = 1.0  # no further subscription for so long: all are there [s]
+SUBSCRIPTION_SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """How a recording is played.
+    """Options of playing a recording.
 
     Attributes:
         rate: Speed, as a multiple of real time.
-        loop: Whether to begin again at the end.
-        clock_rate: How often /clock is published, per second of the wall clock [Hz]; 0: never.
-        wait: How long to wait for subscriptions at most [s].
-        subscribers: How many subscriptions one of the topics must have before it begins.
+        loop: Whether to restart at the end.
+        clock_rate: Rate of /clock by the wall clock [Hz]; 0 publishes none.
+        wait: Longest time to wait for subscriptions [s].
+        subscribers: Number of subscriptions one of the topics needs before playing starts.
         remap: New topic names by recorded ones.
     """
 
@@ -55,7 +55,7 @@ class PlayOptions:
 
 
 class BagPlayer:
-    """Plays one recording through a node's publishers; messages stay serialised on the way."""
+    """Plays one recording through a node's publishers, without deserialising the messages."""
 
     def __init__(self, node: Node, recording: BagRecording, options: PlayOptions) -> None:
         """Create a publisher for every topic of the recording.
@@ -63,11 +63,11 @@ class BagPlayer:
         Args:
             node: Node that publishes.
             recording: The open recording.
-            options: How to play it.
+            options: Options of playing.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
-            ~inertial_estimation.errors.RecordingError: If not one of its message types is installed.
+            ~inertial_estimation.errors.RecordingError: If none of its message types is installed.
         """
         for topic in options.remap:
             if topic not in recording.topics:
@@ -79,7 +79,7 @@ class BagPlayer:
         self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT) if options.clock_rate else None
 
     def play(self) -> int:
-        """Play to the end, or for ever when looping.
+        """Play to the end, or endlessly when looping.
 
         Returns:
             Number of messages published.
@@ -110,7 +110,7 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscribers and no new ones come, but not longer than asked."""
+        """Wait until there are subscribers and no new ones appear, at most for the configured time."""
         deadline = time.monotonic() + self._options.wait
         found, since = 0, time.monotonic()
         while time.monotonic() < deadline:
@@ -118,7 +118,7 @@ class BagPlayer:
             if sum(counts) != found:
                 found, since = sum(counts), time.monotonic()
             enough = max(counts, default=0) >= self._options.subscribers
-            if enough and time.monotonic() - since > SETTLING:
+            if enough and time.monotonic() - since > SUBSCRIPTION_SETTLING_S:
                 return
             time.sleep(0.05)
 

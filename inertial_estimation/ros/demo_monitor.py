@@ -1,4 +1,4 @@
-"""Listens to nodes, cheaply: takes what has come twenty times a second, with no executor."""
+"""Monitors nodes at low cost: messages are polled twenty times per second, without an executor."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,10 +24,10 @@ SIGMA_KEY = "mass sigma "
 
 
 class DemoMonitor(Node):
-    """Keeps what the nodes publish.
+    """Records the messages that the nodes publish.
 
     Attributes:
-        record: What was heard so far.
+        record: The messages received so far.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class DemoMonitor(Node):
         return all(self.count_publishers(topic) for topic in self._awaited)
 
     def take(self) -> None:
-        """Take all that has come."""
+        """Take all messages that have arrived."""
         for subscription in self.subscriptions:
             handle = subscription.handle
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
@@ -119,10 +119,10 @@ def listen(
     joints: Sequence[str] = (),
     domain_id: int | None = None,
 ) -> Iterator[DemoMonitor]:
-    """Have a monitor in a context of its own, so that several can listen on different domains.
+    """Create a monitor in a separate context, so that several can monitor different domains.
 
     Args:
-        record: Where what is heard is kept.
+        record: Record of the messages.
         links: Estimated links.
         orientation: Whether the tilt observer is among the nodes.
         joints: Joints whose position is kept.

@@ -1,10 +1,10 @@
-"""Log-Cholesky coordinates: ten numbers without constraints for every consistent rigid body.
+"""Log-Cholesky coordinates: ten unconstrained numbers for every consistent rigid body.
 
 theta = [alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3] fills the upper triangular
 
     U = e^alpha [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
-and a pseudo-inertia is made of it in one of two ways:
+and the pseudo-inertia is computed from U by one of two conventions:
 
     rucker: J = U U'   m = e^(2 alpha), t = centre of mass (Rucker and Wensing 2022; Pinocchio)
     foster: J = U' U   m = e^(2 alpha) (1 + t't)           (Foster et al. 2024, eq. 17)

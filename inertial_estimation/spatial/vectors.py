@@ -1,4 +1,4 @@
-"""Three-vectors as tuples of floats: for a handful of operations per step, far cheaper than arrays."""
+"""Three-vectors as tuples of floats, which are much faster than arrays for a few operations per step."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ __all__ = [
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
-OPPOSITE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
+OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 
 def vector(values: Sequence[float] | Any) -> Vector:
@@ -139,7 +139,7 @@ def align_rows(R: Matrix, x2: Vector) -> Matrix:
     """
     first, _, third = R
     scale = 1.0 + dot(third, x2)
-    if scale > OPPOSITE:  # first is orthogonal to third: the rotation third -> x2 moves it so
+    if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> x2 moves it so
         along = -dot(first, x2) / scale
         first = combine(first, along, add(third, x2))
     row = normalised(combine(first, -dot(first, x2), x2))

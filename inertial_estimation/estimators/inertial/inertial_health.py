@@ -15,11 +15,11 @@ __all__ = ["FilterStepCounts", "filter_figures", "filter_health"]
 
 @dataclass
 class FilterStepCounts:
-    """How many steps there were since the last restart.
+    """Numbers of steps since the last restart.
 
     Attributes:
-        by_decision: Steps with all inputs, by what became of the measurement.
-        incomplete: Steps without an input.
+        by_decision: Steps with all inputs, by the decision of the gate.
+        incomplete: Steps with a missing input.
     """
 
     by_decision: dict[Decision, int] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class FilterStepCounts:
         self.by_decision[decision] = self.by_decision.get(decision, 0) + 1
 
     def reset(self) -> None:
-        """Begin at zero."""
+        """Set all counters to zero."""
         self.by_decision.clear()
         self.incomplete = 0
 
@@ -46,11 +46,11 @@ def filter_figures(
     """Return the counters and figures of the filter by name, rendered as text.
 
     Args:
-        steps: How many steps there were.
-        information: What the data inform.
+        steps: Numbers of steps.
+        information: Information of the data about each direction of the state.
         filter_: The filter.
         short_windows: Number of windows that held too few samples.
-        velocity_source: Where the joint velocities come from.
+        velocity_source: Human-readable source of the joint velocities.
     """
     values = {f"steps {decision.value}": str(n) for decision, n in steps.by_decision.items()}
     values |= {

@@ -1,4 +1,4 @@
-"""One input stream: the times of its rows, its rows, and the account of the readings received and dropped."""
+"""One input stream: its rows by time, and counters of received and dropped readings."""
 
 import math
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 
 __all__ = ["InputStream", "StreamClock", "StreamSpec"]
 
-OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
-RECENT_NS = 10 * NANOSECONDS  # how long a dropped reading shows as a warning
+OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
+RECENT_DROP_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """One input.
+    """Properties of one input.
 
     Attributes:
         name: Its name, as in diagnostics (``imu/data``).
@@ -32,12 +32,12 @@ class StreamSpec:
 
 
 class StreamClock:
-    """Times of the rows of one input by their stamps, and which rows are refused.
+    """Times of the rows of one input, and the reasons for which rows are refused.
 
     Attributes:
-        spec: What the input is.
-        regulator: Makes regular stamps of those that come in bursts.
-        last_stamp_ns: Stamp of the last row kept [ns]; None before the first.
+        spec: Properties of the input.
+        regulator: Regularises stamps that come in bursts.
+        last_stamp_ns: Stamp of the last stored row [ns]; None before the first.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
@@ -49,7 +49,7 @@ class StreamClock:
         self._reset_on_jump = config.on_jump == "reset"
 
     def refusal(self, stamp_ns: int, row: Array) -> str:
-        """Return why a row is not kept; empty if it is, also where its stamp begins a new time.
+        """Return the reason for which a row is refused; empty if it is stored, also after a clock jump.
 
         Args:
             stamp_ns: Its stamp [ns].
@@ -67,7 +67,7 @@ class StreamClock:
         return ""
 
     def advance(self, stamp_ns: int) -> int:
-        """Take the stamp of a row that is kept; returns its time, regularised and less the delay [ns]."""
+        """Note the stamp of a stored row; return its time, the regularised stamp minus the delay [ns]."""
         self.last_stamp_ns = stamp_ns
         return self.regulator.time_of(stamp_ns) - self._delay_ns
 
@@ -78,7 +78,7 @@ class StreamClock:
 
 
 class InputStream(StreamClock):
-    """Rows of one input and what became of its readings.
+    """Rows of one input, and counters of its readings.
 
     Attributes:
         buffer: The rows by time.
@@ -94,13 +94,13 @@ class InputStream(StreamClock):
         self._dropped_after_ns: int | None = None
 
     def append(self, stamp_ns: int, row: Array) -> int:
-        """Keep a row; returns its time, regularised and less its delay [ns]."""
+        """Store a row; return its time, the regularised stamp minus the delay [ns]."""
         time_ns = self.advance(stamp_ns)
         self.buffer.append(time_ns, row)
         return time_ns
 
     def drop(self, reason: str) -> bool:
-        """Count a reading that is not kept; returns False, the outcome of its push."""
+        """Count a dropped reading; return False, the result of its push."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         self._dropped_after_ns = self.last_stamp_ns
         return False
@@ -111,7 +111,7 @@ class InputStream(StreamClock):
         self.restart()
 
     def age(self, now_ns: int) -> float | None:
-        """Return the time since the stamp of the last row kept [s]; None before the first."""
+        """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
     def health(self, now_ns: int, timeout: float) -> Health:
@@ -136,7 +136,7 @@ class InputStream(StreamClock):
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
             return Health(name, HealthLevel.ERROR, message, values)
-        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_NS
+        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
         if self.dropped and recently:
             message = f"{sum(self.dropped.values())} of {self.received} readings dropped"
             return Health(name, HealthLevel.WARN, message, values)

@@ -23,7 +23,7 @@ class StampedBuffer:
         self.width = width
         self._capacity = capacity
         self._times = np.empty(2 * capacity, dtype=np.int64)
-        self._stamps = self._times.data  # the same memory: far cheaper to search one number at a time
+        self._stamps = self._times.data  # the same memory; bisection over single numbers is much faster
         self._rows = np.empty((2 * capacity, width))
         self._begin = 0
         self._end = 0
@@ -41,7 +41,7 @@ class StampedBuffer:
         self._begin = self._end = 0
 
     def append(self, time_ns: int, row: Array) -> None:
-        """Add a row; the caller sees to it that times increase.
+        """Add a row; the caller ensures that times increase.
 
         Args:
             time_ns: Its time [ns], after all others.
@@ -58,7 +58,7 @@ class StampedBuffer:
         """Interpolate linearly between the neighbours of a time.
 
         Args:
-            time_ns: Where to interpolate [ns].
+            time_ns: Time to interpolate at [ns].
             max_gap_ns: Widest distance between the two neighbours that is interpolated over [ns].
 
         Returns:
