@@ -141,3 +141,12 @@ def test_a_repair_raises_the_smallest_second_moment_and_keeps_the_others(mass, m
     second = [np.linalg.eigvalsh(pseudo_inertia(v.vector)[:3, :3]) for v in (value, repaired)]
     np.testing.assert_allclose(second[1], np.maximum(second[0], smallest), rtol=1e-9)
     assert repaired.made_consistent("body") is repaired
+
+
+def test_a_repair_takes_the_symmetric_part():
+    moments = np.diag([1.0, 1.0, 2.1])
+    skewed = moments + np.array([[0.0, 0.2, 0.0], [0.0, 0.0, -0.1], [0.1, 0.0, 0.0]])
+    repaired = InertialParameters(2.0, np.zeros(3), skewed).made_consistent("body")
+    of_mean = InertialParameters(2.0, np.zeros(3), 0.5 * (skewed + skewed.T)).made_consistent("body")
+    np.testing.assert_allclose(repaired.inertia_Fcm, of_mean.inertia_Fcm, atol=1e-12)
+    assert repaired.violations() == []

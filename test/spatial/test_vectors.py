@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 from inertial_estimation.spatial.rotations import rotation_from_tilt_and_yaw
 from inertial_estimation.spatial.sphere import turn_towards
 from inertial_estimation.spatial.vectors import (
+    ZERO,
     add,
     align_rows,
     combine,
@@ -46,6 +47,7 @@ def test_products_and_sums_are_numpys(seed):
     np.testing.assert_allclose(dot(x, y), a @ b, **close)
     np.testing.assert_allclose(norm(x), np.linalg.norm(a), **close)
     np.testing.assert_allclose(add(x, y), a + b, **close)
+    assert add(x, ZERO) == x
     np.testing.assert_allclose(combine(x, k, y), a + k * b, **close)
     np.testing.assert_allclose(normalised(x), a / np.linalg.norm(a), **close)
 

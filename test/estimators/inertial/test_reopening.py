@@ -121,3 +121,20 @@ def test_a_rejected_measurement_leaves_the_state_to_time_alone():
     np.testing.assert_array_equal(struck.filter.x, idle.filter.x)
     np.testing.assert_array_equal(struck.filter.P, idle.filter.P)
     assert struck.filter.update(struck.equation(truth), 0.01).decision is Decision.ACCEPTED
+
+
+def test_an_update_says_whether_the_state_was_corrected_and_reset_begins_a_new_count():
+    rows, truth = informed(memory=1e12, reopen_after=3.5 * DT)
+    struck = truth.copy()
+    struck[0] += 50.0
+    for _ in range(2):  # the second time after a reset: the time rejected starts from zero
+        outcomes = [rows.filter.update(rows.equation(struck), DT) for _ in range(3)]
+        assert [(o.decision, o.accepted) for o in outcomes] == 3 * [(Decision.REJECTED, False)]
+        rows.filter.reset()
+        for _ in range(3):
+            rows.filter.update(rows.equation(truth, sigma=0.01), 0.0)
+        rows.filter.gate.config = GateConfig(reopen_after=3.5 * DT)
+    fits = rows.filter.update(rows.equation(truth), DT)
+    assert (fits.decision, fits.accepted) == (Decision.ACCEPTED, True)
+    outcomes = [rows.filter.update(rows.equation(struck), DT) for _ in range(4)]
+    assert (outcomes[-1].decision, outcomes[-1].accepted) == (Decision.REOPENED, True)

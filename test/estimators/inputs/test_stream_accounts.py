@@ -179,3 +179,15 @@ def test_regularised_times_begin_anew_after_a_jump_ahead(on_jump):
     ready = aligner.pop_ready()
     assert len(ready) >= 99
     assert all(abs(s.time_ns - s.stamp_ns) < MS for s in ready)
+
+
+@pytest.mark.parametrize(("rate", "period_ms"), [(0.0, 500), (0.5, 2000)])
+def test_the_first_row_is_the_first_step_as_it_came(rate, period_ms):
+    """A rate below one a second thins as any other."""
+    aligner = make(replace(CONFIG, max_gap=10.0), rate=rate)
+    feed(aligner, ALL, range(0, 4001, 500), value=lambda t: 7.0 + t)
+    steps = aligner.pop_ready()
+    assert steps[0].driver_row[0] == 7.0
+    assert [s.stamp_ns // MS for s in steps] == (
+        list(range(0, 4001, 500)) if rate == 0.0 else [0, 2000, 4000]
+    )
