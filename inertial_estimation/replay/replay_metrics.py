@@ -142,7 +142,7 @@ def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
 def _torque_error(
     run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
 ) -> float | None:
-    """Return the relative torque error after the hold-out: by an arm's identified model, or by innovations."""
+    """Return the relative torque error after the hold-out: by the model of an arm, or by innovations."""
     values = pipelines.inertial_values
     if hold_out_ns is None or pipelines.inertial is None:
         return None
