@@ -27,8 +27,9 @@ from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 __all__ = ["add_arguments", "run"]

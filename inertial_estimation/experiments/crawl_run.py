@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
 from inertial_estimation.control.support_target import GaitPhase
@@ -185,7 +185,7 @@ def crawl_run(
         loop.time_s,
         recorder.swings,
         tuple(recorder.events),
-        dict(recorder.trace.columns()),
+        dict(recorder.series.columns()),
     )
 
 
@@ -199,7 +199,7 @@ class _Recorder:
     """Asks for the walk and writes down what happens."""
 
     def __init__(self, loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed) -> None:
-        self.trace = Trace()
+        self.series = TimeSeries()
         self.events: list[Event] = []
         self.swings = 0
         self._plan, self._estimated, self._used = plan, estimated, used
@@ -215,7 +215,7 @@ class _Recorder:
             loop.controller.push_walk_command(WalkCommand(ENDLESS_SWINGS, plan.stride))
             self._asked = True
         self._watch(loop)
-        if t - self.trace.last_time_s > 0.01:
+        if t - self.series.last_time_s > 0.01:
             self._record(loop)
 
     def _watch(self, loop: ClosedLoop) -> None:
@@ -248,7 +248,7 @@ class _Recorder:
         roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
         ahead, aside, _ = truth.base.p_WB - self._start
         last = loop.controller.last
-        self.trace.add(
+        self.series.add(
             loop.time_s,
             ahead=ahead,
             aside=aside,

@@ -15,7 +15,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -53,7 +53,7 @@ class _Script:
         self._calibrated = calibrated
         self._elbow = elbow
         self._done: set[str] = set()
-        self.trace = Trace()
+        self.series = TimeSeries()
 
     def __call__(self, loop: ClosedLoop) -> None:
         t = loop.time_s
@@ -67,7 +67,7 @@ class _Script:
         self._command(loop, *reference)
         truth = loop.simulation.truth((FOREARM,))
         link = loop.inertias.links[0]
-        self.trace.add(
+        self.series.add(
             t,
             angle=float(truth.q[self._elbow]),
             reference=reference[0],
@@ -124,7 +124,7 @@ def curl_run(
     script = _Script(times, loop.simulation.robot.joint_index(ELBOW), calibrated=calibrated)
     loop.release(hoist_time(quick=quick))
     loop.run(times[-1], script)
-    return dict(script.trace.columns())
+    return dict(script.series.columns())
 
 
 @dataclass(frozen=True, eq=False)

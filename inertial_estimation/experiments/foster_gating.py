@@ -18,7 +18,7 @@ from inertial_estimation.closed_loop.robot_loop import (
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -51,7 +51,7 @@ HARDWARE = {
 
 class _Stepping:
     def __init__(self) -> None:
-        self.trace = Trace()
+        self.series = TimeSeries()
         self._stepping = False
 
     def __call__(self, loop: ClosedLoop) -> None:
@@ -64,7 +64,7 @@ class _Stepping:
         masses = [e.links[0].estimate.mass for e in loop.watched if e is not None]
         forces = {name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()}
         watched = dict(zip(FILTERS, masses, strict=True))
-        self.trace.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
+        self.series.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
 
 
 def touchdowns(times: Array, force: Array) -> Array:
@@ -116,7 +116,7 @@ def _step_in_place(
     stepping = _Stepping()
     loop.release(hoist_s)
     loop.run(duration_s, stepping)
-    return dict(stepping.trace.columns())
+    return dict(stepping.series.columns())
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from inertial_estimation.closed_loop.robot_loop import (
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -133,15 +133,15 @@ def pelvis_run(
     loop.release(hoist_s)
     height = PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)
     reference = _true_height(height, loop.simulation.truth())
-    trace = Trace()
+    series = TimeSeries()
 
     def record(loop: ClosedLoop) -> None:
-        before = trace.last_time_s
+        before = series.last_time_s
         if before < WALK_S <= loop.time_s:
             loop.controller.push_walk_command(WALK)
         truth = loop.simulation.truth((TORSO,))
         assert loop.inertias is not None
-        trace.add(
+        series.add(
             loop.time_s,
             height=_true_height(height, truth),
             reference=reference,
@@ -152,7 +152,7 @@ def pelvis_run(
         )
 
     loop.run(duration_s, record)
-    return dict(trace.columns()), loop.simulation.fallen
+    return dict(series.columns()), loop.simulation.fallen
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.experiments.crawl_run import load_on_trunk
@@ -206,12 +206,12 @@ def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identificat
     assert loop.payload is not None
     if method:
         loop.payload.identify(method)
-    trace, begin_s = Trace(), loop.time_s
+    series, begin_s = TimeSeries(), loop.time_s
     under_way = ended = False
     while not (ended or loop.simulation.fallen) and loop.time_s - begin_s < limit_s:
         loop.run(PERIOD_S)
         assert loop.identified is not None
-        _record(trace, loop, begin_s)
+        _record(series, loop, begin_s)
         watching = loop.identified.phase is Phase.WATCHING
         ended, under_way = under_way and watching, under_way or not watching
         ended = ended or bool(method and loop.identified.refusal)
@@ -222,16 +222,16 @@ def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identificat
         ended and last.converged and not last.refusal,
         last.refusal,
         loop.simulation.fallen,
-        dict(trace.columns()),
+        dict(series.columns()),
     )
 
 
-def _record(trace: Trace, loop: ClosedLoop, begin_s: float) -> None:
+def _record(series: TimeSeries, loop: ClosedLoop, begin_s: float) -> None:
     truth, identified = loop.simulation.truth((TRUNK,)), loop.identified
     assert identified is not None
     true, found = truth.inertias[TRUNK], identified.estimate
     roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
-    trace.add(
+    series.add(
         loop.time_s - begin_s,
         **{axis: float(value) for axis, value in zip("xyz", true.com_L, strict=True)},
         mass=true.mass,

@@ -39,7 +39,7 @@ class RestingPose:
         """Return the error of the trunk's centre of mass caused by offsets of the torques.
 
         Args:
-            offsets: Believed less true torque of each joint [Nm], shape (n_joints,).
+            offsets: Assumed minus true torque of each joint [Nm], shape (n_joints,).
 
         Returns:
             Across gravity, base frame [m], shape (3,).
@@ -50,7 +50,7 @@ class RestingPose:
         """Return the error of the trunk's centre of mass caused by wrong positions of the feet.
 
         Args:
-            moves_P: Believed less true place by link, in the axes of the link that carries it [m].
+            moves_P: Assumed minus true position by link, in the axes of the link that carries it [m].
 
         Returns:
             Across gravity, base frame [m], shape (3,).

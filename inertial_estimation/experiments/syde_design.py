@@ -20,8 +20,8 @@ from inertial_estimation.identification.excitation.design_report import Curve, S
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation import (
     JUDGING_RATE_HZ,
+    EvaluatedMotion,
     ExcitationDesign,
-    Motion,
     design_excitation,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
@@ -163,7 +163,12 @@ def _one_seed(seed: int, quick: bool) -> SeedResult:
 
 
 def _errors(
-    rows: DesignRows, motions: Sequence[Motion], held_out: Motion, noise: float, delay: float, rng: Generator
+    rows: DesignRows,
+    motions: Sequence[EvaluatedMotion],
+    held_out: EvaluatedMotion,
+    noise: float,
+    delay: float,
+    rng: Generator,
 ) -> tuple[float, float]:
     """Return the medians over motions of torque error and parameter error."""
     found = [identified(rows, motion, held_out.states, noise, delay, rng) for motion in motions]
@@ -174,7 +179,7 @@ def _errors(
 
 
 def identified(
-    rows: DesignRows, motion: Motion, held_out: States, noise: float, delay_s: float, rng: Generator
+    rows: DesignRows, motion: EvaluatedMotion, held_out: States, noise: float, delay_s: float, rng: Generator
 ) -> Identified:
     """Identify all base parameters from torques with noise, late by a delay.
 

@@ -264,7 +264,7 @@ def _both_sets(loops: RobotLoop, record: _Record, plan: _Plan) -> dict[str, SetO
 def _variants(
     loops: RobotLoop, record: _Record, first: SetOfFits, nearer: _Record, plan: _Plan
 ) -> list[TableRow]:
-    """Fit the variants with one changed setting each: method L, without truncation."""
+    """Fit the variants with one changed setting each: individual links (L), no truncation."""
     names = first.rows.identifier.row_names
     known = [i for i, name in enumerate(names) if not name.startswith(("arm_", "gripper_"))]
     short = {"smoothing.window": SHORT_WINDOW_S}

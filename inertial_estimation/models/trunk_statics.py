@@ -24,7 +24,6 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cros
 __all__ = [
     "StaticMeasurement",
     "TrunkStatics",
-    "moment_about_base",
     "net_force",
     "robot_com_across_gravity",
     "robot_mass",
@@ -228,11 +227,6 @@ class TrunkStatics:
 def net_force(measurement: StaticMeasurement) -> Array:
     """Return the total ground reaction force F = sum f_i [N], shape (3,)."""
     return np.array(_resultant(measurement)[0])
-
-
-def moment_about_base(measurement: StaticMeasurement) -> Array:
-    """Return mu = sum p_i x f_i, moments of the ground about the base origin [Nm], shape (3,) (T 17)."""
-    return np.array(_resultant(measurement)[1])
 
 
 def robot_mass(measurement: StaticMeasurement) -> float:

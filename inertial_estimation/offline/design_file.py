@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.identification.excitation.design_report import Curve, Precision
-from inertial_estimation.identification.excitation.excitation import ExcitationDesign, Motion
+from inertial_estimation.identification.excitation.excitation import EvaluatedMotion, ExcitationDesign
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.json_values import finite_values
@@ -47,7 +47,7 @@ def design_document(result: ExcitationDesign, config: ExcitationConfig, seed: in
     }
 
 
-def random_summary(random: tuple[Motion, ...], chosen: Motion) -> dict[str, float] | None:
+def random_summary(random: tuple[EvaluatedMotion, ...], chosen: EvaluatedMotion) -> dict[str, float] | None:
     """Return the comparison with random motions: median, best, and ratio of the median to the chosen one.
 
     Args:

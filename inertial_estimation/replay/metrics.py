@@ -51,7 +51,6 @@ class TiltErrors:
         stamps_ns: Stamps of the reference samples used [ns], shape (n,).
         errors: Angle between estimated and reference vertical [rad], shape (n,).
         trusted: Whether the reference is trusted there, shape (n,).
-        estimated_B: Estimated vertical at these stamps, base frame, shape (n, 3).
         reference_B: Reference vertical, aligned, base frame, shape (n, 3).
         summary: Statistics over the trusted samples [rad].
     """
@@ -59,7 +58,6 @@ class TiltErrors:
     stamps_ns: NDArray[np.int64]
     errors: Array
     trusted: NDArray[np.bool_]
-    estimated_B: Array
     reference_B: Array
     summary: ErrorSummary
 
@@ -130,7 +128,7 @@ def tilt_errors(
     aligned = _aligned_verticals(estimated, quaternions, flags)
     chord = np.linalg.norm(estimated - aligned, axis=1)
     errors = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
-    return TiltErrors(t_ref, errors, flags, estimated, aligned, summarise(errors[flags]))
+    return TiltErrors(t_ref, errors, flags, aligned, summarise(errors[flags]))
 
 
 def interpolated(at: Array, times: Array, values: Array) -> Array:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import rclpy
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
@@ -17,7 +19,7 @@ from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["BagPlayer", "PlayOptions", "message_class"]
+__all__ = ["BagPlayer", "PlayOptions", "message_class", "play_bag"]
 
 SUBSCRIPTION_SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
@@ -150,6 +152,29 @@ class BagPlayer:
     def _publish_clock(self, now_ns: int) -> None:
         assert self._clock is not None
         self._clock.publish(clock_to_msg(now_ns))
+
+
+def play_bag(path: str, options: PlayOptions) -> int:
+    """Play a rosbag2 through a node of its own; signals are left to the caller.
+
+    Args:
+        path: Folder of the bag, or its file.
+        options: How to play it.
+
+    Returns:
+        Number of messages published.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
+        ~inertial_estimation.errors.RecordingError: If there is no recording, or nothing of it can be played.
+    """
+    with BagRecording(path) as recording:
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            node = rclpy.create_node("bag_player", start_parameter_services=False)
+            return BagPlayer(node, recording, options).play()
+        finally:
+            rclpy.try_shutdown()
 
 
 def message_class(message_type: str) -> Any:

@@ -17,7 +17,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
 __all__ = [
-    "FOSTER_ORDER",
     "PARAMETER_NAMES",
     "PSEUDO_INERTIA_BASIS",
     "InertialParameters",
@@ -27,9 +26,6 @@ __all__ = [
 ]
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-# Position in Pinocchio's order of each entry of [m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] (F, T):
-# pi_foster = pi[FOSTER_ORDER]. The permutation is its own inverse.
-FOSTER_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 _MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
 SMALLEST_RADIUS = 1e-3  # share of the gyration radius; its square bounds second moments of repaired inertias
 

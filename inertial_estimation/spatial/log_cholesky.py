@@ -21,33 +21,16 @@ from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS
 
 __all__ = [
     "CONVENTIONS",
-    "COORDINATE_NAMES",
     "contracted_curvature",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
     "parameters_from_log_cholesky",
-    "triangular_factor",
 ]
 
 CONVENTIONS = ("rucker", "foster")
-COORDINATE_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s13", "s23", "t1", "t2", "t3")
 # Entry of U that each coordinate fills; alpha the last one, and it scales all the others.
 _ROWS = np.array([3, 0, 1, 2, 0, 0, 1, 0, 1, 2])
 _COLUMNS = np.array([3, 0, 1, 2, 1, 2, 2, 3, 3, 3])
-
-
-def triangular_factor(theta: Array) -> Array:
-    """Return U of coordinates.
-
-    Args:
-        theta: Coordinates, shape (n, 10).
-
-    Returns:
-        Upper triangular factors, shape (n, 4, 4).
-    """
-    U = np.zeros((len(theta), 4, 4))
-    U[:, _ROWS, _COLUMNS], _slope = _entries(theta)
-    return U
 
 
 def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Array:

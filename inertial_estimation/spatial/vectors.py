@@ -19,7 +19,6 @@ __all__ = [
     "rotate",
     "rotation",
     "times",
-    "transpose",
     "vector",
 ]
 
@@ -81,12 +80,6 @@ def times(R: Matrix, a: Vector) -> Vector:
         r10 * x + r11 * y + r12 * z,
         r20 * x + r21 * y + r22 * z,
     )
-
-
-def transpose(R: Matrix) -> Matrix:
-    """Return the transpose of a matrix."""
-    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
-    return (r00, r10, r20), (r01, r11, r21), (r02, r12, r22)
 
 
 def rotate(phi: Vector, a: Vector) -> Vector:

@@ -5,9 +5,11 @@ import pinocchio as pin
 import pytest
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_constraints import world_wrench
+from inertial_estimation.control.contact_constraints import Contact
 from inertial_estimation.control.inverse_dynamics_problem import ContactLoad
 from inertial_estimation.control.quadratic_program import QuadraticProgram
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.signals import Array
 
 pytest.importorskip("example_robot_data")
 
@@ -15,6 +17,14 @@ pytest.importorskip("example_robot_data")
 @pytest.fixture(scope="module", params=["talos", "hyq"])
 def scene(request: pytest.FixtureRequest) -> ProgramScene:
     return ProgramScene(request.param)
+
+
+def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
+    """Force and torque about the contact's origin in world axes [N, Nm], shape (6,)."""
+    if not contact.is_sole:
+        return np.concatenate((force, np.zeros(3)))
+    wrench: Array = (force.reshape(2, 3) @ motion.R_WF.T).reshape(6)
+    return wrench
 
 
 def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactLoad]:

@@ -5,7 +5,6 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
-import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -131,17 +130,12 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        if not math.isfinite(row.dot(row)):
-            return target.drop("not finite")
+        refusal = target.refusal(stamp_ns, row)
+        if refusal:
+            return target.drop(refusal)
         last = target.last_stamp_ns
-        if last is not None:
-            step = stamp_ns - last
-            if step == 0:
-                return target.drop("equal stamp")
-            if step < 0 and not (step < -self._limits.jump_ns and self._limits.reset_on_jump):
-                return target.drop("backward stamp")
-            if step < 0 or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns:
-                self._handle_jump(target, forward=step > 0)
+        if last is not None and (stamp_ns < last or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns):
+            self._handle_jump(target, forward=stamp_ns > last)
         self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
         time_ns = target.append(stamp_ns, row)
         if target is self._driver:

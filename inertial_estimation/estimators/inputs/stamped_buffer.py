@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["StampedBuffer"]
+__all__ = ["StampedBuffer", "interpolated_rows"]
 
 Stamps = NDArray[np.int64]
 
@@ -35,11 +35,6 @@ class StampedBuffer:
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
         return int(self._stamps[self._end - 1]) if self._end > self._begin else None
-
-    @property
-    def oldest_ns(self) -> int | None:
-        """Time of the oldest stored row [ns], None while empty."""
-        return int(self._stamps[self._begin]) if self._end > self._begin else None
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -112,3 +107,31 @@ class StampedBuffer:
         self._times[:kept] = self._times[self._begin : self._end]
         self._rows[:kept] = self._rows[self._begin : self._end]
         self._begin, self._end = 0, kept
+
+
+def interpolated_rows(
+    times_ns: Stamps, rows: Array, at_ns: Stamps, max_gap_ns: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Interpolate rows at many times at once, with the numbers of `StampedBuffer.at`.
+
+    Args:
+        times_ns: Times of the rows, increasing [ns], shape (n,).
+        rows: The rows, shape (n, width).
+        at_ns: Where to interpolate [ns], shape (k,).
+        max_gap_ns: Widest distance between two neighbours that is interpolated over [ns].
+
+    Returns:
+        Rows, shape (k, width), and which of them are valid, shape (k,): those at the time of a row or between
+        two neighbours that are close enough.
+    """
+    last = len(times_ns) - 1
+    if last < 0:
+        return np.zeros((len(at_ns), rows.shape[1])), np.zeros(len(at_ns), dtype=bool)
+    before = np.searchsorted(times_ns, at_ns, side="right") - 1
+    low, high = np.clip(before, 0, last), np.clip(before + 1, 0, last)
+    exact = (before >= 0) & (times_ns[low] == at_ns)
+    width = times_ns[high] - times_ns[low]
+    between = (before >= 0) & (before < last) & (width <= max_gap_ns) & ~exact
+    weight = np.where(between, (at_ns - times_ns[low]) / np.maximum(width, 1), 0.0)[:, None]
+    interpolated: Array = (1.0 - weight) * rows[low] + weight * rows[high]
+    return interpolated, exact | between

@@ -33,7 +33,7 @@ from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["JUDGING_RATE_HZ", "ExcitationDesign", "Motion", "design_excitation"]
+__all__ = ["JUDGING_RATE_HZ", "EvaluatedMotion", "ExcitationDesign", "design_excitation"]
 
 OUTPUT_STEP_S = 0.01
 JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
@@ -42,7 +42,7 @@ CURVE_POINTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class EvaluatedMotion:
     """A motion and its expected precision.
 
     Attributes:
@@ -78,8 +78,8 @@ class ExcitationDesign:
     rows: DesignRows
     limits: JointLimits
     trajectory: JointTrajectory
-    chosen: Motion
-    random: tuple[Motion, ...]
+    chosen: EvaluatedMotion
+    random: tuple[EvaluatedMotion, ...]
     clearance: float
     torque_share: Mapping[str, float]
     notes: tuple[str, ...]
@@ -108,7 +108,7 @@ class _Workshop:
             design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
         )
 
-    def judged(self, states: States, repeat: float = 1.0) -> Motion:
+    def judged(self, states: States, repeat: float = 1.0) -> EvaluatedMotion:
         """Return the expected precision from states, each of which counts as `repeat` samples."""
         noise, count = self.config.torque_noise, round(repeat * len(states[0]))
         if self.static:
@@ -116,14 +116,14 @@ class _Workshop:
         else:
             fewest = -(-3 * self.rows.base.rank // len(self.rows.row_names))
             counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
-        return Motion(
+        return EvaluatedMotion(
             states,
             precision(self.rows, states, noise, repeat),
             sample_curve(self.rows, states, noise, counts, spread=not self.static),
             None if self.static else speed_curve(self.rows, states, noise, SPEED_SHARES, repeat),
         )
 
-    def along(self, motion: SineMotion, duration: float) -> Motion:
+    def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
         """Return the expected precision of a motion with rows at the rate of the identification."""
         rate = self.design.config.smoothing.row_rate
         repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
@@ -203,7 +203,7 @@ def design_excitation(
 
 def _trajectory(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
     config = shop.config
     family = MotionFamily(config, shop.limits, config.acceleration_limit, search)
     problem = TrajectoryProblem(config, family, shop.rows, shop.collision)
@@ -228,7 +228,7 @@ def _trajectory(
 
 def _poses(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
     config, rows = shop.config, shop.rows
     place = (rows, shop.limits, shop.collision, config.clearance, config.torque_share)
     candidates = random_poses(config.candidates, *place, search)
