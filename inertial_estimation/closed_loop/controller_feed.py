@@ -1,4 +1,4 @@
-"""What a closed loop gives its controller, and from when on."""
+"""Inputs of the controller in a closed loop, and their activation."""
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
@@ -14,7 +14,7 @@ class ControllerFeed:
     Attributes:
         controller: The whole-body controller.
         adaptation: Whether it is given the estimated inertias.
-        active: Whether it is given joints and base state, without which it commands nothing.
+        active: Whether the controller receives joints and base state, without which it gives no command.
     """
 
     def __init__(self, controller: ControllerPipeline, *, adaptation: bool) -> None:

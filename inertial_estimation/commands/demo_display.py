@@ -19,7 +19,7 @@ class Display:
     """Prints the progress of both runs; on a terminal each print replaces the last one."""
 
     def __init__(self, scene: PayloadScene, *, live: bool, quiet: bool) -> None:
-        """Prepare.
+        """Initialise the display.
 
         Args:
             scene: What happens.
@@ -33,7 +33,7 @@ class Display:
         self._lines = 0
 
     def show(self, runs: Sequence[DemoRun]) -> None:
-        """Print how far the runs are, if it is time to."""
+        """Print the progress of the runs if an update is due."""
         now = time.monotonic()
         due = now >= self._next_s
         lines = [
@@ -52,7 +52,7 @@ class Display:
             print("\n".join(lines), flush=True)
 
     def finish(self, runs: Sequence[DemoRun]) -> None:
-        """Print the table of the runs that are over."""
+        """Print the table of the finished runs."""
         self._paint(table(self._scene, _responses(runs)))
 
     def _paint(self, lines: list[str]) -> None:
@@ -68,7 +68,7 @@ def _responses(runs: Sequence[DemoRun]) -> list[PayloadResponse]:
 
 
 def progress_line(scene: PayloadScene, run: DemoRun) -> str:
-    """Return in one line what a run is doing."""
+    """Return the state of a run in one line."""
     name = f"{'with' if run.adaptation else 'without'} adaptation"
     return f"{name + ':':<20} {_activity(scene, run)}"
 

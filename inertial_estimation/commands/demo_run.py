@@ -1,4 +1,4 @@
-"""One run of the demo: four nodes as processes on a ROS domain of their own, and what they publish."""
+"""One run of the demo: four nodes as processes on a separate ROS domain, and their messages."""
 
 import time
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
 
 class DemoPhase(Enum):
-    """How far a run is."""
+    """Progress of a run."""
 
     STARTING = "starting"
     HOISTED = "hoisted"
@@ -77,11 +77,11 @@ class RunDeadlines:
         self._deadline_s = now_s + MAX_SLOWDOWN * duration_s
 
     def reached_end(self, now_s: float) -> None:
-        """Note that the simulation has reached its end; the first call counts."""
+        """Record that the simulation has ended; only the first call has an effect."""
         self._reached_end_s = now_s if self._reached_end_s is None else self._reached_end_s
 
     def passed(self, now_s: float) -> bool:
-        """Return whether the run, or the filter after the end of the simulation, had its time."""
+        """Return whether the time of the run, or of the filter after the simulation, has expired."""
         filter_late = self._reached_end_s is not None and now_s >= self._reached_end_s + FILTER_TIMEOUT_S
         return filter_late or now_s > self._deadline_s
 
@@ -97,12 +97,12 @@ class DemoRun:
     """
 
     def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
-        """Prepare.
+        """Initialise the run.
 
         Args:
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
-            domain_id: ROS domain of its own.
+            domain_id: ROS domain that no other run uses.
         """
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
@@ -130,7 +130,7 @@ class DemoRun:
             yield
 
     def listen(self, listen: Listen) -> None:
-        """Begin to listen to the nodes."""
+        """Start receiving the messages of the nodes."""
         scene = self._scene
         self._listener = self._open.enter_context(
             listen(
@@ -170,7 +170,7 @@ class DemoRun:
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether the run is finished."""
         return self.phase is DemoPhase.OVER
 
     @property

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, record, write."""
+    """Simulate the robot, record its readings and write them."""
     if args.duration <= 0.0 or args.hoist < 0.0:
         raise ConfigurationError(
             f"--duration is {args.duration:g} s and --hoist {args.hoist:g} s, expected a positive duration "

@@ -99,7 +99,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_payload(parser: argparse.ArgumentParser) -> None:
-    """Declare the weight that is attached."""
+    """Declare the attached weight."""
     parser.add_argument(
         "--payload-mass",
         type=float,
@@ -120,7 +120,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, measure, write."""
+    """Compute the motion and its measurements, and write them as a recording."""
     if not 0.0 <= args.dropped < 1.0:
         raise ConfigurationError(f"--dropped is {args.dropped}, expected a share in [0, 1)")
     if args.rate <= 0.0 or args.duration <= 0.0:

@@ -19,7 +19,7 @@ class Contact:
     """One contact as the controller sees it.
 
     A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
-    world axes or those of the ground (a point foot rolls, its axes mean nothing).
+    world axes or those of the ground (a point foot rolls, so its own axes are arbitrary).
 
     Attributes:
         name: Name of the contact.

@@ -47,7 +47,7 @@ def controller_health(
         references: References taken and refused.
         inputs: The inputs.
         now_ns: Time now on the clock of the stamps [ns].
-        held: Whether the gait is asked to stand.
+        held: Whether the gait is requested to stand.
     """
     values = {
         "steps": str(counts.steps),

@@ -282,7 +282,7 @@ class WholeBodyController:
 
 
 def _unusable(base: BaseMotion | None, joints: JointSample) -> str:
-    """Say what makes a state unusable; empty if nothing does."""
+    """Return the reason why a state is unusable; empty if it is usable."""
     arrays = [joints.q, joints.v]
     if base is not None:
         arrays += [base.quaternion_xyzw, base.v_WB_B, base.w_WB_B]

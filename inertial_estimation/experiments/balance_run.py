@@ -1,4 +1,4 @@
-"""One run of a legged robot in a closed loop: a motion is asked for, truth and estimates are recorded.
+"""One run of a legged robot in a closed loop: a motion is commanded, truth and estimates are recorded.
 
 What is tracked is judged by the truth. The reference of the DCM is fixed to the feet as the controller
 believes it to lie relative to the base; it is carried into the world by the true pose of the base, turned by
@@ -28,14 +28,14 @@ FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's force
 
 
 class ReferenceMotion(Protocol):
-    """What a robot is asked to do."""
+    """The motion commanded to a robot."""
 
     @property
     def duration_s(self) -> float:
         """Length of the run, from the release on [s]."""
 
     def command(self, loop: ClosedLoop) -> None:
-        """Push what is asked for now; called after every tick."""
+        """Push the current references; called after every tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Lean:
     """Pitch the base forward and back by minimum jerk, half of the time each.
 
     Attributes:
-        angle: Farthest pitch asked for, positive forward [rad].
+        angle: Largest commanded pitch, positive forward [rad].
         begin_s: When it begins [s].
         moving_s: Time there and back [s].
         duration_s: Length of the run [s].
@@ -94,7 +94,7 @@ class BalanceRun:
 
 
 def balance_run(loop: ClosedLoop, motion: ReferenceMotion, waist_pitch: str = "") -> BalanceRun:
-    """Release the robot, ask for the motion, record until its end or a fall.
+    """Release the robot, command the motion, and record until its end or a fall.
 
     Args:
         loop: A floating-base robot on its hoist.
@@ -200,7 +200,7 @@ class _Recorder:
 
 
 def _dcm_reference(base: BaseState, turn: Array, dcm_ref: Array, height: float) -> Array:
-    """Where the believed reference lies in the world: a point on the ground, seen from the base [m]."""
+    """Return the estimated reference point on the ground, in the world by the true base pose [m]."""
     from_base = turn @ np.array([dcm_ref[0], dcm_ref[1], -height])
     reference: Array = (base.p_WB + from_base)[:2]
     return reference

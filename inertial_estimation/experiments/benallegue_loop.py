@@ -42,7 +42,7 @@ Metrics = dict[str, float]
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is asked for, times from the release on.
+    """The commanded motions, with times from the release on.
 
     Attributes:
         begin_s: When a motion begins [s].
@@ -115,7 +115,7 @@ class BenallegueLoop(Experiment[_Runs]):
 
     @property
     def plan(self) -> _Plan:
-        """What is asked for."""
+        """The commanded motions."""
         return QUICK if self.quick else FULL
 
     def simulate(self, progress: Progress) -> _Runs:
@@ -285,7 +285,7 @@ def _judged_rows(figures: Mapping[str, Sequence[Metrics]], steps: int) -> list[T
 
 
 def _compared_rows(compared: Mapping[str, Mapping[str, BalanceRun]], plan: _Plan) -> list[TableRow]:
-    """The same quantities of single runs; no bounds."""
+    """Return the quantities of single runs, without bounds."""
     rows = []
     for case, runs in compared.items():
         for motion, one in runs.items():

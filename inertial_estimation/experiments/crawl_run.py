@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 100_000  # swings asked for: it walks until the end
+ENDLESS_SWINGS = 100_000  # commanded swings, more than a run contains
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 Believed = Callable[[ClosedLoop], LinkInertia | None]
-"""Returns the trunk as an estimator says it is, None before it says anything."""
+"""Returns the estimate of the trunk; None before the first one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class EventKind(Enum):
     LOADED = "loaded"  # the first three are the kinds of a `LoadChange`
     UNLOADED = "unloaded"
     SHIFTED = "shifted"
-    HELD = "held"  # the identification asks the robot to stand
+    HELD = "held"  # the identification requests that the robot stand
     RESUMED = "resumed"  # the robot may walk on
     REFUSED = "refused"  # the identification is given up
 
@@ -78,7 +78,7 @@ class Event:
     Attributes:
         time_s: When, from the release [s].
         kind: What it was.
-        what: In words, with numbers.
+        what: Description with numbers.
     """
 
     time_s: float
@@ -135,7 +135,7 @@ def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, s
 
 
 def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
-    """Return a robot that differs from what estimators and controller believe, as real ones do.
+    """Return a robot that differs from the model of estimators and controller, as a real robot does.
 
     Masses of all links off by 3 % and centres of mass by 3 mm (the trunk's too), torques of all joints by
     1 Nm, sensed at the motor, accelerometer biased by 0.05 m/s^2 an axis; all normal.
@@ -167,7 +167,7 @@ def crawl_run(
 
     Args:
         loop: A quadruped on its hoist; its disturbances bring the load at `plan.load_s`.
-        plan: What is asked for.
+        plan: The commanded walk.
         estimated: Where the estimate comes from.
         used: Where the controller's trunk comes from.
         hoist_s: Time on the hoist [s].

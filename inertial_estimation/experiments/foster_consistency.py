@@ -1,6 +1,6 @@
 """Foster et al., Fig. 3: the torso estimated while walking forward, by a linear KF and by the EKF.
 
-Both filters see the same readings of one walk, start from the same belief and know the same noise; neither
+Both filters receive the readings of one walk, with equal initial estimates and noise parameters; neither
 moves the robot. A sample is inconsistent when no distribution of mass has those parameters: an eigenvalue
 of the pseudo-inertia is not positive.
 """
@@ -142,7 +142,7 @@ class FosterConsistency(Experiment[_Walks]):
         return {**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M}
 
     def facts(self, data: _Walks) -> tuple[str, ...]:
-        """Return what the paper does not say, and why the moments are too small."""
+        """Return the details missing in the paper, and the reason why the moments are too small."""
         return (
             "Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",
             "Moments come out too small with both: noisy slopes stand in the regressor, walking excites them "

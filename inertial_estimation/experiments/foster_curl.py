@@ -1,6 +1,6 @@
 """Foster et al., Fig. 6 and 7: biceps curls with a 12 lb weight by a robot unlike its description.
 
-Every link of the simulated TALOS weighs a few per cent more or less than its URDF says, and has its centre
+Every link of the simulated TALOS is a few per cent heavier or lighter than in its URDF, and has its centre
 of mass elsewhere by millimetres. At rest the mean residual becomes a bias (the startup calibration). Then
 12 lb are fixed to the forearm, the filter is switched on, its estimate is handed over at 3 kg/s, and the
 elbow is commanded a sine. The same robots go without calibration, for comparison.
@@ -133,7 +133,7 @@ class _Curls:
 
     Attributes:
         runs: Of each seed, with calibration ("calibrated") and without ("plain").
-        unadapted: First seed, calibrated, the estimates kept from the controller.
+        unadapted: First seed, calibrated, without estimates in the controller.
     """
 
     runs: dict[str, list[dict[str, Array]]]

@@ -33,7 +33,7 @@ TORSO = "torso_2_link"
 STEPS, DURATION_S, SETTLED_S = 40, 20.0, 4.0
 LOAD_KG, LOAD_HZ = 5.0, 0.2  # the square wave is the nominal mass plus and minus half of it
 CONTACT_N = 50.0
-BEFORE_S, AFTER_S = 0.05, 0.25  # of a touchdown, where its shock is looked for
+BEFORE_S, AFTER_S = 0.05, 0.25  # window around a touchdown in which its shock is searched
 FOLLOW_S, MEAN_S = 0.5, 0.1
 MOMENTARY_S, PACKAGE_S = 0.015, 0.1  # windows of the measurement
 FILTERS = {
@@ -246,7 +246,7 @@ class FosterGating(Experiment[_SteppingRuns]):
         }
 
     def facts(self, data: _SteppingRuns) -> tuple[str, ...]:
-        """Return what the paper gives, and where there is nothing to gate."""
+        """Return the numbers of the paper, and the cases without measurements to reject."""
         return (
             "Paper: spikes of the ungated estimate largely attenuated by the gate; no numbers given.",
             "On the default ground, with soft touchdowns and sensors in step, there are no spikes to gate.",

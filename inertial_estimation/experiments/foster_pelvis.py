@@ -72,7 +72,7 @@ def pelvis_disturbances() -> list[MassWaveform]:
 
 
 def pelvis_ground(seed: int) -> Mapping[str, Mapping[str, Any]]:
-    """Return the overrides that give each seed a ground of its own."""
+    """Return the overrides that give each seed a different ground."""
     return {SIMULATOR_NODE: {"ground.seed": seed}}
 
 
@@ -98,7 +98,7 @@ class PelvisHeight:
         Args:
             quaternion_xyzw: Orientation of the base in the world, shape (4,).
             q: Joint positions in the model's order [rad], shape (n_joints,).
-            forces: Vertical force on each sole [N]; where no sole carries anything, all count alike.
+            forces: Vertical force on each sole [N]; if no sole is loaded, all have equal weight.
         """
         base = BaseMotion(quaternion_xyzw, np.zeros(3), np.zeros(3))
         state = self._dynamics.compute(base, q, self._still)

@@ -1,7 +1,7 @@
 """A quadruped that stands while its trunk is identified: the scene, and one identification tick by tick.
 
 The robot stands under the whole-body controller on the tilt observer's estimate, with noisy sensors. Load and
-ground are there from the start; estimators and controller believe in a trunk whose centre of mass is several
+ground are present from the start; estimators and controller assume a trunk whose centre of mass is several
 centimetres off. An identification runs through the pipeline of the node and is judged by the truth.
 """
 
@@ -42,7 +42,7 @@ __all__ = [
 ROBOT, TRUNK = "hyq", "trunk"
 POINT_B = (-0.75, 0.4, 0.0)  # of the load, base frame [m] (T V-A)
 LOADS_N = (0.0, 50.0, 100.0)
-COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass as believed at the start [m]
+COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass assumed at the start [m]
 STANDING_S = 1.5  # between release and request
 PERIOD_S = 0.01  # of the record
 RAMP_BEGIN = -2.0  # far behind the robot [m]
@@ -53,7 +53,7 @@ QUICK: Mapping[str, Any] = {"contact_forces.settling_time": 0.3, "mass_duration"
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a robot stands and what it carries.
+    """Ground and load of a robot.
 
     Attributes:
         load_N: Weight of the load [N].
@@ -136,7 +136,7 @@ PHASES = tuple(Phase)
 
 
 def perturbed(robot: RobotLoop) -> RobotLoop:
-    """Return the robot with the trunk's centre of mass believed elsewhere."""
+    """Return the robot with a shifted centre of mass of the trunk in its model."""
     return robot.believing(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
 
 
@@ -160,8 +160,8 @@ def standing_loop(
     """Build the loop, release the robot and let it stand.
 
     Args:
-        robot: What it believes.
-        scene: Where it stands.
+        robot: Model of the estimators and the controller.
+        scene: Ground and load.
         seed: Of the sensor noise.
         hoist_s: Time on the hoist [s].
         overrides: More parameters by node.
@@ -196,8 +196,8 @@ def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identificat
     """Ask for an identification and record it until it ends, the robot falls or the time is over.
 
     Args:
-        loop: A robot that stands; it has a payload pipeline.
-        method: How the centre of mass is to be found; empty: nothing is asked for, a load change begins it.
+        loop: A standing robot with a payload pipeline.
+        method: Approach to the centre of mass; empty if a load change instead of a request starts it.
         limit_s: Longest time [s].
 
     Returns:

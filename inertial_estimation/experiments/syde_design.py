@@ -36,7 +36,7 @@ URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
 DELAYS_S = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
 TYPICAL_NOISE, TYPICAL_DELAY_S = 0.1, 0.01
-COMPARED = 10  # random motions that are identified from
+RANDOM_MOTIONS = 10  # number of random motions from which an identification is made
 FULL: dict[str, float | str] = {
     "objective": "max-variance",
     "torque_noise": TYPICAL_NOISE,
@@ -153,7 +153,7 @@ def _one_seed(seed: int, quick: bool) -> SeedResult:
     ]
     trajectory, poses = designs
     *training, held_out = trajectory.random
-    sources = [[trajectory.chosen], training[:COMPARED]]
+    sources = [[trajectory.chosen], training[:RANDOM_MOTIONS]]
     rng = default_rng((seed, 1))
     by_noise = [[_errors(trajectory.rows, s, held_out, noise, 0.0, rng) for noise in NOISES] for s in sources]
     by_delay = [

@@ -1,6 +1,6 @@
 """Tournois et al., V-A, Table II and Fig. 6: the trunk's centre of mass by three approaches, standing.
 
-HyQ carries nothing, 50 N or 100 N at a point outside its trunk and believes the trunk's centre of mass to be
+HyQ carries no load, 50 N or 100 N at a point outside its trunk and assumes the trunk's centre of mass to be
 several centimetres from where the description has it.
 """
 
@@ -157,7 +157,7 @@ class TournoisCom(Experiment[_Trials]):
         }
 
     def settings(self, data: _Trials) -> Mapping[str, float | str]:
-        """Return where the load is and what is believed at the start."""
+        """Return the position of the load and the estimates at the start."""
         return {
             "load at, base frame [m]": str(POINT_B),
             "centre of mass believed off by [m]": str(COM_ERROR_L),

@@ -33,7 +33,7 @@ from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["TournoisWalk", "walk_plan"]
 
-CORNER = (-0.36, 0.07, 0.1)  # where Table V says the weight was on the real robot; docs/experiments.md
+CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
 STRIDE_M = 0.3  # [m]
 QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s
     CONTROLLER_NODE: {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
@@ -74,8 +74,8 @@ OTHERS = (
     _Case("unlike its file", unlike=True),
     _Case("50 N", 50.0),
     _Case("50 N, without", 50.0, identifies=False),
-    _Case("100 N at the hind end", point=CORNER),
-    _Case("100 N at the hind end, without", point=CORNER, identifies=False),
+    _Case("100 N at the hind end", point=CORNER_L),
+    _Case("100 N at the hind end, without", point=CORNER_L, identifies=False),
 )
 
 
@@ -182,7 +182,7 @@ class TournoisWalk(Experiment[_Walks]):
         }
 
     def facts(self, data: _Walks) -> tuple[str, ...]:
-        """Return who fell, refusals, and what the paper does not say."""
+        """Return the falls, the refusals, and the details missing in the paper."""
         runs, seeds = data.runs, self.seeds
         facts = [
             f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
@@ -328,7 +328,7 @@ def _table_five(found: Mapping[float, tuple[Array, Array, Array]]) -> list[Table
 
 
 def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:
-    """Spans in which it was asked to stand."""
+    """Return the time spans with a request to stand."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0.0], c["hold"], [0.0]))))
     t = np.append(c["time"], c["time"][-1])
     pairs = edges.reshape(-1, 2).tolist()

@@ -35,7 +35,7 @@ def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[P
 
 
 def figure_of_heights(report: CalibrationReport) -> Any:
-    """Draw the heights of every sample before and after, one colour a corner or axis."""
+    """Draw the heights of every sample before and after, one colour per corner or axis."""
     figure, axes = new_figure(2)
     held_out = np.flatnonzero(report.is_held_out > 0.5)
     k = np.arange(len(report.before))
@@ -56,7 +56,7 @@ def figure_of_heights(report: CalibrationReport) -> Any:
 
 
 def figure_of_offsets(report: CalibrationReport) -> Any:
-    """Draw the offsets with two standard deviations, coloured by what is identifiable."""
+    """Draw the offsets with two standard deviations, coloured by identifiability."""
     figure, axes = new_figure(1, row_height=3.2)
     axis = axes[0]
     colours = {

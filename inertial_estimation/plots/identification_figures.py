@@ -100,7 +100,7 @@ def figure_of_identified_masses(result: MethodResult) -> Any:
 
 
 def inline_svg(figure: Any, name: str) -> str:
-    """Return a figure as an SVG element to stand in a page; its text stays text.
+    """Return a figure as an SVG element for an HTML page, with text as text elements.
 
     Args:
         figure: The figure.

@@ -1,4 +1,4 @@
-"""Report of an identification: one page that needs nothing but itself."""
+"""Report of an identification: one self-contained page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

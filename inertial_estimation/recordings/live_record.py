@@ -1,4 +1,4 @@
-"""What was heard from live nodes."""
+"""Record of the messages received from live nodes."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ __all__ = ["LiveRecord"]
 
 @dataclass
 class LiveRecord:
-    """Messages heard, in order.
+    """Received messages, in order.
 
     Attributes:
         payloads: Estimate minus nominal of each link, with its stamp [ns].

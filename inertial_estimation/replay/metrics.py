@@ -101,8 +101,8 @@ def tilt_errors(
         stamps_ns: Stamps of the estimates, ascending [ns], shape (n,).
         tilts_B: Estimated vertical in the base frame, shape (n, 3).
         reference: Reference orientations.
-        trusted: One flag per reference sample; None trusts all.
-        settle_ns: How long after the first estimate nothing is compared [ns].
+        trusted: One flag per reference sample that is used; None uses all.
+        settle_ns: Time after the first estimate that is excluded from the comparison [ns].
 
     Returns:
         The errors.
@@ -146,7 +146,7 @@ def interpolated(at: Array, times: Array, values: Array) -> Array:
 
 
 def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
-    """Filter forth and back (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
+    """Filter forward and backward (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
 
     Samples are taken to a uniform grid at their median step first. A series too slow to hold the
     cut-off frequency is returned on that grid unfiltered.

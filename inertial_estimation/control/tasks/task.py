@@ -1,4 +1,4 @@
-"""What a task of the whole-body controller asks for."""
+"""Interface of a task of the whole-body controller."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

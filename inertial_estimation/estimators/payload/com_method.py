@@ -9,7 +9,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["ComMethod", "ComStep", "not_carried", "recursion_gain"]
 
-LEAST_SHARE = 0.5  # of the weight believed in, below which the feet do not carry the robot
+LEAST_SHARE = 0.5  # of the estimated weight, below which the feet do not carry the robot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class ComMethod(Protocol):
         ...
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
-        """Take one measurement that stands for h [s] of rest; what passed between rests is not in it."""
+        """Process one measurement that represents h [s] of rest; time between rests is not included."""
         ...
 
 
