@@ -147,3 +147,54 @@ def test_triangular_factor_keeps_the_squares(shape):
     assert factor.shape == (3, 3)
     np.testing.assert_array_equal(factor, np.triu(factor))
     np.testing.assert_allclose(factor.T @ factor, A.T @ A, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+@pytest.mark.parametrize(("shape", "rank"), [((9, 6), 3), ((3, 6), 2), ((6, 6), 6), ((4, 7), 0)])
+def test_a_null_space_has_the_dimension_the_rank_leaves_whatever_the_unit(shape, rank, scale):
+    A = scale * matrix((shape[0], rank)) @ matrix((rank, shape[1]), seed=1)
+    N = linear_algebra.null_space(A)
+    assert N.shape == (shape[1], shape[1] - rank)
+    np.testing.assert_allclose(A @ N, 0.0, atol=1e-13 * scale)
+    np.testing.assert_allclose(N.T @ N, np.eye(N.shape[1]), atol=1e-12)
+
+
+def diagonal(smallest, size):
+    """A matrix with two large singular values and a small one, wider than high."""
+    A = np.zeros((3, 200))
+    A[[0, 1, 2], [0, 1, 2]] = size, size, smallest * size
+    return A
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize(("share", "rank"), [(0.5, 2), (2.0, 3)])
+def test_what_counts_as_zero_is_stated_in_units_of_the_largest(share, rank, size, monkeypatch):
+    """eps max(m, n) times the largest: for 3 x 200 that is 200 eps, by numpy as by the other method."""
+    A = diagonal(share * 200.0 * np.finfo(float).eps, size)
+    assert linear_algebra.null_space(A).shape == (200, 200 - rank)
+    ones = np.ones(3)
+    by_numpy = linear_algebra.lstsq(A, ones)
+    for name in ("lstsq", "pinv"):
+        monkeypatch.setattr(np.linalg, name, refuse)
+    np.testing.assert_allclose(linear_algebra.lstsq(A, ones), by_numpy, rtol=1e-9)
+    assert np.count_nonzero(by_numpy) == rank
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("rcond", [{}, {"rcond": 1e-6}])
+def test_a_pseudo_inverse_leaves_out_what_is_small_beside_the_largest(rcond, size, monkeypatch):
+    limit = rcond.get("rcond", 1e-15)
+    found = []
+    for share in (0.9, 1.5):
+        A = diagonal(share * limit, size)
+        by_numpy = linear_algebra.pinv(A, **rcond)
+        with monkeypatch.context() as patch:
+            patch.setattr(np.linalg, "pinv", refuse)
+            np.testing.assert_allclose(linear_algebra.pinv(A, **rcond), by_numpy, rtol=1e-9)
+        found.append(np.count_nonzero(by_numpy))
+    assert found == [2, 3]
+
+
+def test_the_pseudo_inverse_of_nothing_is_nothing(monkeypatch):
+    monkeypatch.setattr(np.linalg, "pinv", refuse)
+    np.testing.assert_array_equal(linear_algebra.pinv(np.zeros((3, 2))), np.zeros((2, 3)))
