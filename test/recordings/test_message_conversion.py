@@ -184,7 +184,9 @@ def test_a_message_that_is_used_again_carries_nothing_over(family, kind, data):
     to_msg = CONVERSIONS[kind].to_msg
     again = to_msg(second, to_msg(first, family.empty(kind), "one"), "two")
     fresh = to_msg(second, family.empty(kind), "two")
-    assert family.serialize(again, kind) == family.serialize(fresh, kind)
+    # the bytes themselves may differ: rclpy leaves the padding between fields as the memory was
+    received = [repr(family.deserialize(family.serialize(msg, kind), kind)) for msg in (again, fresh)]
+    assert received[0] == received[1]
 
 
 @pytest.mark.parametrize("kind", CONVERSIONS)
