@@ -35,8 +35,9 @@ from inertial_estimation.replay.metrics import tilt_errors
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.replay.result_files import read_trusted
 from inertial_estimation.signals import JointReading
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 MEASURED = "measured"

@@ -6,9 +6,11 @@ python benchmarks/live_against_replay.py BAG --config icub --urdf robot.urdf [--
 """
 
 import argparse
+import math
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +19,18 @@ from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.recordings.live_record import LiveRecord, tilt_angles
+from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.signals import OrientationSample
+from inertial_estimation.signals import Array, OrientationSample
+from inertial_estimation.spatial.rotations import vertical_of_quaternion
+
+TAKE_PERIOD_S = 0.05  # between two looks at what has arrived
+LINGER_S = 2.0  # of listening after the end of the bag, for the last messages
 
 
 def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[str]) -> LiveRecord:
-    from inertial_estimation.ros.demo_monitor import monitor
+    from inertial_estimation.ros.demo_monitor import listen
 
     ros = ["--ros-args", "--params-file", str(config), "-p", "use_sim_time:=true", "--log-level", "warn"]
     ros += [word for node in nodes for word in ("-p", f"{node}:trigger:={args.trigger}")]
@@ -44,8 +50,14 @@ def live(args: argparse.Namespace, config: Path, nodes: list[str], links: list[s
                 players.append(processes.start("player", play))
             return bool(players) and players[0].poll() is not None
 
-        tilt = "tilt_observer" in nodes
-        return monitor(links, done=done, show=lambda _record: None, orientation=tilt, linger_s=2.0)
+        record, end = LiveRecord(), math.inf
+        with listen(record, links, orientation="tilt_observer" in nodes) as node:
+            while time.monotonic() < end:
+                time.sleep(TAKE_PERIOD_S)
+                node.take()
+                if math.isinf(end) and done(node.listening):
+                    end = time.monotonic() + LINGER_S
+        return record
 
 
 def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:
@@ -53,6 +65,26 @@ def replayed(args: argparse.Namespace, config: Path) -> ReplayRun:
         pipelines = build_pipelines(load_config_file(config), urdf=args.urdf)
         topics = replay_topics(pipelines.values, {})
         return replay_recording(recording, topics, tilt=pipelines.tilt, inertial=pipelines.inertial)
+
+
+def tilt_angles(orientations: list[OrientationSample], truth: list[OrientationSample]) -> tuple[Array, Array]:
+    """Return the angle between estimated and true vertical at the stamps both have.
+
+    Args:
+        orientations: Estimated orientations.
+        truth: True ones.
+
+    Returns:
+        Stamps [ns] as floats, and angles [rad], each of shape (n,).
+    """
+    known = {sample.stamp_ns: sample for sample in truth}
+    pairs = [(sample, known[sample.stamp_ns]) for sample in orientations if sample.stamp_ns in known]
+    stamps = np.array([sample.stamp_ns for sample, _ in pairs], dtype=np.float64)
+    quaternions = np.array([[a.quaternion_xyzw, b.quaternion_xyzw] for a, b in pairs]).reshape(-1, 2, 4)
+    x, y, z, w = np.moveaxis(quaternions, 2, 0)
+    verticals = np.stack(vertical_of_quaternion(x, y, z, w), axis=2)
+    chord = np.linalg.norm(verticals[:, 0] - verticals[:, 1], axis=1)
+    return stamps, 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
 
 
 def compare(record: LiveRecord, run: ReplayRun, links: list[str]) -> None:

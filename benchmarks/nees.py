@@ -20,8 +20,9 @@ from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.parameters import build_config
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 RATE = 250.0

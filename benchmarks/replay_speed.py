@@ -19,8 +19,9 @@ from inertial_estimation.configuration.pipelines import build_pipelines, replay_
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 ICUB_BAG = Path("icub_walking", "walk_front_back_2021")

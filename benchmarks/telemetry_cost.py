@@ -22,8 +22,9 @@ from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")

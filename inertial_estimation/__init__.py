@@ -61,11 +61,12 @@ if TYPE_CHECKING:
         TorqueCommand,
         WrenchSample,
     )
+    from inertial_estimation.simulation.sensor_noise_config import REALISTIC
     from inertial_estimation.simulation.simulation import Simulation
     from inertial_estimation.simulation.simulation_config import SimulationConfig
     from inertial_estimation.spatial.inertial_parameters import InertialParameters
     from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-    from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+    from inertial_estimation.synthetic.synthetic_sensors import measure
     from inertial_estimation.synthetic.synthetic_truth import Timing
 
 __version__ = "0.1.0"
@@ -152,14 +153,12 @@ _NAMES_BY_MODULE = {
         "TorqueCommand",
         "WrenchSample",
     ),
+    "simulation.sensor_noise_config": ("REALISTIC",),
     "simulation.simulation": ("Simulation",),
     "simulation.simulation_config": ("SimulationConfig",),
     "spatial.inertial_parameters": ("InertialParameters",),
     "synthetic.synthetic_robots": ("synthetic_truth",),
-    "synthetic.synthetic_sensors": (
-        "REALISTIC",
-        "measure",
-    ),
+    "synthetic.synthetic_sensors": ("measure",),
     "synthetic.synthetic_truth": ("Timing",),
 }
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}

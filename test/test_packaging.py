@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.installation import install_package
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES = {"tilt_observer", "inertial_ekf", "trunk_payload", "simulator", "whole_body_controller"}
@@ -32,16 +33,8 @@ def setup_arguments():
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Install as colcon does: setup.py install with the settings of setup.cfg."""
-    folder = tmp_path_factory.mktemp("install")
-    build = ["build", "--build-base", str(folder / "build")]
-    install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
-    record = ["--record", str(folder / "record.txt")]
-    egg = ["egg_info", "--egg-base", str(folder)]
-    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", *egg, *build, *install, *record]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "prefix"
+    """Where the package is installed as colcon does it."""
+    return install_package(tmp_path_factory.mktemp("install"))
 
 
 def test_package_xml_and_setup_agree():

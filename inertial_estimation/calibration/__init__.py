@@ -1,1 +1,1 @@
-"""Kinematic calibration: joint offsets from constraints that are easily enforced."""
+"""Kinematic calibration: joint offsets from easily enforced constraints."""

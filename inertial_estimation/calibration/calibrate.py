@@ -1,4 +1,4 @@
-"""One calibration from problem to report: choose the priors, fit, judge by samples that had no part."""
+"""One calibration from problem to report: selection of the priors, fit, validation on held-out samples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,11 @@ from inertial_estimation.calibration.calibration_report import (
     Trial,
 )
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
-from inertial_estimation.calibration.identifiability import Identifiability, OffsetKnowledge, offset_knowledge
+from inertial_estimation.calibration.identifiability import (
+    OffsetIdentifiability,
+    OffsetKnowledge,
+    offset_knowledge,
+)
 from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError
@@ -23,27 +27,27 @@ __all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", 
 
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
-HELD_SIGMA = 1e-9  # prior standard deviation of what is held
-MENTIONED_SHARE = 0.8  # share of the weighted squares below which offsets in combination are mentioned
+HELD_SIGMA = 1e-9  # prior standard deviation of unknowns that are held
+MENTIONED_SHARE = 0.8  # ratio of weighted squares below which unwritten combinations are mentioned
 
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
 
 @dataclass(frozen=True, eq=False)
 class CalibrationTask:
-    """What is to be calibrated.
+    """Problem and options of a calibration.
 
     Attributes:
         kind: "flat-feet", "plane" or "marker".
-        make: Makes the problem on all samples for given prior knowledge.
+        make: Builds the problem on all samples for given prior knowledge.
         config: Prior knowledge.
-        held_out: Which samples take no part, shape (K,).
-        choose: Whether leave-one-out over the fitted samples chooses the priors (`OFFSET_SIGMAS`,
-            `PLACEMENT_SIGMAS`) in place of `config`.
-        leave_one_out: Whether the chosen fit is judged by leave-one-out too.
-        exact_description: Whether placement errors are ruled out in the choice.
-        write_combinations: Whether offsets that are known only in combination are written too: they lower
-            the residuals, by values that the priors chose among those the samples allow.
+        held_out: Which samples are held out of the fit, shape (K,).
+        choose: Whether leave-one-out over the fitted samples selects the priors (`OFFSET_SIGMAS`,
+            `PLACEMENT_SIGMAS`) instead of `config`.
+        leave_one_out: Whether the final fit is also evaluated by leave-one-out.
+        exact_description: Whether the selection excludes placement errors.
+        write_combinations: Whether offsets that are known only in combination are also written. They lower
+            the residuals, with values that the priors select among those consistent with the samples.
     """
 
     kind: str
@@ -61,12 +65,13 @@ def calibrate(
 ) -> CalibrationReport:
     """Calibrate.
 
-    Offsets and their identifiability are those of a fit without placement errors, as nothing else is
-    applied; residuals "after", left out and held out are those of the fit with them, where they are allowed.
+    Offsets and their identifiability are those of a fit without placement errors, since only offsets are
+    applied to a robot. The residuals "after", left out and held out are those of the fit with placement
+    errors, where these are allowed.
 
     Args:
-        task: What is to be calibrated.
-        progress: Called with what is being done.
+        task: Problem and options.
+        progress: Called with a description of the current step.
 
     Returns:
         The report.
@@ -124,9 +129,9 @@ def calibrate(
 
 
 def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bool = True) -> Array:
-    """Predict each sample by a calibration without it: every unknown is fitted anew.
+    """Predict each sample by a calibration without it, in which all unknowns are refitted.
 
-    The noise levels, which weigh the rows against one another and against the priors, stay.
+    The noise levels, which weight the rows relative to one another and to the priors, are kept.
 
     Args:
         problem: The problem on all samples.
@@ -158,7 +163,7 @@ def _offsets_alone(
     solution: Solution,
     fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
 ) -> tuple[CalibrationProblem, Solution]:
-    """Fit the offsets without placement errors: the best of what is applied, for offsets are all that is."""
+    """Fit the offsets without placement errors, since only the offsets are applied to a robot."""
     if problem.unknowns.count == _without_placements(problem):
         return problem, solution
     exact = [t for t in trials if t.placement_position_sigma == t.placement_rotation_sigma == 0.0]
@@ -181,7 +186,10 @@ def _score(rms: Array) -> float:
 
 
 def _is_written(joint: JointOffset, combinations: bool) -> bool:
-    kinds = {Identifiability.IDENTIFIABLE, *([Identifiability.COMBINATION] if combinations else [])}
+    kinds = {
+        OffsetIdentifiability.IDENTIFIABLE,
+        *([OffsetIdentifiability.COMBINATION] if combinations else []),
+    }
     return joint.identifiability in kinds and not joint.at_bound
 
 
@@ -204,7 +212,7 @@ def _chosen(
     fitted: "np.ndarray[tuple[int], np.dtype[np.int_]]",
     progress: Callable[[str], None],
 ) -> tuple[CalibrationConfig, tuple[Trial, ...]]:
-    """Choose priors: least geometric mean over the channels of the leave-one-out residuals."""
+    """Select the priors with the least geometric mean of the leave-one-out residuals over the channels."""
     configs: list[CalibrationConfig] = []
     errors: list[Mapping[str, float]] = []
     scores: list[float] = []
@@ -235,7 +243,7 @@ def _chosen(
 def _held(
     problem: CalibrationProblem, solution: Solution, offsets: Array, config: CalibrationConfig
 ) -> Array:
-    """Fit the nuisances alone: offsets held at given values, no placement errors."""
+    """Fit only the nuisances, with offsets held at given values and no placement errors."""
     u = problem.unknowns
     centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
     centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD_SIGMA, np.inf
@@ -303,7 +311,7 @@ def _channels(
 
 
 def _heights(problem: CalibrationProblem, sigma: Array, x: Array) -> Array:
-    """What the figure shows [m]: heights of corners, height on the plane, components of the marker error."""
+    """Quantities of the figure [m]: heights of corners, height on the plane, or marker error components."""
     residual, local = fit_local(problem, x, sigma)
     if isinstance(problem, FlatFeetProblem):
         return problem.heights(x, local)
@@ -324,13 +332,13 @@ def _warnings(
     if bounded:
         said.append(f"offsets at their bound, which are not written: {', '.join(bounded)}")
     if knowledge.rank == 0:
-        said.append("the samples determine no offset: all alike, or no joint between what was measured")
+        said.append("the samples determine no offset: the postures are equal, or no joint lies in the chain")
     if not solution.converged:
         said.append("the iteration did not converge")
     outliers = int((solution.weights < 0.5).sum())
     if outliers:
         said.append(
-            f"{outliers} of {len(solution.weights)} samples do not fit the others and were weighed down"
+            f"{outliers} of {len(solution.weights)} samples do not fit the others and have reduced weights"
         )
     before, written = (
         sum((getattr(c, name) / s) ** 2 for c, s in zip(channels, solution.sigma, strict=True))
@@ -351,7 +359,7 @@ def _with_combinations(
     channels: Sequence[ChannelError],
     config: CalibrationConfig,
 ) -> tuple[str, ...]:
-    """Say what the offsets known only in combination would add on the fitted samples, where it is much."""
+    """Describe by how much the offsets known only in combination reduce the residuals, if significantly."""
     informed = [_is_written(joint, combinations=True) for joint in joints]
     alone = [_is_written(joint, combinations=False) for joint in joints]
     if informed == alone:

@@ -1,4 +1,4 @@
-"""What is known before a calibration: how large offsets can be, and how exact the description is."""
+"""Prior knowledge of a calibration: size of the offsets, and accuracy of the robot description."""
 
 from dataclasses import dataclass
 

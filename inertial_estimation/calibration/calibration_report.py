@@ -1,9 +1,9 @@
-"""What a calibration gives: offsets with deviations, what is identifiable, residuals before and after."""
+"""Result of a calibration: offsets with deviations, identifiability, residuals before and after."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inertial_estimation.calibration.identifiability import Identifiability
+from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.signals import Array
 
 __all__ = ["CalibrationReport", "ChannelError", "JointOffset", "Trial"]
@@ -17,14 +17,14 @@ class JointOffset:
         joint: Its name.
         offset: [rad or m].
         sigma: Standard deviation, the prior included [rad or m].
-        identifiability: What the samples say of it.
-        at_bound: Whether it ended at the bound.
+        identifiability: Its identifiability from the samples.
+        at_bound: Whether the offset is at its bound.
     """
 
     joint: str
     offset: float
     sigma: float
-    identifiability: Identifiability
+    identifiability: OffsetIdentifiability
     at_bound: bool
 
 
@@ -33,15 +33,15 @@ class ChannelError:
     """Root mean square of one kind of residual [m or rad].
 
     Attributes:
-        name: What it is.
+        name: Name of the residual.
         unit: "m" or "rad".
-        before: Offsets zero, nuisances fitted, samples of the calibration.
-        after: All unknowns fitted.
-        written: Only what is written to the offsets file applied, nuisances fitted again.
-        leave_one_out: Each sample predicted by a calibration without it; None where it was not done.
-        held_out_before: Samples that had no part, offsets zero; None without any.
-        held_out: The same after the calibration.
-        held_out_written: The same with only what is written.
+        before: On the fitted samples with zero offsets and fitted nuisances.
+        after: On the fitted samples with all unknowns fitted.
+        written: On the fitted samples with only the written offsets and refitted nuisances.
+        leave_one_out: Each sample predicted by a calibration without it; None if not computed.
+        held_out_before: On the held-out samples with zero offsets; None without such samples.
+        held_out: On the held-out samples after the calibration.
+        held_out_written: On the held-out samples with only the written offsets.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Trial:
         placement_position_sigma: [m].
         placement_rotation_sigma: [rad].
         errors: Leave-one-out root mean square by channel.
-        chosen: Whether it was taken.
+        chosen: Whether this choice was selected.
     """
 
     offset_sigma: float
@@ -76,26 +76,26 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationReport:
-    """All that is known after a calibration.
+    """Results of a calibration.
 
     Attributes:
         kind: "flat-feet", "plane" or "marker".
         joints: Offsets in the model's order.
         rank: Number of combinations of offsets the samples determine.
-        unknown_combinations: Combinations they do not, in words.
+        unknown_combinations: Combinations of offsets they do not determine, as text.
         channels: Residuals.
         noise: Noise level by channel, estimated from the residuals.
-        nuisances: Value and standard deviation of what else was unknown, by name.
+        nuisances: Value and standard deviation of the other unknowns, by name.
         samples: Samples fitted.
         held_out: Samples held out.
-        outliers: Samples that were weighed down.
-        before: Heights (or marker errors) to draw, offsets zero, all samples, shape (K, c) [m].
-        after: The same after the calibration.
-        is_held_out: Which rows of the two had no part, shape (K,).
-        trials: What leave-one-out chose from; empty where nothing was chosen.
+        outliers: Samples with reduced weights.
+        before: Heights (or marker errors) for the figure with zero offsets, all samples, shape (K, c) [m].
+        after: Heights (or marker errors) for the figure after the calibration, shape (K, c) [m].
+        is_held_out: Which rows of `before` and `after` are held out of the fit, shape (K,).
+        trials: Candidates of the leave-one-out selection; empty without a selection.
         iterations: Gauss-Newton steps.
         converged: Whether they converged.
-        warnings: What is suspicious, a sentence each.
+        warnings: Suspicious properties of data or result, one sentence each.
         written_joints: Joints whose offsets are written.
     """
 

@@ -1,4 +1,4 @@
-"""The unknowns of a kinematic chain: offsets of its joints, and errors of where the joints are placed."""
+"""The unknowns of a kinematic chain: offsets and placement errors of its joints."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +31,11 @@ class ChainPoses:
 
 
 class CalibratedChain:
-    """Joint offsets, and where the description is not exact five placement errors a joint.
+    """Joint offsets and, where the description is not exact, five placement errors per joint.
 
-    A placement error is a twist of a joint's frame in its parent, without the part its offset stands for:
-    nuisances with a known standard deviation. They keep errors of the description out of the offsets.
+    A placement error is a twist of a joint's frame in its parent, without the part that its offset
+    represents. Placement errors are nuisances with a known standard deviation, so that errors of the
+    description do not bias the offsets.
 
     Attributes:
         kinematics: The frames and joints.
@@ -56,7 +57,7 @@ class CalibratedChain:
         self.n = self.n_offsets + len(self._rows)
 
     def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "CalibratedChain":
-        """Return the same chain on some of the samples."""
+        """Return the chain restricted to some of the samples."""
         return CalibratedChain(self.kinematics, self.q[rows], self._config)
 
     def unknowns(self, nuisances: Sequence[tuple[str, float, float]]) -> Unknowns:

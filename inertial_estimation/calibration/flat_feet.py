@@ -1,11 +1,11 @@
-"""Both feet flat on a level floor, base orientation measured: Yamane, section II.
+"""Calibration with both feet flat on a level floor and measured base orientation (Yamane, section II).
 
 Unknown: joint offsets, and for each sample the orientation of the base and its height. Cost (1)
 
     1/2 sum_k (L_k + C_k),
 
 L_k the orientation error of the links with an IMU, C_k the variance of the heights of the sole corners. Only
-changes across the vertical move heights, so the yaw of the base is left out unless IMUs are to agree on it.
+rotations about horizontal axes change heights, so the yaw of the base is excluded unless IMUs share a yaw.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class ImuOrientations:
 
     Attributes:
         R_WI: Orientations of the frame in a world with z up, shape (K, 3, 3).
-        use_yaw: Whether its yaw counts too: only where several IMUs share one yaw reference.
+        use_yaw: Whether its yaw is used, which requires that several IMUs share one yaw reference.
     """
 
     R_WI: Array
@@ -70,7 +70,7 @@ class FlatFeetProblem(CalibrationProblem):
         Args:
             chain: Chain with the base as reference and as frames the contact of each sole, then each IMU.
             soles: Corners of each sole in its contact frame [m], shape (c, 3) each.
-            imus: Orientations of each IMU; none: the tilt of the base follows from the soles alone.
+            imus: Orientations of each IMU; without any, the tilt of the base follows from the soles.
             distance: d of (2)-(4) [m].
 
         Raises:
@@ -104,8 +104,8 @@ class FlatFeetProblem(CalibrationProblem):
     def start_local(self) -> Array:
         """Return orientation and height of the base in each sample, shape (K, 4, 3): R_WB, (z, 0, 0).
 
-        The orientation is the mean of the IMU readings taken to the base; without, the mean normal of the
-        soles stands upright.
+        The orientation is the mean of the IMU readings transformed to the base; without IMUs, the mean
+        normal of the soles is vertical.
         """
         poses = self.chain.poses(np.zeros(self.chain.n))
         local: Array = np.zeros((self.n_samples, 4, 3))
@@ -127,7 +127,7 @@ class FlatFeetProblem(CalibrationProblem):
         return moved
 
     def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "FlatFeetProblem":
-        """Return the same problem on some of the samples."""
+        """Return the problem restricted to some of the samples."""
         imus = [ImuOrientations(imu.R_WI[rows], imu.use_yaw) for imu in self.imus]
         return FlatFeetProblem(self.chain.subset(rows), self.soles, imus, distance=self.distance)
 

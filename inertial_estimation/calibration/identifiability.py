@@ -1,4 +1,4 @@
-"""Which offsets the samples determine: alone, only in combination, or not at all."""
+"""Identifiability of the offsets from the samples: individually, in combination, or not at all."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,15 +10,15 @@ from inertial_estimation.calibration.solver import Solution
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Identifiability", "OffsetKnowledge", "offset_knowledge"]
+__all__ = ["OffsetIdentifiability", "OffsetKnowledge", "offset_knowledge"]
 
 NAMED_SHARE = 0.25  # share of a combination below which a joint is not named
 
 
-class Identifiability(Enum):
-    """What the samples say of one offset.
+class OffsetIdentifiability(Enum):
+    """Identifiability of one offset from the samples.
 
-    IDENTIFIABLE: by itself. COMBINATION: only together with others. NOT: nothing.
+    IDENTIFIABLE: individually. COMBINATION: only in combination with others. NOT: not at all.
     """
 
     IDENTIFIABLE = "identifiable"
@@ -28,24 +28,24 @@ class Identifiability(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OffsetKnowledge:
-    """What the samples say of all offsets.
+    """Identifiability of all offsets from the samples.
 
     Attributes:
         kinds: One for each joint.
         rank: Number of combinations of offsets known better than the limit.
         singular_values: Of the noise-weighted Jacobian in units of the limit, nuisances eliminated, largest
             first, shape (n,): a combination with the value s is known to limit / s.
-        unknown_combinations: Combinations that stay unknown, in words ("0.71 a - 0.71 b").
+        unknown_combinations: Combinations that are not determined, as text ("0.71 a - 0.71 b").
     """
 
-    kinds: tuple[Identifiability, ...]
+    kinds: tuple[OffsetIdentifiability, ...]
     rank: int
     singular_values: Array
     unknown_combinations: tuple[str, ...]
 
 
 def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> OffsetKnowledge:
-    """Judge the offsets by the samples alone, without the prior that they are near zero.
+    """Determine the identifiability from the samples, without the prior that offsets are near zero.
 
     With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
     (which keep their priors), an offset is identifiable if with all others unknown its standard deviation is
@@ -73,18 +73,18 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
     kinds = []
     for j in range(n):
         if alone[j] < 1.0:
-            kinds.append(Identifiability.NOT)
+            kinds.append(OffsetIdentifiability.NOT)
         elif spread[j] <= 1.0 and null_share[j] < 1e-2:
-            kinds.append(Identifiability.IDENTIFIABLE)
+            kinds.append(OffsetIdentifiability.IDENTIFIABLE)
         else:
-            kinds.append(Identifiability.COMBINATION)
+            kinds.append(OffsetIdentifiability.COMBINATION)
     names = unknowns.names[:n]
     return OffsetKnowledge(tuple(kinds), int(known.sum()), values, _in_words(Vt[~known], names, kinds))
 
 
-def _in_words(null: Array, names: tuple[str, ...], kinds: list[Identifiability]) -> tuple[str, ...]:
-    """Sparse description of the null space, without the joints that say nothing at all."""
-    mixed = [j for j, kind in enumerate(kinds) if kind is Identifiability.COMBINATION]
+def _in_words(null: Array, names: tuple[str, ...], kinds: list[OffsetIdentifiability]) -> tuple[str, ...]:
+    """Return a sparse basis of the null space, without the joints that have no effect on the residuals."""
+    mixed = [j for j, kind in enumerate(kinds) if kind is OffsetIdentifiability.COMBINATION]
     words = []
     for row in null:
         large = [j for j in mixed if abs(row[j]) >= NAMED_SHARE]

@@ -1,4 +1,4 @@
-"""A motion-capture marker on a link: one posture gives its position in the cameras' frame."""
+"""Calibration with a motion-capture marker on a link, whose position each posture gives."""
 
 from dataclasses import replace
 
@@ -14,11 +14,11 @@ __all__ = ["MARKER_CHANNELS", "MarkerProblem", "aligned"]
 
 MARKER_CHANNELS = (Channel("marker", "m", 3e-3, 1e-7, components=3),)
 LOOSE_SIGMA = 10.0  # [m or rad]
-MARKER_SIGMA = 1.0  # [m]: how far from the link's origin the marker may be
+MARKER_SIGMA = 1.0  # prior standard deviation of the marker's position on the link [m]
 
 
 class MarkerProblem(CalibrationProblem):
-    """Offsets from measured positions of a marker M on a link F; where the cameras C are is unknown.
+    """Offsets from measured positions of a marker M on a link F, in an unknown frame C of the cameras.
 
     Residual r = p_CM - (R_CS (p_SF + R_SF m_F) + t_C), with R_CS = exp(a) A, A the first alignment, and S a
     link the cameras do not move against (a fixed base, a foot on the ground).
@@ -47,11 +47,11 @@ class MarkerProblem(CalibrationProblem):
         )
 
     def start_local(self) -> Array:
-        """Return nothing: the cameras stand still."""
+        """Return no local unknowns, since the cameras do not move."""
         return np.zeros((self.n_samples, 0))
 
     def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "MarkerProblem":
-        """Return the same problem on some of the postures, with the same start."""
+        """Return the problem restricted to some of the postures, with the same start."""
         problem = MarkerProblem(self.chain.subset(rows), self.positions_C[rows])
         problem._A, problem.unknowns = self._A, replace(self.unknowns)
         return problem

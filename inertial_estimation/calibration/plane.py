@@ -1,4 +1,4 @@
-"""A frame held flush on an unknown plane: one posture gives its height, roll and pitch there."""
+"""Calibration with a frame held flush on an unknown plane: each posture gives height, roll and pitch."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ PLANE_CHANNELS = (
     Channel("roll", "rad", 4e-3, 1e-7),
     Channel("pitch", "rad", 4e-3, 1e-7),
 )
-LOOSE_SIGMA = 10.0  # [m or rad]: prior of what is not known at all
-FLUSH_SIGMA = 0.035  # [rad]: how well the frame's axis is normal to the touching face
+LOOSE_SIGMA = 10.0  # prior standard deviation of unknowns without prior knowledge [m or rad]
+FLUSH_SIGMA = 0.035  # prior standard deviation of the frame's axis from the normal of the face [rad]
 
 
 class PlaneProblem(CalibrationProblem):
@@ -67,7 +67,7 @@ class PlaneProblem(CalibrationProblem):
         )
 
     def start_local(self) -> Array:
-        """Return nothing: the reference is fixed to the plane."""
+        """Return no local unknowns, since the reference is fixed to the plane."""
         return np.zeros((self.n_samples, 0))
 
     def subset(self, rows: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> "PlaneProblem":

@@ -1,4 +1,4 @@
-"""What a calibration asks: unknowns with their prior knowledge, and residuals linear in small changes."""
+"""Problem of a calibration: unknowns with prior knowledge, and residuals linear in small changes."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Channel:
         name: What it is.
         unit: "m" or "rad".
         sigma: Noise level to start from.
-        floor: Smallest noise level believed in.
+        floor: Smallest noise level.
         components: Rows that make up one vector; its norm is what is reported.
     """
 
@@ -69,7 +69,7 @@ class Linearisation:
     Attributes:
         residual: r [m or rad], shape (K, m).
         by_unknowns: J, shape (K, m, n).
-        by_local: L, by the unknowns that belong to one sample alone, shape (K, m, l); l may be 0.
+        by_local: L, by the unknowns that belong to one sample only, shape (K, m, l); l may be 0.
     """
 
     residual: Array

@@ -112,7 +112,7 @@ def solve(
 
 
 def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Array, Array]:
-    """Fit the local unknowns alone, for samples that had no part in the calibration.
+    """Fit only the local unknowns, for samples that were held out of the calibration.
 
     Args:
         problem: Problem on these samples.
@@ -171,7 +171,7 @@ class _Iteration:
                 break
 
     def step(self, sigma: Array) -> _Step:
-        """Return the prepared linearisation where the iteration stands."""
+        """Return the prepared linearisation at the current iterate."""
         return self._prepare(self.problem.linearise(self.x, self.local), sigma)
 
     def solution(self, sigma: Array) -> Solution:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.closed_loop.controller_inputs import ControllerInputs
+from inertial_estimation.closed_loop.controller_feed import ControllerFeed
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
@@ -38,13 +38,13 @@ FIRST_COMMAND_TIMEOUT_S = 5.0  # simulated time on the hoist after the settling
 
 
 def hoist_time(*, quick: bool) -> float:
-    """Return how long an experiment leaves the robot on its hoist [s]."""
+    """Return the time for which an experiment holds the robot on its hoist [s]."""
     return QUICK_HOIST_S if quick else HOIST_S
 
 
 @dataclass
 class Spectator:
-    """An inertial filter that sees the readings of a loop and moves nothing.
+    """An inertial filter that receives the readings of a loop without affecting it.
 
     Attributes:
         pipeline: The filter.
@@ -56,14 +56,14 @@ class Spectator:
 
 
 class ClosedLoop:
-    """A robot that stands on its own estimates.
+    """A simulated robot whose controller uses the estimates of its observers.
 
     Attributes:
         simulation: The robot.
-        tilt: The tilt observer, or None: the controller gets the true base state.
+        tilt: The tilt observer; None if the controller gets the true base state.
         inertial: The inertial filter, or None; the controller is given its inertias if there is no payload.
         payload: The identification of the trunk's payload, or None.
-        spectators: Filters that see the readings and move nothing.
+        spectators: Filters that receive the readings without affecting the loop.
         readings: Newest readings of all sensors.
         imu: Newest reading of the IMU.
         base: Newest base estimate.
@@ -84,7 +84,7 @@ class ClosedLoop:
         adaptation: bool = True,
         spectators: Sequence[InertialPipeline] = (),
     ) -> None:
-        """Join the parts.
+        """Connect the components.
 
         Args:
             simulation: The robot, on its hoist.
@@ -94,7 +94,7 @@ class ClosedLoop:
             payload: Identifies the trunk; None: the trunk's inertia is the inertial filter's.
             adaptation: False keeps the estimates from the controller; filter and identification run all the
                 same, and the posture and hold that the identification requests are pushed.
-            spectators: Other filters that see the same readings and move nothing.
+            spectators: Other filters that receive the readings without affecting the loop.
         """
         self.simulation = simulation
         self.tilt = tilt
@@ -108,7 +108,7 @@ class ClosedLoop:
         self.identified: PayloadEstimate | None = None
         self.load_changes: list[LoadChange] = []
         self.on_readings: Callable[[SensorReadings], None] | None = None
-        self._inputs = ControllerInputs(controller, adaptation=adaptation)
+        self._inputs = ControllerFeed(controller, adaptation=adaptation)
         self._released_ns: int | None = None
 
     @property
@@ -152,7 +152,7 @@ class ClosedLoop:
                 )
 
     def run(self, duration_s: float, on_tick: Callable[["ClosedLoop"], None] | None = None) -> None:
-        """Go on for a time, or until the robot has fallen.
+        """Run for a time, or until the robot has fallen.
 
         Args:
             duration_s: Simulated time [s].

@@ -1,4 +1,4 @@
-"""What the sensors of a closed loop deliver, as a recording on the nodes' topics."""
+"""Sensor readings of a closed loop as a recording on the nodes' topics."""
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.recordings.message_conversion import (
@@ -16,7 +16,7 @@ __all__ = ["LoopRecording"]
 
 
 class LoopRecording:
-    """Listens to a loop from its first reading on, its time on the hoist included.
+    """Records the readings of a loop from the first one on, including the time on the hoist.
 
     The topics are those of `synthetic.synthetic_sensors.measure`: /imu/data, /joint_states,
     /<contact>/wrench, and /ground_truth/pose with the true pose of a floating base.
@@ -26,17 +26,17 @@ class LoopRecording:
     """
 
     def __init__(self, loop: ClosedLoop) -> None:
-        """Listen from now on; another listener is replaced."""
+        """Start recording; it replaces another listener of the loop."""
         self.loop = loop
         self._entries: list[RecordingEntry] = []
         self._topics: dict[str, str] = {}
         loop.on_readings = self._take
 
     def recording(self) -> MemoryRecording:
-        """Return what has come up to now, in the order of arrival.
+        """Return the readings recorded so far, in the order of arrival.
 
         Raises:
-            ~inertial_estimation.errors.RecordingError: If nothing has.
+            ~inertial_estimation.errors.RecordingError: If there are no readings.
         """
         entries = sorted(self._entries, key=lambda entry: entry.log_ns)  # stable
         return MemoryRecording(tuple(entries), dict(self._topics), "simulated recording")

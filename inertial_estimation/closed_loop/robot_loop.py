@@ -1,4 +1,4 @@
-"""A closed loop from a robot's parameter file: what the launch file does with nodes."""
+"""A closed loop from a robot's parameter file, the counterpart of the launch file in one process."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -33,10 +33,10 @@ ConfigT = TypeVar("ConfigT")
 
 
 class RobotLoop:
-    """Builds closed loops of one robot that differ in single parameters.
+    """Builds closed loops of one robot with individual parameters replaced.
 
     Attributes:
-        urdf: Text of the robot description the estimators and the controller believe in.
+        urdf: Text of the robot description that the estimators and the controller use.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class RobotLoop:
         self._true_urdf = self.urdf
 
     def believing(self, urdf: str) -> "RobotLoop":
-        """Return the same robot whose estimators and controller believe in another description."""
+        """Return a builder whose estimators and controller use another robot description."""
         other = copy.copy(self)
         other.urdf, other._true_urdf = urdf, self._true_urdf
         return other
 
     def config(self, node: str, config_class: type[ConfigT], overrides: Overrides | None = None) -> ConfigT:
-        """Return the parameters of one node, some replaced."""
+        """Return the parameters of one node, with overrides applied."""
         file = _overridden(self._file, overrides or {})
         known = {spec.name for spec in iterate_parameters(config_class)}
         return build_config(config_class, file.values(node, known), where=f"'{node}' of {file.name}")
@@ -85,7 +85,7 @@ class RobotLoop:
     def node_parameters(
         self, *, overrides: Overrides | None = None, seed: int = 0
     ) -> dict[str, dict[str, Any]]:
-        """Return the parameters of the nodes that are the loop `build` makes, as a parameter file holds them.
+        """Return the parameters of the nodes that correspond to the loop of `build`, as in a parameter file.
 
         Args:
             overrides: Values by node over the file's.
@@ -109,17 +109,17 @@ class RobotLoop:
         true_urdf: str = "",
         spectators: Sequence[InertialPipeline] = (),
     ) -> ClosedLoop:
-        """Build the robot and all that runs it, on the hoist.
+        """Build the robot on its hoist, with estimators and controller.
 
         Args:
-            overrides: Values by node over the file's, for this loop alone.
+            overrides: Values by node that override those of the file, only for this loop.
             disturbances: What happens to the robot; times count from the release.
             seed: Of the sensor noise.
             adaptation: Whether the controller is given the estimated inertias.
             payload: Whether the trunk's payload is identified, by section `trunk_payload` of the file; the
                 inertial filter then only watches.
             inertial: False leaves the inertial filter away.
-            true_urdf: Description of the simulated robot where it differs from what is believed.
+            true_urdf: Description of the simulated robot if it differs from that of the estimators.
             spectators: Other filters that see the same readings.
         """
         replaced = _seeded(overrides, seed)

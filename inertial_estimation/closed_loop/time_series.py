@@ -7,10 +7,10 @@ import numpy as np
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.signals import Array
 
-__all__ = ["Trace", "rms"]
+__all__ = ["TimeSeries", "rms"]
 
 
-class Trace:
+class TimeSeries:
     """Named numbers against time.
 
     Attributes:

@@ -149,7 +149,7 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, calibrate, write, say."""
+    """Read postures, calibrate, write the files and print a summary."""
     overrides = parse_overrides(
         text if text.startswith(ALL_NODES) else f"{OWN}.{text}" for text in args.param
     )

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start, watch, draw."""
+    """Run the demo and draw its figure."""
     quiet = args.no_live
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from inertial_estimation.commands.demo_nodes import NODES
-from inertial_estimation.commands.demo_run import DemoRun, Phase
+from inertial_estimation.commands.demo_run import DemoPhase, DemoRun
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 
 __all__ = ["Display", "progress_line", "table"]
@@ -19,7 +19,7 @@ class Display:
     """Prints the progress of both runs; on a terminal each print replaces the last one."""
 
     def __init__(self, scene: PayloadScene, *, live: bool, quiet: bool) -> None:
-        """Prepare.
+        """Initialise the display.
 
         Args:
             scene: What happens.
@@ -29,11 +29,11 @@ class Display:
         self._scene, self._live, self._quiet = scene, live, quiet
         self._begin_s = time.monotonic()
         self._next_s = 0.0
-        self._phases: dict[DemoRun, Phase] = {}
+        self._phases: dict[DemoRun, DemoPhase] = {}
         self._lines = 0
 
     def show(self, runs: Sequence[DemoRun]) -> None:
-        """Print how far the runs are, if it is time to."""
+        """Print the progress of the runs if an update is due."""
         now = time.monotonic()
         due = now >= self._next_s
         lines = [
@@ -52,7 +52,7 @@ class Display:
             print("\n".join(lines), flush=True)
 
     def finish(self, runs: Sequence[DemoRun]) -> None:
-        """Print the table of the runs that are over."""
+        """Print the table of the finished runs."""
         self._paint(table(self._scene, _responses(runs)))
 
     def _paint(self, lines: list[str]) -> None:
@@ -68,7 +68,7 @@ def _responses(runs: Sequence[DemoRun]) -> list[PayloadResponse]:
 
 
 def progress_line(scene: PayloadScene, run: DemoRun) -> str:
-    """Return in one line what a run is doing."""
+    """Return the state of a run in one line."""
     name = f"{'with' if run.adaptation else 'without'} adaptation"
     return f"{name + ':':<20} {_activity(scene, run)}"
 
@@ -77,17 +77,17 @@ def _activity(scene: PayloadScene, run: DemoRun) -> str:
     awaited = [node for node in NODES if node not in run.found]
     time_of = f"{run.simulated_s:.1f} of {scene.duration_s:g} s simulated{_elbow(scene, run)}"
     match run.phase:
-        case Phase.STARTING if awaited:
+        case DemoPhase.STARTING if awaited:
             return f"starting {len(NODES)} nodes, waiting for {', '.join(awaited)}"
-        case Phase.STARTING:
+        case DemoPhase.STARTING:
             return f"{len(NODES)} nodes are up, waiting for the first sensor readings"
-        case Phase.HOISTED:
+        case DemoPhase.HOISTED:
             return f"the robot hangs on its hoist, {run.simulated_s:.1f} s simulated, waiting for its release"
-        case Phase.RELEASED:
+        case DemoPhase.RELEASED:
             return f"released, {time_of}; the weight is attached at {scene.time_s:g} s"
-        case Phase.LOADED:
+        case DemoPhase.LOADED:
             return f"{scene.payload:.2f} kg attached at {scene.time_s:g} s, {time_of}"
-        case Phase.OVER:
+        case DemoPhase.OVER:
             return f"over after {run.wall_s:.1f} s"
 
 

@@ -1,4 +1,4 @@
-"""One run of the demo: four nodes as processes on a ROS domain of their own, and what they publish."""
+"""One run of the demo: four nodes as processes on a separate ROS domain, and their messages."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
 
-__all__ = ["DemoRun", "Listener", "Phase"]
+__all__ = ["DemoPhase", "DemoRun", "Listener"]
 
 STARTUP_TIMEOUT_S = 60.0
 MAX_SLOWDOWN = 30.0  # wall over simulated time beyond which a run is ended
@@ -25,8 +25,8 @@ SIMULATION = "simulator: simulation"
 COMMANDS, TIMEOUTS = "simulator: joint_torque_commands", "time-outs"
 
 
-class Phase(Enum):
-    """How far a run is."""
+class DemoPhase(Enum):
+    """Progress of a run."""
 
     STARTING = "starting"
     HOISTED = "hoisted"
@@ -77,11 +77,11 @@ class RunDeadlines:
         self._deadline_s = now_s + MAX_SLOWDOWN * duration_s
 
     def reached_end(self, now_s: float) -> None:
-        """Note that the simulation has reached its end; the first call counts."""
+        """Record that the simulation has ended; only the first call has an effect."""
         self._reached_end_s = now_s if self._reached_end_s is None else self._reached_end_s
 
     def passed(self, now_s: float) -> bool:
-        """Return whether the run, or the filter after the end of the simulation, had its time."""
+        """Return whether the time of the run, or of the filter after the simulation, has expired."""
         filter_late = self._reached_end_s is not None and now_s >= self._reached_end_s + FILTER_TIMEOUT_S
         return filter_late or now_s > self._deadline_s
 
@@ -97,15 +97,15 @@ class DemoRun:
     """
 
     def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
-        """Prepare.
+        """Initialise the run.
 
         Args:
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
-            domain_id: ROS domain of its own.
+            domain_id: ROS domain that no other run uses.
         """
         self.adaptation = adaptation
-        self.phase = Phase.STARTING
+        self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
         self.found: frozenset[str] = frozenset()
         self._scene, self._domain_id = scene, domain_id
@@ -130,7 +130,7 @@ class DemoRun:
             yield
 
     def listen(self, listen: Listen) -> None:
-        """Begin to listen to the nodes."""
+        """Start receiving the messages of the nodes."""
         scene = self._scene
         self._listener = self._open.enter_context(
             listen(
@@ -152,7 +152,7 @@ class DemoRun:
             return
         self._processes.check()
         self._listener.take()
-        if self.phase is Phase.STARTING:
+        if self.phase is DemoPhase.STARTING:
             self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()
@@ -170,8 +170,8 @@ class DemoRun:
 
     @property
     def over(self) -> bool:
-        """Whether it has come to its end."""
-        return self.phase is Phase.OVER
+        """Whether the run is finished."""
+        return self.phase is DemoPhase.OVER
 
     @property
     def simulated_s(self) -> float:
@@ -200,13 +200,13 @@ class DemoRun:
             self._deadlines.released(now, self._scene.duration_s)
         if self._released_ns is not None:
             loaded = self.simulated_s >= self._scene.time_s
-            self.phase = Phase.LOADED if loaded else Phase.RELEASED
+            self.phase = DemoPhase.LOADED if loaded else DemoPhase.RELEASED
         elif self._record.joints.get(self._scene.joint):
-            self.phase = Phase.HOISTED
+            self.phase = DemoPhase.HOISTED
         if self._released_ns is not None and self.simulated_s >= self._scene.duration_s:
             self._deadlines.reached_end(now)
         if self._fallen or self._filter_reached_end() or self._deadlines.passed(now):
-            self.phase = Phase.OVER
+            self.phase = DemoPhase.OVER
 
     def _filter_reached_end(self) -> bool:
         """Whether both the joint and the inertia were received to the end of the run."""

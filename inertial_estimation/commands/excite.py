@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Design, write, summarise."""
+    """Design the motion, write the files and print a summary."""
     if args.compare_random < 0 or args.seed < 0:
         raise ConfigurationError("--compare-random and --seed are expected not to be negative")
     given = {spec.name: getattr(args, spec.name) for spec in iterate_parameters(ExcitationConfig)}

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, print, write."""
+    """Run the experiment, print its table and write the files."""
     if args.list:
         print("\n".join(_listed()))
         return 0
@@ -127,7 +127,7 @@ def _versions() -> dict[str, str]:
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Progress]:
-    """A bar on a terminal; nothing where there is none, or without tqdm."""
+    """Show a progress bar on a terminal if tqdm is installed."""
     if not sys.stderr.isatty():
         yield silent
         return

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Stream, identify, write."""
+    """Stream the recordings, identify, write the files and print a summary."""
     method = args.method or DEFAULT_METHOD
     methods = list(METHODS) if args.compare else [method]
     method_named(method)
@@ -211,7 +211,7 @@ def _print_methods(report: IdentificationReport) -> None:
 
 
 def _print_base(result: MethodResult) -> None:
-    """Say how well the base rows are predicted where joint torques make up the relative error."""
+    """Print the prediction error of the base rows if the relative error covers only joint torques."""
     for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
         base = [row for row in rows if row.row in BASE_ROWS]
         if base and len(base) < len(rows):
@@ -232,7 +232,7 @@ def _percent(value: float) -> str:
 
 @contextmanager
 def _progress_bar(recordings: Sequence[BagRecording]) -> Iterator[Callable[[str, float], None]]:
-    """One bar over all recordings."""
+    """Show one progress bar for all recordings."""
     total_s = seconds(sum(recording.end_ns - recording.start_ns for recording in recordings))
     done: dict[str, float] = {}
     with progress_bar("identify", total_s, "s") as show:

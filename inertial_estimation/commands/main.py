@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; None takes the process's own.
 
     Returns:
-        Exit code: 0, or 1 for an error that was said in one line; 130 after Ctrl-C, 143 after SIGTERM, 129
+        Exit code: 0, or 1 for an error printed in one line; 130 after Ctrl-C, 143 after SIGTERM, 129
         after SIGHUP.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _load(command: str) -> ModuleType:
-    """Import a command's module; what it needs is imported only when it is used."""
+    """Import a command's module, so that only the used command imports its dependencies."""
     name = f"inertial_estimation.commands.{command}"
     try:
         return importlib.import_module(name)

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _once(args: argparse.Namespace, record: WatchRecord, console: Console, title: str) -> int:
-    """Listen until every node has been heard for a while, then print; 1 if there is none."""
+    """Receive messages until every node has reported for some time, then print; return 1 without nodes."""
     from inertial_estimation.ros.watch_monitor import watch
 
     begun: float | None = None

@@ -1,4 +1,4 @@
-"""The monitor's table: what was heard in, a renderable of rich out."""
+"""The monitor's table as a renderable of rich, built from the record of the nodes."""
 
 import math
 from collections.abc import Iterable
@@ -29,15 +29,15 @@ OLD_ESTIMATE = 0.5  # [s]: older than that, a number is not of now
 
 
 def monitor_view(record: WatchRecord, now_s: float, title: str) -> RenderableType:
-    """Render what was heard.
+    """Render the record of the nodes.
 
     Args:
-        record: What was heard.
+        record: Record of the nodes.
         now_s: Time now on the record's clock [s].
         title: First line.
 
     Returns:
-        A renderable: warnings, nodes, tilt, masses, gate, payload, inputs; parts of which nothing is known
+        A renderable: warnings, nodes, tilt, masses, gate, payload, inputs; parts without data
         are left out.
     """
     if not record.nodes:
@@ -96,7 +96,7 @@ def _nodes(record: WatchRecord, now_s: float) -> Table:
 
 
 def _state(node: NodeRecord, now_s: float) -> tuple[HealthLevel, str]:
-    """The state of a node: that of its main part, unless it is silent."""
+    """Return the state of a node: that of its main component, unless its reports are overdue."""
     silence = node.silent_s(now_s)
     if silence:
         return HealthLevel.STALE, f"silent for {silence:.0f} s"

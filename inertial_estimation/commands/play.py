@@ -35,28 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play the recording; SIGINT and SIGTERM end it cleanly."""
-    import rclpy
-    from rclpy.signals import SignalHandlerOptions
-
-    from inertial_estimation.recordings.recording import BagRecording
-    from inertial_estimation.ros.bag_player import BagPlayer, PlayOptions
+    from inertial_estimation.ros.bag_player import (  # needs rclpy, the other commands do not
+        PlayOptions,
+        play_bag,
+    )
 
     remap = parse_remappings(args.remap)
     options = PlayOptions(args.rate, args.loop, args.clock_rate, args.wait, args.subscribers, remap)
-    with BagRecording(args.bag) as recording:
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _interrupt)
-        try:
-            node = rclpy.create_node("bag_player", start_parameter_services=False)
-            player = BagPlayer(node, recording, options)
-            start = time.monotonic()
-            played = player.play()
-            print(f"played {played} messages in {time.monotonic() - start:.1f} s", file=sys.stderr)
-        except KeyboardInterrupt:
-            print("stopped", file=sys.stderr)
-        finally:
-            rclpy.try_shutdown()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    start = time.monotonic()
+    try:
+        played = play_bag(args.bag, options)
+        print(f"played {played} messages in {time.monotonic() - start:.1f} s", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Child processes that are all ended when the work is done, however it ends."""
+"""Child processes that all end together with the work of their parent, also after an error."""
 
 import ctypes
 import os
@@ -19,17 +19,17 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class ProcessGroup(AbstractContextManager["ProcessGroup"]):
-    """Starts processes, and on leaving asks them to end (SIGTERM), then insists (SIGKILL).
+    """Starts processes and, on leaving the context, ends them with SIGTERM, then with SIGKILL.
 
     On Linux they end as well when this process is killed, and when the thread that started them ends.
     """
 
     def __init__(self, folder: Path, *, patience_s: float = 5.0) -> None:
-        """Prepare.
+        """Initialise without processes.
 
         Args:
             folder: Where their output goes, a file each.
-            patience_s: How long they may take, together, to end when asked [s].
+            patience_s: Time for all of them to end after SIGTERM [s].
         """
         self._folder = folder
         self._patience_s = patience_s
@@ -43,7 +43,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
         Args:
             name: Name of the process and of that file.
             command: Program and arguments.
-            environment: Variables it gets besides those of this process.
+            environment: Environment variables in addition to those of this process.
         """
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -52,17 +52,17 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**_environment(), **(environment or {})},
-                start_new_session=True,  # a Ctrl-C in the terminal reaches us alone, and we end them
+                start_new_session=True,  # a Ctrl-C in the terminal reaches only this process, which ends them
                 preexec_fn=end_with_parent(),
             )
         self._processes[name] = process
         return process
 
     def check(self) -> None:
-        """Check that none has failed.
+        """Check that no process has failed.
 
         Raises:
-            InertialEstimationError: If one ended with an error; holds its last words.
+            InertialEstimationError: If one ended with an error; the message contains its last output.
         """
         for name, process in self._processes.items():
             if process.poll():
@@ -70,7 +70,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 raise InertialEstimationError(f"{name} ended with code {process.returncode}: {words}")
 
     def output(self) -> str:
-        """Return what they have printed, each after its name."""
+        """Return the output of all processes, each after its name."""
         logs = {name: self._log(name) for name in self._processes}
         return "\n".join(f"{name}: {log}" for name, log in logs.items() if log)
 
@@ -86,7 +86,7 @@ class ProcessGroup(AbstractContextManager["ProcessGroup"]):
                 time.sleep(0.01)
         finally:  # also when interrupted while waiting
             for process in running:
-                process.kill()  # does nothing to one that has ended
+                process.kill()  # has no effect on a process that has ended
             for process in running:
                 process.wait()
 
@@ -112,7 +112,7 @@ def end_with_parent() -> Callable[[], None] | None:
 
     def ask_for_the_end() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before this was asked for: the signal will not come
+        if os.getppid() != parent:  # the parent has ended before the request, so no signal will arrive
             os._exit(1)
 
     return ask_for_the_end

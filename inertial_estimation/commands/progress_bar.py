@@ -1,4 +1,4 @@
-"""A bar on stderr that shows how far a command has come, when someone is looking."""
+"""A progress bar of a command on stderr, shown only on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ __all__ = ["progress_bar"]
 
 @contextmanager
 def progress_bar(title: str, total: float, unit: str = "it") -> Iterator[Callable[[float], None]]:
-    """Show a bar while the context lasts; nothing without a terminal, or without tqdm.
+    """Show a progress bar while the context lasts, if there is a terminal and tqdm is installed.
 
     Args:
         title: What goes on.
@@ -17,7 +17,7 @@ def progress_bar(title: str, total: float, unit: str = "it") -> Iterator[Callabl
         unit: Of it.
 
     Yields:
-        A function that is told how much is done.
+        A function to call with the completed amount.
     """
     try:
         from tqdm import tqdm

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay, evaluate, write."""
+    """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
     config = load_configs(args.config).overridden(parse_overrides(args.param))

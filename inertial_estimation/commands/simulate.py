@@ -15,6 +15,7 @@ from typing import Any
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.commands.arguments import add_param, add_robot
 from inertial_estimation.commands.disturbance_arguments import (
     add_disturbances,
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, record, write."""
+    """Simulate the robot, record its readings and write them."""
     if args.duration <= 0.0 or args.hoist < 0.0:
         raise ConfigurationError(
             f"--duration is {args.duration:g} s and --hoist {args.hoist:g} s, expected a positive duration "
@@ -113,12 +114,10 @@ def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
 def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     loop.release(args.hoist)
+    walk = ScheduledWalk(WalkCommand(int(steps), length), begin_s, args.duration)
     with progress_bar("simulate", args.duration, "s") as progress:
-        walked = False
         while loop.time_s < args.duration and not loop.simulation.fallen:
-            if not walked and loop.time_s >= begin_s:
-                loop.controller.push_walk_command(WalkCommand(int(steps), length))
-                walked = True
+            walk.command(loop)
             loop.run(min(SLICE_S, args.duration - loop.time_s))
             progress(loop.time_s)
 

@@ -27,8 +27,9 @@ from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, REALISTIC, SensorNoise, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 __all__ = ["add_arguments", "run"]
@@ -98,7 +99,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_payload(parser: argparse.ArgumentParser) -> None:
-    """Declare the weight that is attached."""
+    """Declare the attached weight."""
     parser.add_argument(
         "--payload-mass",
         type=float,
@@ -119,7 +120,7 @@ def _add_payload(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Simulate, measure, write."""
+    """Compute the motion and its measurements, and write them as a recording."""
     if not 0.0 <= args.dropped < 1.0:
         raise ConfigurationError(f"--dropped is {args.dropped}, expected a share in [0, 1)")
     if args.rate <= 0.0 or args.duration <= 0.0:

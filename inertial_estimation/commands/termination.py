@@ -12,16 +12,16 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # of `kill` and of a terminal or ssh 
 
 
 class Terminated(SystemExit):
-    """A signal asks the process to end; its code is the shell's, 128 plus the signal's number."""
+    """Raised by a signal that ends the process; the exit code is 128 plus the number, as in a shell."""
 
     def __init__(self, number: int) -> None:
-        """Take the signal's number."""
+        """Store the signal's number."""
         super().__init__(128 + number)
 
 
 @contextmanager
 def unwound_by_signals() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise `Terminated`, so that what was opened or started is ended.
+    """Raise `Terminated` on SIGTERM and SIGHUP within the context, so that resources are released.
 
     A signal that is ignored on entry (nohup) stays ignored. Python delivers signals to the main thread only;
     in another thread nothing is changed.

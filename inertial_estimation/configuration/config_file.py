@@ -39,7 +39,7 @@ _OPTION_CLASSES = (
     ControllerNodeOptions,
 )
 _OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(cls))
-ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # of the nodes alone: a replay passes over them
+ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # used only by nodes; a replay ignores them
 
 
 class RosLoader(yaml.SafeLoader):
@@ -85,7 +85,7 @@ class ConfigFile:
         return {**shared, **own}
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
-        """Return the values that describe the robot: shared, else those of the first node that has them.
+        """Return the values that describe the robot: shared ones, or else those of the first node with them.
 
         Args:
             known: The names.
@@ -96,10 +96,10 @@ class ConfigFile:
         }
 
     def check_shared(self, known: Collection[str]) -> None:
-        """Check that some node knows each shared name.
+        """Check that every shared name is a parameter of at least one node.
 
         Raises:
-            ConfigurationError: If no node knows it; names the closest that exists.
+            ConfigurationError: If no node has it; the message gives the closest existing name.
         """
         for name in self.shared:
             if name not in known and name not in ROS_PARAMETERS:
@@ -127,7 +127,7 @@ class ConfigFile:
             )
 
     def overlaid(self, later: "ConfigFile") -> "ConfigFile":
-        """Return this file with another one read after it, as in ROS: later values override earlier ones."""
+        """Return this file merged with another one; as in ROS, later values override earlier ones."""
         nodes = {node: dict(values) for node, values in self.nodes.items()}
         for node, values in later.nodes.items():
             nodes.setdefault(node, {}).update(values)

@@ -1,4 +1,4 @@
-"""Parameter files found by a robot's bare name."""
+"""Lookup of parameter files by the name of a robot."""
 
 import sysconfig
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The config dataclasses of every node and offline tool: who may stand in a parameter file."""
+"""The config dataclasses of every node and offline tool that has a section in a parameter file."""
 
 from inertial_estimation.configuration.node_options import (
     ControllerNodeOptions,
@@ -34,5 +34,5 @@ def parameters_of(node: str) -> frozenset[str]:
 
 
 def all_parameters() -> frozenset[str]:
-    """Return the dotted names some node knows: what a section for all nodes (``/**``) may hold."""
+    """Return the dotted parameter names of all nodes, which a section for all nodes (``/**``) may contain."""
     return frozenset().union(*map(parameters_of, NODE_CONFIGS))

@@ -1,4 +1,4 @@
-"""Parameters that only the nodes use; declared without ROS, so a replay knows them too."""
+"""Parameters that only the nodes use; declared without ROS, so that a replay can check them, too."""
 
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ class NodeOptions:
 
 @dataclass(frozen=True)
 class PipelineNodeOptions(NodeOptions):
-    """What every node that owns a pipeline has."""
+    """Options of every node that owns a pipeline."""
 
     trigger: str = parameter(
         TIMER,
@@ -71,7 +71,7 @@ class PipelineNodeOptions(NodeOptions):
 
 @dataclass(frozen=True)
 class TiltNodeOptions(PipelineNodeOptions):
-    """What the node `tilt_observer` does with the estimates."""
+    """Outputs of the node `tilt_observer`."""
 
     world_frame: str = parameter(
         "odom", "Name of the world frame (z up) in which the base state is published."
@@ -86,7 +86,7 @@ class TiltNodeOptions(PipelineNodeOptions):
 
 @dataclass(frozen=True)
 class InertialNodeOptions(PipelineNodeOptions):
-    """What the node `inertial_ekf` does with the estimates."""
+    """Outputs of the node `inertial_ekf`."""
 
     export_path: str = parameter(
         "",
@@ -98,12 +98,12 @@ class InertialNodeOptions(PipelineNodeOptions):
 
 @dataclass(frozen=True)
 class PayloadNodeOptions(PipelineNodeOptions):
-    """What the node `trunk_payload` does with the estimates."""
+    """Outputs of the node `trunk_payload`."""
 
 
 @dataclass(frozen=True)
 class SimulatorOptions(NodeOptions):
-    """How the node `simulator` runs the simulation."""
+    """Options of the node `simulator`."""
 
     pacing: SimulationPacing = section(SimulationPacing, prefix="")
     disturbances: tuple[str, ...] = parameter(
@@ -125,7 +125,7 @@ class SimulatorOptions(NodeOptions):
 
 @dataclass(frozen=True)
 class ControllerNodeOptions(PipelineNodeOptions):
-    """What the node `whole_body_controller` does with the commands."""
+    """Outputs of the node `whole_body_controller`."""
 
     await_inertias: bool = parameter(
         False,

@@ -50,7 +50,7 @@ def node_of(section: str) -> str:
 
 
 def _inner(body: Any) -> Mapping[Any, Any]:
-    """Return the sections within a namespace; empty: it is none."""
+    """Return the sections within a namespace; empty if the mapping is not a namespace."""
     if not isinstance(body, dict):
         return {}
     inner = {name: value for name, value in body.items() if name != ROS_PARAMETERS_KEY}

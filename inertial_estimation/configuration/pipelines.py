@@ -1,4 +1,4 @@
-"""Pipelines built from a parameter file, the same for a replay, a node and a test."""
+"""Pipelines built from a parameter file, shared by replay and tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

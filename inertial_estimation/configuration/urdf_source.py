@@ -1,4 +1,4 @@
-"""Where a robot description comes from: a file, its text, a ROS package, or example-robot-data."""
+"""Sources of a robot description: a file, its text, a ROS package, or example-robot-data."""
 
 import importlib.util
 import os

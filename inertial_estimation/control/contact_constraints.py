@@ -9,7 +9,7 @@ from inertial_estimation.models.stance_config import StanceConfig, contact_point
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["Contact", "ContactMotion", "contact_motion", "make_contacts", "world_wrench"]
+__all__ = ["Contact", "ContactMotion", "contact_motion", "make_contacts"]
 
 PYRAMID_SHARE = 2.0**-0.5  # of the friction coefficient: the pyramid inside the cone
 
@@ -19,7 +19,7 @@ class Contact:
     """One contact as the controller sees it.
 
     A sole transmits a wrench, given in its own frame at its origin; a point transmits a force, given in
-    world axes or those of the ground (a point foot rolls, its axes mean nothing).
+    world axes or those of the ground (a point foot rolls, so its own axes are arbitrary).
 
     Attributes:
         name: Name of the contact.
@@ -98,14 +98,6 @@ def contact_motion(contact: Contact, motion: FrameMotion, R_WG: Array | None = N
         (motion.velocity.reshape(2, 3) @ R_WC).reshape(6),
         (motion.drift.reshape(2, 3) @ R_WC).reshape(6),
     )
-
-
-def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
-    """Return force and torque about the contact's origin in world axes [N, Nm], shape (6,)."""
-    if not contact.is_sole:
-        return np.concatenate((force, np.zeros(3)))
-    wrench: Array = (force.reshape(2, 3) @ motion.R_WF.T).reshape(6)
-    return wrench
 
 
 def _friction_pyramid(friction: float) -> Array:

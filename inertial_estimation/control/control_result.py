@@ -72,8 +72,3 @@ class ControlResult:
     height: float = 0.0
     height_ref: float = 0.0
     q_ref: Array = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def task_errors(self) -> dict[str, float]:
-        """Root mean square of the acceleration not reached, by task."""
-        return {name: rows.residual(self.acceleration) for name, rows in self.task_rows.items()}

@@ -10,13 +10,13 @@ from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["StepCounts", "controller_health"]
+__all__ = ["ControllerStepCounts", "controller_health"]
 
 NAME = "controller"
 
 
 @dataclass(slots=True)
-class StepCounts:
+class ControllerStepCounts:
     """Numbers of steps since the start.
 
     Attributes:
@@ -32,7 +32,7 @@ class StepCounts:
 
 def controller_health(
     last: ControlResult | None,
-    counts: StepCounts,
+    counts: ControllerStepCounts,
     references: ReferenceIntake,
     inputs: ControllerInputs,
     now_ns: int,
@@ -47,7 +47,7 @@ def controller_health(
         references: References taken and refused.
         inputs: The inputs.
         now_ns: Time now on the clock of the stamps [ns].
-        held: Whether the gait is asked to stand.
+        held: Whether the gait is requested to stand.
     """
     values = {
         "steps": str(counts.steps),

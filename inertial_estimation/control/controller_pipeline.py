@@ -2,7 +2,7 @@
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_health import StepCounts, controller_health
+from inertial_estimation.control.controller_health import ControllerStepCounts, controller_health
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.inertia_intake import InertiaIntake
 from inertial_estimation.control.reference_intake import ReferenceIntake
@@ -64,7 +64,7 @@ class ControllerPipeline:
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
-        self._counts = StepCounts()
+        self._counts = ControllerStepCounts()
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
@@ -174,7 +174,7 @@ class ControllerPipeline:
         self._references.reset()
         self.last = None
         self._last_stamp_ns = None
-        self._counts = StepCounts()
+        self._counts = ControllerStepCounts()
 
     def _ready(self) -> list[int]:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""

@@ -21,14 +21,14 @@ from inertial_estimation.control.tasks import Task, TaskRows
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["ContactLoad", "InverseDynamicsProblem", "ProblemBuilder"]
+__all__ = ["ContactDemand", "InverseDynamicsProblem", "ProblemBuilder"]
 
 FORCE_UNIT = np.array([100.0, 100.0, 100.0, 10.0, 10.0, 10.0])  # of a force [N] and a torque [Nm]
 SMALLEST_WEIGHT = 1e-8  # on every unknown: keeps the Hessian positive definite
 
 
 @dataclass(frozen=True, slots=True)
-class ContactLoad:
+class ContactDemand:
     """What a contact should carry.
 
     Attributes:
@@ -111,7 +111,7 @@ class ProblemBuilder:
         state: DynamicsState,
         motions: Sequence[ContactMotion],
         tasks: Sequence[Task],
-        loads: Sequence[ContactLoad],
+        loads: Sequence[ContactDemand],
     ) -> InverseDynamicsProblem:
         """Build the program at one instant.
 
@@ -152,7 +152,7 @@ class ProblemBuilder:
         f = x[self._nv :] * self._unit
         return [f[columns] for columns in self._slices]
 
-    def _objective(self, rows: dict[str, TaskRows], loads: Sequence[ContactLoad]) -> tuple[Array, Array]:
+    def _objective(self, rows: dict[str, TaskRows], loads: Sequence[ContactDemand]) -> tuple[Array, Array]:
         nv, n = self._nv, self.n
         H, g = np.zeros((n, n)), np.zeros(n)
         diagonal = np.full(n, SMALLEST_WEIGHT)
@@ -175,7 +175,7 @@ class ProblemBuilder:
         return H, g
 
     def _inequalities(
-        self, tau_rows: Array, tau_offset: Array, loads: Sequence[ContactLoad]
+        self, tau_rows: Array, tau_offset: Array, loads: Sequence[ContactDemand]
     ) -> tuple[Array, Array, Array]:
         n_cone, n_contacts = self._cones.shape[0], len(self.contacts)
         C = np.zeros((self.n_rows, self.n))

@@ -1,4 +1,4 @@
-"""Checks of the references and walks that users ask for; what is refused is counted."""
+"""Checks of the references and walks that users request; rejected ones are counted."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class ReferenceIntake:
     """
 
     def __init__(self, robot: RobotModel, controller: WholeBodyController) -> None:
-        """Begin with nothing refused.
+        """Begin with zero rejections.
 
         Args:
             robot: The robot.

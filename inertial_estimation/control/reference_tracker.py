@@ -1,4 +1,4 @@
-"""References of base and joints on their smooth way to what was asked."""
+"""Smooth references of base and joints that converge to the requested ones."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class ReferenceTracker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything asked for."""
+        """Discard all requests."""
         self.started = False
         self._base: BaseReference | None = None
         self._first_height: float | None = None

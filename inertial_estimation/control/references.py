@@ -1,4 +1,4 @@
-"""What a user asks of the controller."""
+"""Requests of a user to the controller."""
 
 from dataclasses import dataclass
 

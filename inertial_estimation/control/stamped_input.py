@@ -1,4 +1,4 @@
-"""Inputs kept by stamp, so that those of one stamp can be brought together."""
+"""Inputs stored by stamp, so that those of one stamp can be combined."""
 
 from collections import Counter
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ from inertial_estimation.signals import Health, HealthLevel, seconds
 __all__ = ["StampedInput"]
 
 ValueT = TypeVar("ValueT")
-VALUES_KEPT = 64  # values kept for a partner that is late
+VALUES_KEPT = 64  # values stored until the other inputs of their stamps arrive
 
 
 class StampedInput(Generic[ValueT]):
@@ -54,7 +54,7 @@ class StampedInput(Generic[ValueT]):
             del self._values[next(iter(self._values))]
 
     def stamps(self) -> list[int]:
-        """Return the stamps kept, ascending."""
+        """Return the stored stamps, ascending."""
         return list(self._values)
 
     def get(self, stamp_ns: int) -> ValueT | None:

@@ -1,4 +1,4 @@
-"""What the gait wants of the feet at one instant."""
+"""Support and swing of the feet commanded by the gait at one instant."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -15,7 +15,7 @@ from inertial_estimation.control.dcm_feedback import (
     pendulum_frequency,
 )
 from inertial_estimation.control.inverse_dynamics_problem import (
-    ContactLoad,
+    ContactDemand,
     InverseDynamicsProblem,
     ProblemBuilder,
 )
@@ -228,12 +228,12 @@ class WholeBodyController:
 
     def _loads(
         self, mass: float, centres: Sequence[Array], target: SupportTarget, cop: Array
-    ) -> list[ContactLoad]:
+    ) -> list[ContactDemand]:
         weight = STANDARD_GRAVITY * mass
         shares = load_shares(centres, target.capacity, cop)
         limit = self.config.contact.force_limit * weight
         return [
-            ContactLoad(share * weight, capacity * limit, capacity > 0.0)
+            ContactDemand(share * weight, capacity * limit, capacity > 0.0)
             for share, capacity in zip(shares, target.capacity, strict=True)
         ]
 
@@ -249,7 +249,7 @@ class WholeBodyController:
         state: DynamicsState,
         motions: Sequence[ContactMotion],
         tasks: list[Task],
-        loads: list[ContactLoad],
+        loads: list[ContactDemand],
     ) -> ControlResult:
         problem = self._builder.build(state, motions, tasks, loads)
         solution = self._program.solve(problem)
@@ -282,7 +282,7 @@ class WholeBodyController:
 
 
 def _unusable(base: BaseMotion | None, joints: JointSample) -> str:
-    """Say what makes a state unusable; empty if nothing does."""
+    """Return the reason why a state is unusable; empty if it is usable."""
     arrays = [joints.q, joints.v]
     if base is not None:
         arrays += [base.quaternion_xyzw, base.v_WB_B, base.w_WB_B]

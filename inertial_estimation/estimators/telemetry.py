@@ -1,7 +1,7 @@
-"""What an operator tunes and trusts by: the figures of an estimate as named numbers.
+"""Telemetry: the figures of an estimate as named numbers, for monitoring and tuning.
 
-A name is a path with the unit at its end, ``mass/arm_left_5_link [kg]``; units hold no slash, which would
-be one more level of the path. The names of one robot never change, so a figure keeps its place.
+A name is a path with the unit at its end, ``mass/arm_left_5_link [kg]``. Units contain no slash, which would
+add a level to the path. The names of one robot are constant, so a figure keeps its index.
 """
 
 import math
@@ -13,14 +13,14 @@ from inertial_estimation.signals import BaseEstimate, Decision, InertialEstimate
 __all__ = ["AGE", "GATE_DECISIONS", "InertialTelemetry", "Telemetry", "TiltTelemetry", "mass_names"]
 
 AGE = "age [s]"
-GATE_DECISIONS = tuple(Decision)  # the number of a decision is its place here
+GATE_DECISIONS = tuple(Decision)  # a decision is reported as its index here
 _DECISION_NUMBERS = {decision: float(number) for number, decision in enumerate(GATE_DECISIONS)}
 
 EstimateT = TypeVar("EstimateT", contravariant=True)
 
 
 class Telemetry(Protocol, Generic[EstimateT]):
-    """Names the figures of one kind of estimate.
+    """Converts one kind of estimate to named figures.
 
     Attributes:
         names: Of the figures.
@@ -68,7 +68,7 @@ class TiltTelemetry:
         """Return the figures of an estimate, in the order of their names.
 
         Args:
-            estimate: What the tilt observer said.
+            estimate: Estimate of the tilt observer.
             age_s: Its age [s].
         """
         x, y, z = estimate.tilt_B.tolist()
@@ -123,7 +123,7 @@ class InertialTelemetry:
         """Return the figures of an estimate, in the order of their names.
 
         Args:
-            estimate: What the inertial filter said.
+            estimate: Estimate of the inertial filter.
             age_s: Its age [s].
         """
         figures: list[float] = []
@@ -163,8 +163,8 @@ def mass_values(
 
     Args:
         estimate: The estimate itself.
-        published: What a controller should use.
-        payload: Estimate less nominal.
+        published: Parameters for a controller.
+        payload: Estimate minus nominal.
         sigmas: Standard deviations of the mass [kg] and of the centre of mass [m], four of them.
     """
     mass_sigma, *com_sigmas = sigmas
@@ -173,7 +173,7 @@ def mass_values(
 
 
 def _tilt_and_yaw_sigma(estimate: BaseEstimate) -> tuple[float, float]:
-    """Take P = tilt (1 - x x') + yaw x x' apart, x the vertical."""
+    """Return tilt and yaw of P = tilt (1 - x x') + yaw x x', with x the vertical."""
     x, P = estimate.tilt_B, estimate.tilt_covariance_B
     yaw = float(x @ P @ x)
     tilt = 0.5 * (float(P.trace()) - yaw)

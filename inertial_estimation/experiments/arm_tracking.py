@@ -17,7 +17,7 @@ from inertial_estimation.signals import Array, BaseReference, JointReading, seco
 
 __all__ = ["Tracking", "UpperBodyMotion", "track"]
 
-LIMIT_MARGIN = 0.1  # kept from every joint limit [rad]
+LIMIT_MARGIN = 0.1  # smallest distance from every joint limit [rad]
 TRUTH_EVERY = 10  # ticks between two records of the true contacts
 
 

@@ -1,4 +1,4 @@
-"""One run of a legged robot in a closed loop: a motion is asked for, truth and estimates are recorded.
+"""One run of a legged robot in a closed loop: a motion is commanded, truth and estimates are recorded.
 
 What is tracked is judged by the truth. The reference of the DCM is fixed to the feet as the controller
 believes it to lie relative to the base; it is carried into the world by the true pose of the base, turned by
@@ -12,31 +12,30 @@ from typing import Protocol
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.control.control_result import ControlState
-from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.signals import Array, BaseReference, BaseState
 from inertial_estimation.simulation.ground_truth import GroundTruth
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 from inertial_estimation.spatial.rotations import exp_so3, rotation_from_quaternion
 
-__all__ = ["BalanceRun", "Lean", "Motion", "Walk", "balance_run", "steps_landed"]
+__all__ = ["BalanceRun", "Lean", "ReferenceMotion", "balance_run", "steps_landed"]
 
 ON_GROUND, IN_AIR = 50.0, 10.0  # vertical force of a foot [N]
 SHORTEST_SWING = 0.3  # in the air for less than this is a bounce [s]
 FORCE_PREFIX = "force_"  # begins the names of the columns with the feet's forces
 
 
-class Motion(Protocol):
-    """What a robot is asked to do."""
+class ReferenceMotion(Protocol):
+    """The motion commanded to a robot."""
 
     @property
     def duration_s(self) -> float:
         """Length of the run, from the release on [s]."""
 
     def command(self, loop: ClosedLoop) -> None:
-        """Push what is asked for now; called after every tick."""
+        """Push the current references; called after every tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Lean:
     """Pitch the base forward and back by minimum jerk, half of the time each.
 
     Attributes:
-        angle: Farthest pitch asked for, positive forward [rad].
+        angle: Largest commanded pitch, positive forward [rad].
         begin_s: When it begins [s].
         moving_s: Time there and back [s].
         duration_s: Length of the run [s].
@@ -73,26 +72,6 @@ class Lean:
         loop.controller.push_base_reference(BaseReference(last.height_ref, pitch=pitch, pitch_rate=rate))
 
 
-class Walk:
-    """Walk forward once; stands until then and after.
-
-    Attributes:
-        duration_s: Length of the run [s].
-    """
-
-    def __init__(self, steps: int, length: float, duration_s: float, begin_s: float = 1.0) -> None:
-        """Set steps, length of each [m], length of the run and when to begin [s]."""
-        self.duration_s = duration_s
-        self._command, self._begin_s = WalkCommand(steps, length), begin_s
-        self._asked = False
-
-    def command(self, loop: ClosedLoop) -> None:
-        """Ask for all the steps when the time has come."""
-        if not self._asked and loop.time_s >= self._begin_s:
-            loop.controller.push_walk_command(self._command)
-            self._asked = True
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class BalanceRun:
     """What one run gave.
@@ -114,8 +93,8 @@ class BalanceRun:
     columns: dict[str, Array]
 
 
-def balance_run(loop: ClosedLoop, motion: Motion, waist_pitch: str = "") -> BalanceRun:
-    """Release the robot, ask for the motion, record until its end or a fall.
+def balance_run(loop: ClosedLoop, motion: ReferenceMotion, waist_pitch: str = "") -> BalanceRun:
+    """Release the robot, command the motion, and record until its end or a fall.
 
     Args:
         loop: A floating-base robot on its hoist.
@@ -133,8 +112,8 @@ def balance_run(loop: ClosedLoop, motion: Motion, waist_pitch: str = "") -> Bala
         recorder.record(loop)
 
     loop.run(motion.duration_s, tick)
-    feet = tuple(name for name in recorder.trace.names if name.startswith(FORCE_PREFIX))
-    return BalanceRun(loop.simulation.fallen, recorder.damped, feet, dict(recorder.trace.columns()))
+    feet = tuple(name for name in recorder.series.names if name.startswith(FORCE_PREFIX))
+    return BalanceRun(loop.simulation.fallen, recorder.damped, feet, dict(recorder.series.columns()))
 
 
 def steps_landed(time: Array, forces: list[Array], since: float) -> int:
@@ -161,7 +140,7 @@ class _Recorder:
     """Truth against estimate and reference, tick by tick."""
 
     def __init__(self, loop: ClosedLoop, waist_pitch: str) -> None:
-        self.trace = Trace()
+        self.series = TimeSeries()
         self.damped = 0
         self._waist = loop.simulation.robot.joint_index(waist_pitch) if waist_pitch else None
         truth = loop.simulation.truth()
@@ -187,7 +166,7 @@ class _Recorder:
         omega = math.sqrt(STANDARD_GRAVITY / float(last.com[2] + last.height))
         true_pitch = math.atan2(R_WB[0, 2], R_WB[2, 2])
         ahead, aside, _ = truth.base.p_WB - self._start
-        self.trace.add(
+        self.series.add(
             loop.time_s,
             pitch=true_pitch,
             chest=true_pitch + self._waist_angle(truth) - self._waist_home,
@@ -221,7 +200,7 @@ class _Recorder:
 
 
 def _dcm_reference(base: BaseState, turn: Array, dcm_ref: Array, height: float) -> Array:
-    """Where the believed reference lies in the world: a point on the ground, seen from the base [m]."""
+    """Return the estimated reference point on the ground, in the world by the true base pose [m]."""
     from_base = turn @ np.array([dcm_ref[0], dcm_ref[1], -height])
     reference: Array = (base.p_WB + from_base)[:2]
     return reference

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import rms
+from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.balance_run import (
     BalanceRun,
     Lean,
-    Motion,
-    Walk,
+    ReferenceMotion,
     balance_run,
     steps_landed,
 )
@@ -41,7 +42,7 @@ Metrics = dict[str, float]
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is asked for, times from the release on.
+    """The commanded motions, with times from the release on.
 
     Attributes:
         begin_s: When a motion begins [s].
@@ -114,7 +115,7 @@ class BenallegueLoop(Experiment[_Runs]):
 
     @property
     def plan(self) -> _Plan:
-        """What is asked for."""
+        """The commanded motions."""
         return QUICK if self.quick else FULL
 
     def simulate(self, progress: Progress) -> _Runs:
@@ -198,14 +199,14 @@ class BenallegueLoop(Experiment[_Runs]):
 
 
 def _both(robot: RobotLoop, case: _Case, seed: int, plan: _Plan) -> dict[str, BalanceRun]:
-    motions: dict[str, Motion] = {}
+    motions: dict[str, ReferenceMotion] = {}
     if case.leans:
         motions["lean"] = Lean(float(np.radians(LEAN_DEG)), plan.begin_s, plan.lean_s, plan.lean_run_s)
-    motions["walk"] = Walk(plan.steps, case.step_m, plan.walk_run_s, plan.begin_s)
+    motions["walk"] = ScheduledWalk(WalkCommand(plan.steps, case.step_m), plan.begin_s, plan.walk_run_s)
     return {name: _one(robot, case, seed, motion) for name, motion in motions.items()}
 
 
-def _one(robot: RobotLoop, case: _Case, seed: int, motion: Motion) -> BalanceRun:
+def _one(robot: RobotLoop, case: _Case, seed: int, motion: ReferenceMotion) -> BalanceRun:
     loop = robot.build(overrides=case.overrides, seed=seed)
     if case.truth:
         loop.tilt = None
@@ -284,7 +285,7 @@ def _judged_rows(figures: Mapping[str, Sequence[Metrics]], steps: int) -> list[T
 
 
 def _compared_rows(compared: Mapping[str, Mapping[str, BalanceRun]], plan: _Plan) -> list[TableRow]:
-    """The same quantities of single runs; no bounds."""
+    """Return the quantities of single runs, without bounds."""
     rows = []
     for case, runs in compared.items():
         for motion, one in runs.items():

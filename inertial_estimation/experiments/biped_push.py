@@ -1,4 +1,4 @@
-"""The biped stands, is pushed, and is pushed over: the physics of Benallegue et al., V-A.
+"""A standing biped under two pushes, the second of which makes it fall: Benallegue et al., V-A.
 
 Joints are held by a PD controller on the true joint states, so the motion does not depend on the sensors'
 noise: it is simulated once, without noise, and every seed adds its own to the readings of the IMU.

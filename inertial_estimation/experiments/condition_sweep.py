@@ -1,4 +1,4 @@
-"""The same rows solved by methods and at condition limits, judged on other motions (Yamane, Table I)."""
+"""Rows solved by several methods and condition limits, and evaluated on other motions (Yamane, Table I)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Fit:
         x: Deviation of the unknowns from nominal, shape (n,).
         costs: ||dF - A x||^2 (Y 17) of each motion, the first being the fitted one [N^2, (Nm)^2].
         masses: Identified mass of each body [kg].
-        notes: What the method says.
+        notes: Remarks of the method.
     """
 
     method: str
@@ -50,7 +50,7 @@ class MotionRows:
     """The rows of several motions in one set of unknowns; the first is to be fitted.
 
     Attributes:
-        identifier: Makes rows of signals, and knows what the unknowns mean.
+        identifier: Converts signals to rows, and holds the meaning of the unknowns.
         blocks: Rows of each motion.
         equation: The rows of the first motion, unweighted (Y 17), reduced.
         singular_values: Of its regressor, largest first.

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
 from inertial_estimation.control.support_target import GaitPhase
@@ -24,8 +24,8 @@ from inertial_estimation.simulation.payload import ball
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_quaternion
 
 __all__ = [
-    "CrawlPlan",
     "CrawlRun",
+    "CrawlSchedule",
     "Event",
     "EventKind",
     "columns_of",
@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 IN_AIR = 10.0  # vertical force below which a foot does not support [N]
-ENDLESS_SWINGS = 100_000  # swings asked for: it walks until the end
+ENDLESS_SWINGS = 100_000  # commanded swings, more than a run contains
 MASS_SIGMA, COM_SIGMA, OFFSET_SIGMA, BIAS_SIGMA = 0.03, 0.003, 1.0, 0.05
 Believed = Callable[[ClosedLoop], LinkInertia | None]
-"""Returns the trunk as an estimator says it is, None before it says anything."""
+"""Returns the estimate of the trunk; None before the first one."""
 
 
 @dataclass(frozen=True)
-class CrawlPlan:
+class CrawlSchedule:
     """What happens; times from the release.
 
     Attributes:
@@ -66,7 +66,7 @@ class EventKind(Enum):
     LOADED = "loaded"  # the first three are the kinds of a `LoadChange`
     UNLOADED = "unloaded"
     SHIFTED = "shifted"
-    HELD = "held"  # the identification asks the robot to stand
+    HELD = "held"  # the identification requests that the robot stand
     RESUMED = "resumed"  # the robot may walk on
     REFUSED = "refused"  # the identification is given up
 
@@ -78,7 +78,7 @@ class Event:
     Attributes:
         time_s: When, from the release [s].
         kind: What it was.
-        what: In words, with numbers.
+        what: Description with numbers.
     """
 
     time_s: float
@@ -135,7 +135,7 @@ def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, s
 
 
 def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
-    """Return a robot that differs from what estimators and controller believe, as real ones do.
+    """Return a robot that differs from the model of estimators and controller, as a real robot does.
 
     Masses of all links off by 3 % and centres of mass by 3 mm (the trunk's too), torques of all joints by
     1 Nm, sensed at the motor, accelerometer biased by 0.05 m/s^2 an axis; all normal.
@@ -161,13 +161,13 @@ def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:
 
 
 def crawl_run(
-    loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed, *, hoist_s: float
+    loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed, *, hoist_s: float
 ) -> CrawlRun:
     """Release the robot, let it crawl, record until the end or a fall.
 
     Args:
         loop: A quadruped on its hoist; its disturbances bring the load at `plan.load_s`.
-        plan: What is asked for.
+        plan: The commanded walk.
         estimated: Where the estimate comes from.
         used: Where the controller's trunk comes from.
         hoist_s: Time on the hoist [s].
@@ -185,7 +185,7 @@ def crawl_run(
         loop.time_s,
         recorder.swings,
         tuple(recorder.events),
-        dict(recorder.trace.columns()),
+        dict(recorder.series.columns()),
     )
 
 
@@ -198,8 +198,8 @@ def columns_of(outcomes: Sequence[Any]) -> dict[str, Array]:
 class _Recorder:
     """Asks for the walk and writes down what happens."""
 
-    def __init__(self, loop: ClosedLoop, plan: CrawlPlan, estimated: Believed, used: Believed) -> None:
-        self.trace = Trace()
+    def __init__(self, loop: ClosedLoop, plan: CrawlSchedule, estimated: Believed, used: Believed) -> None:
+        self.series = TimeSeries()
         self.events: list[Event] = []
         self.swings = 0
         self._plan, self._estimated, self._used = plan, estimated, used
@@ -215,7 +215,7 @@ class _Recorder:
             loop.controller.push_walk_command(WalkCommand(ENDLESS_SWINGS, plan.stride))
             self._asked = True
         self._watch(loop)
-        if t - self.trace.last_time_s > 0.01:
+        if t - self.series.last_time_s > 0.01:
             self._record(loop)
 
     def _watch(self, loop: ClosedLoop) -> None:
@@ -248,7 +248,7 @@ class _Recorder:
         roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
         ahead, aside, _ = truth.base.p_WB - self._start
         last = loop.controller.last
-        self.trace.add(
+        self.series.add(
             loop.time_s,
             ahead=ahead,
             aside=aside,

@@ -23,14 +23,14 @@ def silent(_what: str, _share: float) -> None:
 class Experiment(ABC, Generic[Data]):
     """One table or figure of a paper, repeated here.
 
-    A subclass says in `simulate` what is run, and in the other methods what is made of the data. Its name,
+    A subclass runs the experiment in `simulate` and evaluates its data in the other methods. Its name,
     source and default number of seeds are in `registry`, so that listing the experiments loads none of them.
 
     Attributes:
         figure_columns: Columns of panels in the figure.
         quick_seeds: Most seeds that a quick run uses; None for all it is given.
         seeds: Seeds that are used.
-        quick: Whether this is a shortened run, which exercises everything and proves nothing.
+        quick: Whether this is a shortened run, which exercises all code but has no significant results.
     """
 
     figure_columns: ClassVar[int] = 1
@@ -79,11 +79,11 @@ class Experiment(ABC, Generic[Data]):
         return {}
 
     def facts(self, data: Data) -> Sequence[str]:
-        """Return what a reader must know to judge the table, a sentence each; the unfavourable as well."""
+        """Return the facts needed to interpret the table, one sentence each, including unfavourable ones."""
         return ()
 
     def caveat(self, data: Data) -> str:
-        """Return what the verdict on the bounds must not hide, in one line; empty for nothing."""
+        """Return the main reservation about the verdict on the bounds, in one line; empty for none."""
         return ""
 
     def run(self, progress: Progress) -> ExperimentResult:

@@ -56,7 +56,7 @@ class TableRow:
         ours: What was measured here, the mean over the seeds where there are several.
         spread: Standard deviation over the seeds; None for one that does not depend on them.
         paper: What the paper reports; None where it gives no number.
-        bound: What it must be; None where nothing is demanded.
+        bound: Required range of the value; None without a requirement.
         aim: What it should be, stricter than the bound.
     """
 
@@ -110,9 +110,9 @@ class ExperimentResult:
         seeds: Seeds it was run with.
         rows: The table.
         per_seed: Values by quantity, one for each seed (NaN where one has none).
-        settings: What was set, by name: numbers and words.
-        facts: What a reader must know to judge the table, a sentence each; the unfavourable too.
-        caveat: What the verdict on the bounds must not hide, one line; empty for nothing.
+        settings: Settings by name, numbers and text.
+        facts: Facts needed to interpret the table, one sentence each, including unfavourable ones.
+        caveat: Main reservation about the verdict on the bounds, one line; empty for none.
         panels: What the figure shows, filled row by row.
         columns: Columns of panels in the figure.
     """

@@ -106,7 +106,7 @@ class Panel:
 
 
 def thinned(label: str, x: ArrayLike, y: ArrayLike, style: str = "line", colour: int | None = None) -> Series:
-    """Return a curve with no more points than can be seen, every n-th of those given.
+    """Return a curve thinned to every n-th point, to the number that a figure can resolve.
 
     Args:
         label: What it is.

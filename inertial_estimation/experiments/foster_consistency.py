@@ -1,6 +1,6 @@
 """Foster et al., Fig. 3: the torso estimated while walking forward, by a linear KF and by the EKF.
 
-Both filters see the same readings of one walk, start from the same belief and know the same noise; neither
+Both filters receive the readings of one walk, with equal initial estimates and noise parameters; neither
 moves the robot. A sample is inconsistent when no distribution of mass has those parameters: an eigenvalue
 of the pseudo-inertia is not positive.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -42,18 +42,18 @@ def smallest_eigenvalue(link: LinkInertia) -> float:
 
 class _Walk:
     def __init__(self) -> None:
-        self.traces = {"ekf": Trace(), "kf": Trace()}
+        self.series = {"ekf": TimeSeries(), "kf": TimeSeries()}
         self._walking = False
 
     def __call__(self, loop: ClosedLoop) -> None:
         if not self._walking and loop.time_s > 0.5:
             loop.controller.push_walk_command(WalkCommand(STEPS, STEP_M))
             self._walking = True
-        for trace, estimate in zip(self.traces.values(), loop.watched, strict=True):
+        for one, estimate in zip(self.series.values(), loop.watched, strict=True):
             if estimate is not None:
                 link = estimate.links[0].estimate
                 moments = dict(zip(MOMENTS, np.diag(link.inertia_Lcm).tolist(), strict=True))
-                trace.add(loop.time_s, mass=link.mass, smallest=smallest_eigenvalue(link), **moments)
+                one.add(loop.time_s, mass=link.mass, smallest=smallest_eigenvalue(link), **moments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class FosterConsistency(Experiment[_Walks]):
             walk = _Walk()
             loop.release(hoist_time(quick=self.quick))
             loop.run(1.0 if self.quick else DURATION_S, walk)
-            columns.append({name: dict(trace.columns()) for name, trace in walk.traces.items()})
+            columns.append({name: dict(one.columns()) for name, one in walk.series.items()})
             distances.append(float(loop.simulation.truth().base.p_WB[0]))
         return _Walks(tuple(columns), tuple(distances), _nominal(robot))
 
@@ -142,7 +142,7 @@ class FosterConsistency(Experiment[_Walks]):
         return {**{k: str(v) for k, v in SETTINGS.items()}, "steps": STEPS, "step_m": STEP_M}
 
     def facts(self, data: _Walks) -> tuple[str, ...]:
-        """Return what the paper does not say, and why the moments are too small."""
+        """Return the details missing in the paper, and the reason why the moments are too small."""
         return (
             "Paper: the KF's moments become inconsistent almost at once, Ixx negative; no count is given.",
             "Moments come out too small with both: noisy slopes stand in the regressor, walking excites them "

@@ -1,6 +1,6 @@
 """Foster et al., Fig. 6 and 7: biceps curls with a 12 lb weight by a robot unlike its description.
 
-Every link of the simulated TALOS weighs a few per cent more or less than its URDF says, and has its centre
+Every link of the simulated TALOS is a few per cent heavier or lighter than in its URDF, and has its centre
 of mass elsewhere by millimetres. At rest the mean residual becomes a bias (the startup calibration). Then
 12 lb are fixed to the forearm, the filter is switched on, its estimate is handed over at 3 kg/s, and the
 elbow is commanded a sine. The same robots go without calibration, for comparison.
@@ -15,7 +15,7 @@ from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -53,7 +53,7 @@ class _Script:
         self._calibrated = calibrated
         self._elbow = elbow
         self._done: set[str] = set()
-        self.trace = Trace()
+        self.series = TimeSeries()
 
     def __call__(self, loop: ClosedLoop) -> None:
         t = loop.time_s
@@ -67,7 +67,7 @@ class _Script:
         self._command(loop, *reference)
         truth = loop.simulation.truth((FOREARM,))
         link = loop.inertias.links[0]
-        self.trace.add(
+        self.series.add(
             t,
             angle=float(truth.q[self._elbow]),
             reference=reference[0],
@@ -124,7 +124,7 @@ def curl_run(
     script = _Script(times, loop.simulation.robot.joint_index(ELBOW), calibrated=calibrated)
     loop.release(hoist_time(quick=quick))
     loop.run(times[-1], script)
-    return dict(script.trace.columns())
+    return dict(script.series.columns())
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class _Curls:
 
     Attributes:
         runs: Of each seed, with calibration ("calibrated") and without ("plain").
-        unadapted: First seed, calibrated, the estimates kept from the controller.
+        unadapted: First seed, calibrated, without estimates in the controller.
     """
 
     runs: dict[str, list[dict[str, Array]]]

@@ -17,7 +17,7 @@ from inertial_estimation.closed_loop.robot_loop import (
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -78,13 +78,13 @@ def elbow_run(
     elbow = loop.simulation.robot.joint_index(ELBOW)
     loop.release(hoist_s)
     home = float(loop.simulation.truth().q[elbow])
-    trace = Trace()
+    series = TimeSeries()
 
     def record(loop: ClosedLoop) -> None:
         truth = loop.simulation.truth((FOREARM,))
         assert loop.inertias is not None
         link = loop.inertias.links[0]
-        trace.add(
+        series.add(
             loop.time_s,
             error=float(truth.q[elbow]) - home,
             mass=truth.inertias[FOREARM].mass,
@@ -93,7 +93,7 @@ def elbow_run(
         )
 
     loop.run(duration_s, record)
-    return dict(trace.columns())
+    return dict(series.columns())
 
 
 @dataclass(frozen=True, eq=False)

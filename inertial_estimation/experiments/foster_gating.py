@@ -18,7 +18,7 @@ from inertial_estimation.closed_loop.robot_loop import (
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -33,7 +33,7 @@ TORSO = "torso_2_link"
 STEPS, DURATION_S, SETTLED_S = 40, 20.0, 4.0
 LOAD_KG, LOAD_HZ = 5.0, 0.2  # the square wave is the nominal mass plus and minus half of it
 CONTACT_N = 50.0
-BEFORE_S, AFTER_S = 0.05, 0.25  # of a touchdown, where its shock is looked for
+BEFORE_S, AFTER_S = 0.05, 0.25  # window around a touchdown in which its shock is searched
 FOLLOW_S, MEAN_S = 0.5, 0.1
 MOMENTARY_S, PACKAGE_S = 0.015, 0.1  # windows of the measurement
 FILTERS = {
@@ -51,7 +51,7 @@ HARDWARE = {
 
 class _Stepping:
     def __init__(self) -> None:
-        self.trace = Trace()
+        self.series = TimeSeries()
         self._stepping = False
 
     def __call__(self, loop: ClosedLoop) -> None:
@@ -64,7 +64,7 @@ class _Stepping:
         masses = [e.links[0].estimate.mass for e in loop.watched if e is not None]
         forces = {name: float(wrench[2]) for name, wrench in truth.wrenches_C.items()}
         watched = dict(zip(FILTERS, masses, strict=True))
-        self.trace.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
+        self.series.add(loop.time_s, mass=truth.inertias[TORSO].mass, **watched, **forces)
 
 
 def touchdowns(times: Array, force: Array) -> Array:
@@ -116,7 +116,7 @@ def _step_in_place(
     stepping = _Stepping()
     loop.release(hoist_s)
     loop.run(duration_s, stepping)
-    return dict(stepping.trace.columns())
+    return dict(stepping.series.columns())
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +246,7 @@ class FosterGating(Experiment[_SteppingRuns]):
         }
 
     def facts(self, data: _SteppingRuns) -> tuple[str, ...]:
-        """Return what the paper gives, and where there is nothing to gate."""
+        """Return the numbers of the paper, and the cases without measurements to reject."""
         return (
             "Paper: spikes of the ungated estimate largely attenuated by the gate; no numbers given.",
             "On the default ground, with soft touchdowns and sensors in step, there are no spikes to gate.",

@@ -19,7 +19,7 @@ from inertial_estimation.closed_loop.robot_loop import (
     RobotLoop,
     settings_in_words,
 )
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -72,7 +72,7 @@ def pelvis_disturbances() -> list[MassWaveform]:
 
 
 def pelvis_ground(seed: int) -> Mapping[str, Mapping[str, Any]]:
-    """Return the overrides that give each seed a ground of its own."""
+    """Return the overrides that give each seed a different ground."""
     return {SIMULATOR_NODE: {"ground.seed": seed}}
 
 
@@ -98,7 +98,7 @@ class PelvisHeight:
         Args:
             quaternion_xyzw: Orientation of the base in the world, shape (4,).
             q: Joint positions in the model's order [rad], shape (n_joints,).
-            forces: Vertical force on each sole [N]; where no sole carries anything, all count alike.
+            forces: Vertical force on each sole [N]; if no sole is loaded, all have equal weight.
         """
         base = BaseMotion(quaternion_xyzw, np.zeros(3), np.zeros(3))
         state = self._dynamics.compute(base, q, self._still)
@@ -133,15 +133,15 @@ def pelvis_run(
     loop.release(hoist_s)
     height = PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)
     reference = _true_height(height, loop.simulation.truth())
-    trace = Trace()
+    series = TimeSeries()
 
     def record(loop: ClosedLoop) -> None:
-        before = trace.last_time_s
+        before = series.last_time_s
         if before < WALK_S <= loop.time_s:
             loop.controller.push_walk_command(WALK)
         truth = loop.simulation.truth((TORSO,))
         assert loop.inertias is not None
-        trace.add(
+        series.add(
             loop.time_s,
             height=_true_height(height, truth),
             reference=reference,
@@ -152,7 +152,7 @@ def pelvis_run(
         )
 
     loop.run(duration_s, record)
-    return dict(trace.columns()), loop.simulation.fallen
+    return dict(series.columns()), loop.simulation.fallen
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
 __all__ = ["DisturbedLeg", "disturbed_leg", "record_swing", "swing"]
 
-LIMIT_MARGIN = 0.05  # kept from the joint limits [rad]
+LIMIT_MARGIN = 0.05  # smallest distance from the joint limits [rad]
 SHIFT_HZ = (0.01, 0.05)  # of the slow sines that shift the origin of the fast ones
 SHIFTS_PER_JOINT = 2
 
@@ -76,7 +76,7 @@ def disturbed_leg(
 def swing(
     robot: RobotModel, rng: Generator, *, amplitudes: Array, band_hz: tuple[float, float], fade_s: float = 1.0
 ) -> SineMotion:
-    """Draw a motion: one sine a joint as fast as asked, about an origin that slow sines shift.
+    """Draw a motion: one sine per joint at the requested speed, about an origin that slow sines shift.
 
     The slow ones use what the joint limits leave.
 

@@ -48,7 +48,7 @@ class LegTrial:
 
     Attributes:
         true: Its parameters about the link frames, shape (30,).
-        report: What identification says.
+        report: Report of the identification.
         base_errors: Error of each base parameter by the name of its leader.
         rows: Stamps [s], and measured, identified and nominal torques of the validation, shape (k, 3).
     """

@@ -1,7 +1,7 @@
 """A quadruped that stands while its trunk is identified: the scene, and one identification tick by tick.
 
 The robot stands under the whole-body controller on the tilt observer's estimate, with noisy sensors. Load and
-ground are there from the start; estimators and controller believe in a trunk whose centre of mass is several
+ground are present from the start; estimators and controller assume a trunk whose centre of mass is several
 centimetres off. An identification runs through the pipeline of the node and is judged by the truth.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace
+from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.experiments.crawl_run import load_on_trunk
@@ -32,7 +32,7 @@ __all__ = [
     "ROBOT",
     "STANDING_S",
     "TRUNK",
-    "Identification",
+    "IdentificationTrial",
     "Scene",
     "identification",
     "perturbed",
@@ -42,7 +42,7 @@ __all__ = [
 ROBOT, TRUNK = "hyq", "trunk"
 POINT_B = (-0.75, 0.4, 0.0)  # of the load, base frame [m] (T V-A)
 LOADS_N = (0.0, 50.0, 100.0)
-COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass as believed at the start [m]
+COM_ERROR_L = (0.04, -0.03, 0.03)  # of the trunk's centre of mass assumed at the start [m]
 STANDING_S = 1.5  # between release and request
 PERIOD_S = 0.01  # of the record
 RAMP_BEGIN = -2.0  # far behind the robot [m]
@@ -53,7 +53,7 @@ QUICK: Mapping[str, Any] = {"contact_forces.settling_time": 0.3, "mass_duration"
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a robot stands and what it carries.
+    """Ground and load of a robot.
 
     Attributes:
         load_N: Weight of the load [N].
@@ -78,7 +78,7 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Identification:
+class IdentificationTrial:
     """What one identification gave.
 
     Attributes:
@@ -136,7 +136,7 @@ PHASES = tuple(Phase)
 
 
 def perturbed(robot: RobotLoop) -> RobotLoop:
-    """Return the robot with the trunk's centre of mass believed elsewhere."""
+    """Return the robot with a shifted centre of mass of the trunk in its model."""
     return robot.believing(urdf_with_moved_com(robot.urdf, TRUNK, np.array(COM_ERROR_L)))
 
 
@@ -160,8 +160,8 @@ def standing_loop(
     """Build the loop, release the robot and let it stand.
 
     Args:
-        robot: What it believes.
-        scene: Where it stands.
+        robot: Model of the estimators and the controller.
+        scene: Ground and load.
         seed: Of the sensor noise.
         hoist_s: Time on the hoist [s].
         overrides: More parameters by node.
@@ -192,12 +192,12 @@ def standing_loop(
     return loop
 
 
-def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identification:
+def identification(loop: ClosedLoop, method: str, limit_s: float) -> IdentificationTrial:
     """Ask for an identification and record it until it ends, the robot falls or the time is over.
 
     Args:
-        loop: A robot that stands; it has a payload pipeline.
-        method: How the centre of mass is to be found; empty: nothing is asked for, a load change begins it.
+        loop: A standing robot with a payload pipeline.
+        method: Approach to the centre of mass; empty if a load change instead of a request starts it.
         limit_s: Longest time [s].
 
     Returns:
@@ -206,32 +206,32 @@ def identification(loop: ClosedLoop, method: str, limit_s: float) -> Identificat
     assert loop.payload is not None
     if method:
         loop.payload.identify(method)
-    trace, begin_s = Trace(), loop.time_s
+    series, begin_s = TimeSeries(), loop.time_s
     under_way = ended = False
     while not (ended or loop.simulation.fallen) and loop.time_s - begin_s < limit_s:
         loop.run(PERIOD_S)
         assert loop.identified is not None
-        _record(trace, loop, begin_s)
+        _record(series, loop, begin_s)
         watching = loop.identified.phase is Phase.WATCHING
         ended, under_way = under_way and watching, under_way or not watching
         ended = ended or bool(method and loop.identified.refusal)
     last = loop.identified
     assert last is not None
-    return Identification(
+    return IdentificationTrial(
         method or last.method,
         ended and last.converged and not last.refusal,
         last.refusal,
         loop.simulation.fallen,
-        dict(trace.columns()),
+        dict(series.columns()),
     )
 
 
-def _record(trace: Trace, loop: ClosedLoop, begin_s: float) -> None:
+def _record(series: TimeSeries, loop: ClosedLoop, begin_s: float) -> None:
     truth, identified = loop.simulation.truth((TRUNK,)), loop.identified
     assert identified is not None
     true, found = truth.inertias[TRUNK], identified.estimate
     roll, pitch = roll_pitch_of(rotation_from_quaternion(truth.base.quaternion_xyzw))
-    trace.add(
+    series.add(
         loop.time_s - begin_s,
         **{axis: float(value) for axis, value in zip("xyz", true.com_L, strict=True)},
         mass=true.mass,

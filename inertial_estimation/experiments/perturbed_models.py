@@ -1,4 +1,4 @@
-"""Descriptions that are wrong: what estimators and controller of a robot believe in an experiment."""
+"""Perturbed robot descriptions for the estimators and the controller of an experiment."""
 
 from collections.abc import Mapping
 

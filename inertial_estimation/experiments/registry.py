@@ -58,7 +58,7 @@ class RegisteredExperiment:
         Args:
             seeds: Seeds of the random numbers, at least one.
             progress: Called with what is being done and the share that is done.
-            quick: Run a shortened version that exercises everything and proves nothing.
+            quick: Run a shortened version that exercises all code but has no significant results.
 
         Raises:
             ConfigurationError: If there is no seed.

@@ -36,10 +36,10 @@ class RestingPose:
     truth: GroundTruth
 
     def error_of_torques(self, offsets: Array) -> Array:
-        """Return the error of the trunk's centre of mass for torques believed too large.
+        """Return the error of the trunk's centre of mass caused by offsets of the torques.
 
         Args:
-            offsets: Believed less true torque of each joint [Nm], shape (n_joints,).
+            offsets: Assumed minus true torque of each joint [Nm], shape (n_joints,).
 
         Returns:
             Across gravity, base frame [m], shape (3,).
@@ -47,10 +47,10 @@ class RestingPose:
         return self._com(self.urdf, offsets) - self._com(self.urdf, np.zeros_like(offsets))
 
     def error_of_feet(self, moves_P: Mapping[str, Array]) -> Array:
-        """Return the error of the trunk's centre of mass for feet believed elsewhere on their links.
+        """Return the error of the trunk's centre of mass caused by wrong positions of the feet.
 
         Args:
-            moves_P: Believed less true place by link, in the axes of the link that carries it [m].
+            moves_P: Assumed minus true position by link, in the axes of the link that carries it [m].
 
         Returns:
             Across gravity, base frame [m], shape (3,).

@@ -20,8 +20,8 @@ from inertial_estimation.identification.excitation.design_report import Curve, S
 from inertial_estimation.identification.excitation.design_rows import DesignRows
 from inertial_estimation.identification.excitation.excitation import (
     JUDGING_RATE_HZ,
+    EvaluatedMotion,
     ExcitationDesign,
-    Motion,
     design_excitation,
 )
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
@@ -36,7 +36,7 @@ URDF, JOINTS = "example-robot-data:talos_reduced", "arm_left_[1-7]_joint"
 NOISES = (0.01, 0.03, 0.1, 0.3, 1.0)  # [Nm]
 DELAYS_S = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
 TYPICAL_NOISE, TYPICAL_DELAY_S = 0.1, 0.01
-COMPARED = 10  # random motions that are identified from
+RANDOM_MOTIONS = 10  # number of random motions from which an identification is made
 FULL: dict[str, float | str] = {
     "objective": "max-variance",
     "torque_noise": TYPICAL_NOISE,
@@ -153,7 +153,7 @@ def _one_seed(seed: int, quick: bool) -> SeedResult:
     ]
     trajectory, poses = designs
     *training, held_out = trajectory.random
-    sources = [[trajectory.chosen], training[:COMPARED]]
+    sources = [[trajectory.chosen], training[:RANDOM_MOTIONS]]
     rng = default_rng((seed, 1))
     by_noise = [[_errors(trajectory.rows, s, held_out, noise, 0.0, rng) for noise in NOISES] for s in sources]
     by_delay = [
@@ -163,7 +163,12 @@ def _one_seed(seed: int, quick: bool) -> SeedResult:
 
 
 def _errors(
-    rows: DesignRows, motions: Sequence[Motion], held_out: Motion, noise: float, delay: float, rng: Generator
+    rows: DesignRows,
+    motions: Sequence[EvaluatedMotion],
+    held_out: EvaluatedMotion,
+    noise: float,
+    delay: float,
+    rng: Generator,
 ) -> tuple[float, float]:
     """Return the medians over motions of torque error and parameter error."""
     found = [identified(rows, motion, held_out.states, noise, delay, rng) for motion in motions]
@@ -174,7 +179,7 @@ def _errors(
 
 
 def identified(
-    rows: DesignRows, motion: Motion, held_out: States, noise: float, delay_s: float, rng: Generator
+    rows: DesignRows, motion: EvaluatedMotion, held_out: States, noise: float, delay_s: float, rng: Generator
 ) -> Identified:
     """Identify all base parameters from torques with noise, late by a delay.
 

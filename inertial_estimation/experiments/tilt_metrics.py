@@ -40,7 +40,7 @@ def settling_time(time: Array, error: Array, threshold: float, until: float) -> 
         time: [s], shape (n,).
         error: Shape (n,).
         threshold: In the unit of the error.
-        until: End of the time looked at [s].
+        until: End of the evaluated time [s].
 
     Returns:
         The time after which it stays below until `until` [s]; NaN where it is above at the end.

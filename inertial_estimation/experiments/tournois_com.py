@@ -1,6 +1,6 @@
 """Tournois et al., V-A, Table II and Fig. 6: the trunk's centre of mass by three approaches, standing.
 
-HyQ carries nothing, 50 N or 100 N at a point outside its trunk and believes the trunk's centre of mass to be
+HyQ carries no load, 50 N or 100 N at a point outside its trunk and assumes the trunk's centre of mass to be
 several centimetres from where the description has it.
 """
 
@@ -27,7 +27,7 @@ from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,
     STANDING_S,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -58,15 +58,15 @@ CASE = "by {}, {:g} N"
 class _Trials:
     """Identifications by approach and load, one for each seed; and those a load that comes starts."""
 
-    by_case: dict[tuple[str, float], list[Identification]]
-    loaded: list[Identification]
+    by_case: dict[tuple[str, float], list[IdentificationTrial]]
+    loaded: list[IdentificationTrial]
 
     def values(self, case: tuple[str, float], what: str) -> Array:
         """Return a property of each seed's identification, shape (n,)."""
         return np.array([getattr(trial, what) for trial in self.by_case[case]], dtype=np.float64)
 
     @property
-    def all(self) -> list[Identification]:
+    def all(self) -> list[IdentificationTrial]:
         """Every identification."""
         return [trial for trials in self.by_case.values() for trial in trials] + self.loaded
 
@@ -157,7 +157,7 @@ class TournoisCom(Experiment[_Trials]):
         }
 
     def settings(self, data: _Trials) -> Mapping[str, float | str]:
-        """Return where the load is and what is believed at the start."""
+        """Return the position of the load and the estimates at the start."""
         return {
             "load at, base frame [m]": str(POINT_B),
             "centre of mass believed off by [m]": str(COM_ERROR_L),
@@ -258,7 +258,7 @@ def _time_rows(trials: _Trials) -> list[TableRow]:
     ]
 
 
-def _times_of(trials: Sequence[Identification]) -> Array:
+def _times_of(trials: Sequence[IdentificationTrial]) -> Array:
     """Return when each is near to stay and when its recursion begins [s], shape (2, n)."""
     times: Array = np.array([(trial.settled(NEAR_M), trial.begins) for trial in trials]).T
     return times

@@ -25,7 +25,7 @@ from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,
     TRUNK,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -83,7 +83,7 @@ class _Case:
         return f"{self.kind}, {noise}"
 
 
-Trials = dict[tuple[_Case, str], list[Identification]]
+Trials = dict[tuple[_Case, str], list[IdentificationTrial]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class TournoisSensitivity(Experiment[_Data]):
         return _Data(trials, _pose(robot, hoist_s))
 
     def table(self, data: _Data) -> list[TableRow]:
-        """Return Table IV, what the moment balance alone gives, and how far the approaches are apart."""
+        """Return Table IV, the result of the moment balance, and the differences between the approaches."""
         trials, pose = data.trials, data.pose
         cases = dict.fromkeys(case for case, _ in trials)
         return [
@@ -130,7 +130,7 @@ class TournoisSensitivity(Experiment[_Data]):
         ]
 
     def panels(self, data: _Data) -> list[Panel]:
-        """Return errors by level; nothing in a quick run, which has one level."""
+        """Return errors by level; empty for a quick run, which has one level."""
         return [] if self.quick else _panels(data.trials)
 
     def per_seed(self, data: _Data) -> dict[str, tuple[float, ...]]:
@@ -141,7 +141,7 @@ class TournoisSensitivity(Experiment[_Data]):
         }
 
     def settings(self, data: _Data) -> Mapping[str, float | str]:
-        """Return load and what is believed at the start."""
+        """Return the load and the estimates at the start."""
         return {"load [N]": 0.0, "centre of mass believed off by [m]": str(COM_ERROR_L)}
 
     def facts(self, data: _Data) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ def _loop(
 def _joint_offsets(robot: RobotLoop, mean: float, rng: Generator) -> tuple[list[str], Array]:
     """Return offsets N(mean, 1) of all joints [Nm]; knees and hips of the hind legs count mirrored.
 
-    The hind legs mirror the front ones: equal offsets of mirrored sense bend all legs alike.
+    The hind legs mirror the front ones: equal offsets of mirrored sign bend all legs equally.
     """
     names = list(RobotModel.from_urdf(robot.urdf).joint_names)
     offsets = rng.normal(mean, TORQUE_SIGMA, len(names))
@@ -255,7 +255,7 @@ def _case_rows(
 
 
 def _computed(case: _Case, pose: RestingPose, draws: int, *, mirrored: bool = True) -> float:
-    """Return what the moment balance alone gives, median over draws [cm]."""
+    """Return the error predicted by the moment balance, median over draws [cm]."""
     rng, errors = default_rng(0), []
     names = list(RobotModel.from_urdf(pose.urdf).joint_names)
     for _ in range(draws):

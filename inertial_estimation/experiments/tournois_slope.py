@@ -29,7 +29,7 @@ from inertial_estimation.experiments.payload_stand import (
     POINT_B,
     QUICK,
     ROBOT,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -57,8 +57,8 @@ class _Case:
         slope_deg: Of the ground [deg].
         load_N: Weight of the load [N].
         trunk: How the trunk is.
-        start: What is believed at the start.
-        kept: What of it stays where no force tells.
+        start: Estimates at the start.
+        kept: Component of the initial estimate that is kept along the unobservable direction.
     """
 
     slope_deg: float
@@ -72,7 +72,7 @@ class _Case:
 
     @property
     def scene(self) -> Scene:
-        """Where the robot stands."""
+        """The ground of the robot."""
         return Scene(self.load_N, math.radians(self.slope_deg), parallel=self.trunk == PARALLEL)
 
     @property
@@ -81,7 +81,7 @@ class _Case:
         return PAPER_CM[SLOPES_DEG.index(self.slope_deg)][LOADS_N.index(self.load_N)]
 
 
-Trials = dict[_Case, list[Identification]]
+Trials = dict[_Case, list[IdentificationTrial]]
 
 
 class TournoisSlope(Experiment[Trials]):
@@ -112,7 +112,7 @@ class TournoisSlope(Experiment[Trials]):
         ]
 
     def panels(self, data: Trials) -> tuple[Panel, ...]:
-        """Return errors by slope; nothing in a quick run, which has one slope."""
+        """Return errors by slope; empty for a quick run, which has one slope."""
         return () if self.quick else (_panel(data, PARALLEL), _panel(data, LEVEL))
 
     def per_seed(self, data: Trials) -> dict[str, tuple[float, ...]]:
@@ -120,7 +120,7 @@ class TournoisSlope(Experiment[Trials]):
         return {f"|delta| [cm], {case}": tuple(errors_cm(trials)) for case, trials in data.items()}
 
     def settings(self, data: Trials) -> Mapping[str, float | str]:
-        """Return where the load is and what is believed at the start."""
+        """Return the position of the load and the estimates at the start."""
         return {
             "load at, base frame [m]": str(POINT_B),
             f"centre of mass believed off by [m], '{PERTURBED}'": str(COM_ERROR_L),
@@ -140,7 +140,7 @@ class TournoisSlope(Experiment[Trials]):
         )
 
 
-def _every(trials: Trials) -> list[Identification]:
+def _every(trials: Trials) -> list[IdentificationTrial]:
     return [trial for some in trials.values() for trial in some]
 
 
@@ -163,7 +163,7 @@ def _cases(quick: bool) -> tuple[_Case, ...]:
     return tuple(case for case in cases if case.slope_deg or case.trunk == LEVEL)
 
 
-def _case_rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
+def _case_rows(case: _Case, trials: Sequence[IdentificationTrial]) -> list[TableRow]:
     """Return median and worst seed of one entry; what is hidden from (c), where it shows."""
     errors = errors_cm(trials)
     bound = Bound("<=", PAPER_WORST_CM) if case.kept == HEIGHT else None
@@ -180,8 +180,8 @@ def _case_rows(case: _Case, trials: Sequence[Identification]) -> list[TableRow]:
     return rows
 
 
-def _hidden(trial: Identification, kept: str) -> float:
-    """Return what the start is wrong by where no force tells, as it shows in x and y at the end [m]."""
+def _hidden(trial: IdentificationTrial, kept: str) -> float:
+    """Return the initial error along the unobservable direction, as its final effect on x and y [m]."""
     roll, pitch = trial.columns["roll"][-1], trial.columns["pitch"][-1]
     up_L = np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
     start_L = trial.error_L[0]

@@ -17,8 +17,8 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
-    CrawlPlan,
     CrawlRun,
+    CrawlSchedule,
     EventKind,
     crawl_run,
     load_on_trunk,
@@ -33,7 +33,7 @@ from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["TournoisWalk", "walk_plan"]
 
-CORNER = (-0.36, 0.07, 0.1)  # where Table V says the weight was on the real robot; docs/experiments.md
+CORNER_L = (-0.36, 0.07, 0.1)  # position of the weight on the real robot in Table V [m]; docs/experiments.md
 STRIDE_M = 0.3  # [m]
 QUICK_WALK: Overrides = {  # nearer to the paper's 0.1 m/s
     CONTROLLER_NODE: {"crawl.swing_duration": 0.3, "crawl.acceleration": 2.0, "crawl.dwell": 0.3}
@@ -74,8 +74,8 @@ OTHERS = (
     _Case("unlike its file", unlike=True),
     _Case("50 N", 50.0),
     _Case("50 N, without", 50.0, identifies=False),
-    _Case("100 N at the hind end", point=CORNER),
-    _Case("100 N at the hind end, without", point=CORNER, identifies=False),
+    _Case("100 N at the hind end", point=CORNER_L),
+    _Case("100 N at the hind end, without", point=CORNER_L, identifies=False),
 )
 
 
@@ -182,7 +182,7 @@ class TournoisWalk(Experiment[_Walks]):
         }
 
     def facts(self, data: _Walks) -> tuple[str, ...]:
-        """Return who fell, refusals, and what the paper does not say."""
+        """Return the falls, the refusals, and the details missing in the paper."""
         runs, seeds = data.runs, self.seeds
         facts = [
             f"{name}, seed {seed}: fell {run.fell_s - run.load_s:.2f} s after the load"
@@ -205,7 +205,7 @@ class TournoisWalk(Experiment[_Walks]):
         )
 
 
-def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlPlan:
+def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlSchedule:
     """Return what happens in the run of a seed: the load comes at a moment drawn from it.
 
     Args:
@@ -217,7 +217,7 @@ def walk_plan(seed: int, *, quick: bool, walked: float = WALKED_S) -> CrawlPlan:
         QUICK_TIMES if quick else (BEGIN_S, EARLIEST_LOAD_S, LOAD_SPREAD_S, walked)
     )
     load_s = round(earliest + spread * float(default_rng(seed).random()), 3)
-    return CrawlPlan(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
+    return CrawlSchedule(TRUNK, STRIDE_M, begin, load_s, load_s + walked)
 
 
 def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> CrawlRun:
@@ -228,7 +228,7 @@ def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> C
     return crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=quick))
 
 
-def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlPlan) -> ClosedLoop:
+def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> ClosedLoop:
     body = robot.inertial().robot
     load = [load_on_trunk(body, TRUNK, case.force, np.array(case.point), plan.load_s)] if case.force else []
     true_urdf, overrides = perturbed_robot(robot, seed) if case.unlike else ("", {})
@@ -250,7 +250,7 @@ def _identified(loop: ClosedLoop) -> LinkInertia | None:
 
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
     """Return the trunk's centre of mass by (c) while walking, by (a) afterwards, and the true one [m]."""
-    plan = CrawlPlan(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
+    plan = CrawlSchedule(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
     loop = _loop(robot, _Case("", force), seed, plan)
     assert loop.payload is not None
     crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=False))
@@ -328,7 +328,7 @@ def _table_five(found: Mapping[float, tuple[Array, Array, Array]]) -> list[Table
 
 
 def _standing(c: Mapping[str, Array]) -> tuple[Span, ...]:
-    """Spans in which it was asked to stand."""
+    """Return the time spans with a request to stand."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0.0], c["hold"], [0.0]))))
     t = np.append(c["time"], c["time"][-1])
     pairs = edges.reshape(-1, 2).tolist()

@@ -1,4 +1,4 @@
-"""HyQ crawls under a weight put on its trunk and never stops: the inertial filter learns it while walking.
+"""HyQ crawls without stopping under a weight on its trunk, which the inertial filter estimates.
 
 What Tournois et al. leave as future work: velocities and accelerations are in the measurement equation, so
 nothing has to be at rest. The same walk, loads and seeds as `tournois_walk`; the filter's trunk goes to the

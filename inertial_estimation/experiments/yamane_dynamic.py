@@ -1,7 +1,7 @@
 """Yamane III-E: mass and centre of mass of every link of a humanoid that stands and moves its arms.
 
 TALOS, balanced on its own estimate, tracks three random motions of arms, torso and head; both feet stay flat.
-Controller and identification believe in a description whose masses and centres of mass are wrong. The first
+Controller and identification use a description with wrong masses and centres of mass. The first
 motion is fitted, the other two judge: individual links (L) and left-right symmetry (LS), least squares and
 bounded gradient, at three condition limits and without any. Unlike the paper we know the truth.
 """
@@ -81,7 +81,7 @@ JUDGED, NEARER = _Robot("10 %, 10 mm", 0.10, 0.010), _Robot("3 %, 3 mm", 0.03, 0
 
 @dataclass(frozen=True, eq=False)
 class _Record:
-    """Three motions of one robot: what it is believed to be, what it is, what its sensors read."""
+    """Three motions of one robot: its assumed model, its true model, and its sensor readings."""
 
     nominal: str
     true: str
@@ -95,7 +95,7 @@ class _Identified:
     Attributes:
         records: Motions of the robot of each seed, then of the one nearer to its description.
         sets: Fits of each seed by set of unknowns (L, LS).
-        variants: Rows of fits that differ in one thing; empty in a quick run.
+        variants: Rows of fits with one changed setting each; empty in a quick run.
     """
 
     records: list[_Record]
@@ -135,7 +135,7 @@ class YamaneDynamic(Experiment[_Identified]):
         return [*table_rows(data.sets), *truth_rows("L", individual), *data.variants]
 
     def panels(self, data: _Identified) -> list[Panel]:
-        """Return measured, nominal and identified forces (Y Fig. 5): nothing truncated, individual links."""
+        """Return measured, nominal and identified forces (Y Fig. 5): no truncation, individual links."""
         fits = data.sets[0]["L"]
         names = fits.rows.identifier.row_names
         found = fits.fits[GRADIENT, math.inf].x
@@ -237,7 +237,7 @@ def _record(
 
 
 def _motion_rows(loops: RobotLoop, urdf: str, record: _Record, plan: _Plan, **overrides: Any) -> MotionRows:
-    """Make the rows of all motions: mass and centre of mass of the bodies, all rows alike (Y 17)."""
+    """Compute the rows of all motions: mass and centre of mass of the bodies, equal weights (Y 17)."""
     values = {
         "links": [],
         "parameters": "mass_com",
@@ -264,7 +264,7 @@ def _both_sets(loops: RobotLoop, record: _Record, plan: _Plan) -> dict[str, SetO
 def _variants(
     loops: RobotLoop, record: _Record, first: SetOfFits, nearer: _Record, plan: _Plan
 ) -> list[TableRow]:
-    """Fit what differs in one thing: L, nothing truncated."""
+    """Fit the variants with one changed setting each: individual links (L), no truncation."""
     names = first.rows.identifier.row_names
     known = [i for i, name in enumerate(names) if not name.startswith(("arm_", "gripper_"))]
     short = {"smoothing.window": SHORT_WINDOW_S}

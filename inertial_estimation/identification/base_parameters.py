@@ -15,17 +15,17 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["BaseParameters", "base_parameters"]
 
-SMALLEST_COUPLING = 1e-6  # smallest share of one column in another that is named
+SMALLEST_COUPLING = 1e-6  # smallest share of one column in another that is reported
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Columns that carry all others: A = A[:, columns] @ coupling.
+    """Independent columns, of which all others are linear combinations: A = A[:, columns] @ coupling.
 
     Attributes:
         columns: Indices of the columns, each of the unknown a base parameter is named after, shape (r,).
         coupling: Share of each unknown in each base parameter, shape (r, n): base = coupling @ x.
-        identifiability: What rows of this kind can say of each unknown.
+        identifiability: Identifiability of each unknown from rows of this kind.
     """
 
     columns: Indices
@@ -44,7 +44,7 @@ class BaseParameters:
         return len(self.columns)
 
     def grouped(self, index: int) -> tuple[int, ...]:
-        """Return the unknowns that act only through a base parameter, besides its own."""
+        """Return the other unknowns that act on the rows only through a base parameter."""
         share = self.coupling[index].copy()
         share[int(self.columns[index])] = 0.0
         return tuple(
@@ -55,16 +55,16 @@ class BaseParameters:
 def base_parameters(A: Array, preferred: Sequence[int] | None = None) -> BaseParameters:
     """Group unknowns into base parameters.
 
-    Columns are taken one by one; one that depends on those taken before leads no base parameter but is
-    part of theirs: A_rest = A_columns K gives base = [1, K] x.
+    Columns are examined one by one. A column that depends on earlier independent ones does not define a base
+    parameter but contributes to theirs: A_rest = A_columns K gives base = [1, K] x.
 
     Args:
         A: Rows at many states, many more than columns, shape (N, n).
-        preferred: All unknowns in the order in which they may lead; None takes them as they come. An order
-            by what is left of each column would leave it to round-off: many are alike.
+        preferred: All unknowns in the order in which they are examined; None takes the order of the columns.
+            Pivoting by the remaining norm would make the choice depend on round-off, since many are equal.
 
     Returns:
-        The columns and what depends on them.
+        The independent columns and the couplings of the others.
 
     Raises:
         ConfigurationError: If no column acts on any row, or the order does not name every column once.
@@ -93,7 +93,7 @@ def _first_independent(scaled: Array, order: Sequence[int]) -> Indices:
     basis: Array = np.zeros((len(scaled), 0))
     for k in order:
         left = scaled[:, k] - basis @ (basis.T @ scaled[:, k])
-        left -= basis @ (basis.T @ left)  # once more: Gram-Schmidt loses digits
+        left -= basis @ (basis.T @ left)  # repeated, since one pass of Gram-Schmidt loses digits
         if np.linalg.norm(left) > RANK_TOLERANCE:
             leading.append(k)
             basis = np.column_stack((basis, left / np.linalg.norm(left)))

@@ -1,4 +1,4 @@
-"""What is suspicious about the data of an identification."""
+"""Plausibility checks of the data of an identification."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from inertial_estimation.models.robot_model import RobotModel
 
 __all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
 
-CONSTANT_RANGE = 0.02  # a joint that stays within this did not move [rad, m]
-REST_FORCE = 1.0  # a base whose specific force stays within this neither moves nor tilts [m/s^2]
-REST_WINDOW_S = 0.1  # over which it is averaged for that, against the sensor's noise
-IMPLAUSIBLE_RATIO = 10.0  # ratio of measured to predicted rms that no error of a description explains
-OPPOSED_COSINE = -0.7  # cosine between measured and predicted torques over all samples that no error explains
-SILENT_SHARE = 0.01  # of the largest row's rms: rows below it are noise, of no sign
+CONSTANT_RANGE = 0.02  # a joint whose positions stay within this range does not move [rad, m]
+REST_FORCE = 1.0  # a base whose specific force stays within this range neither moves nor tilts [m/s^2]
+REST_WINDOW_S = 0.1  # window over which the specific force is averaged for that check
+IMPLAUSIBLE_RATIO = 10.0  # of measured to predicted rms, too large for an error of the robot description
+OPPOSED_COSINE = -0.7  # between measured and predicted torques, below which their signs are opposite
+SILENT_SHARE = 0.01  # of the largest row's rms; the sign of rows below it is not checked: they are noise
 
 
 class SignalStatistics:
@@ -59,12 +59,12 @@ class SignalStatistics:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing moved."""
+        """Whether no joint and no base moved."""
         still = len(self.constant_joints) == self._robot.n_joints
         return still and not (self._force_high - self._force_low).max() > REST_FORCE
 
     def summary(self, stack: EquationStack) -> DataSummary:
-        """Return what went in."""
+        """Return the summary of the data."""
         return DataSummary(self.samples, self.duration_s, stack.rows, stack.left_out, dict(self.dropped))
 
 
@@ -72,10 +72,11 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
     """Yield the stretches of a block in which every signal is finite.
 
     Args:
-        block: Samples, some perhaps NaN.
+        block: Samples, which may contain NaN.
 
     Yields:
-        The block itself if all is finite; else its finite parts, the later ones not continuing.
+        The block itself if all samples are finite, otherwise its finite parts; all but the first are marked
+            as not continuing.
     """
     signals = [values for name in SIGNALS if (values := getattr(block, name)) is not None]
     good = np.ones(block.size, dtype=bool)
@@ -90,7 +91,7 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
 
 
 def unit_warnings(stack: EquationStack) -> list[str]:
-    """Return warnings where measured torques are of another size or sign than the nominal model's.
+    """Return warnings about torques whose size or sign differs from those of the nominal model.
 
     Args:
         stack: The rows.

@@ -1,4 +1,4 @@
-"""One set of data, folded as it streams in."""
+"""One set of data, reduced to triangular factors as it streams in."""
 
 from inertial_estimation.identification.data_checks import SignalStatistics, finite_runs
 from inertial_estimation.identification.equation_stack import EquationStack
@@ -10,7 +10,7 @@ __all__ = ["DataSet"]
 
 
 class DataSet:
-    """Rows and statistics of what was pushed.
+    """Rows and statistics of the data pushed so far.
 
     Attributes:
         stack: The rows.

@@ -1,8 +1,8 @@
-"""All rows of a recording, folded into one triangular factor for each row name.
+"""All rows of a recording, reduced to one triangular factor for each row name.
 
 A QR factorisation keeps the norm of every combination of columns: with [A, b, y] = Q R of the rows of one
-name, ||A x - b|| = ||R [x; -1; 0]|| for any x. So residuals, weights, costs and validation of any solution
-are known without the rows, and memory does not grow with their number.
+name, ||A x - b|| = ||R [x; -1; 0]|| for any x. Residuals, weights, costs and validation of any solution are
+therefore computed from the factor, and the memory does not grow with the number of rows.
 """
 
 import numpy as np
@@ -14,17 +14,17 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["EquationStack"]
 
-FEWEST_PENDING = 256  # rows of one name that wait for the next factorisation, at least
+FEWEST_PENDING = 256  # smallest number of rows of one name that are collected before a factorisation
 
 
 class EquationStack:
-    """Rows of equal names, folded.
+    """Rows of equal names, each reduced to a triangular factor.
 
     Attributes:
         row_names: Name of each row.
         unknowns: Number of unknowns.
         counts: Rows of each name that were kept, shape (m,).
-        left_out: Rows that were not, because their joint stood still.
+        left_out: Rows that were left out because their joint stood still.
         times: Number of times rows were made at.
         sums: Sum of the rows [A, value, measured] of each name, shape (m, n + 2).
     """
@@ -50,11 +50,11 @@ class EquationStack:
 
     @property
     def correlation(self) -> float:
-        """Rows for each independent one; the variance of estimates is larger by it."""
+        """Number of rows per independent row, the factor by which noise correlation enlarges variances."""
         return self.times / self._independent if self._independent else 1.0
 
     def add(self, block: RowBlock) -> None:
-        """Fold the rows of a block in."""
+        """Add the rows of a block."""
         self.times += block.size
         self._independent += block.independent
         rows = np.concatenate((block.regressor, block.value[:, :, None], block.measured[:, :, None]), axis=2)
@@ -101,7 +101,7 @@ class EquationStack:
         return ReducedEquation(R[:n, :n], R[:n, n], float(R[n, n] ** 2), self.rows)
 
     def mean_rows(self) -> "EquationStack":
-        """Return a stack of the mean of the rows of each name: all that a robot at rest tells."""
+        """Return a stack of the mean row of each name, which holds all information about a robot at rest."""
         means = EquationStack(self.row_names, self.unknowns)
         means.counts = np.minimum(self.counts, 1)
         means.times, means._independent = 1, 1.0

@@ -1,10 +1,10 @@
-"""What data say of each unknown, from the triangular factor of the weighted rows.
+"""Identifiability of each unknown, from the triangular factor of the weighted rows.
 
 Columns are divided by their norms first, so that units do not matter: with R D = U S V' the directions of V
 whose singular value is at least `RANK_TOLERANCE` of the largest are identifiable. Dependencies between the
 columns of rigid-body dynamics hold for any posture, velocity and acceleration, smoothed or not, so noise does
-not fill the null space: what is left there is the rounding of the description (joint axes turned by 1.5708
-instead of pi/2 are off by 4e-6).
+not fill the null space. It contains only the rounding of the description (joint axes turned by 1.5708 instead
+of pi/2 are off by 4e-6).
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["RANK_TOLERANCE", "IdentifiableSpace"]
 
 RANK_TOLERANCE = 1e-5  # of the largest singular value of the scaled factor
-PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that does not count
-UNSEEN_SHARE = 0.1  # of the tolerance: share of the largest effect of a typical deviation that is none
+PART_TOLERANCE = 1e-3  # share of a parameter's direction in the other space that is neglected
+UNSEEN_SHARE = 0.1  # of the tolerance; relative effect of a typical deviation below which a column is zero
 
 
 @dataclass(frozen=True, eq=False)
 class IdentifiableSpace:
-    """The directions of the unknowns that the data fix, and those they do not.
+    """The identifiable directions of the unknowns and their complement.
 
     Attributes:
         scale: Diagonal of D, one over the norm of each column of R, shape (n,).
         singular_values: Of R D, largest first, shape (n,).
-        V: Right singular vectors, shape (n, n); the first `rank` span what is identifiable.
+        V: Right singular vectors, shape (n, n); the first `rank` span the identifiable space.
         rank: Number of identifiable directions.
     """
 
@@ -43,13 +43,13 @@ class IdentifiableSpace:
     def of(
         cls, equation: ReducedEquation, typical: Array, tolerance: float = RANK_TOLERANCE
     ) -> "IdentifiableSpace":
-        """Find it.
+        """Compute the identifiable space of the weighted equations.
 
         Args:
             equation: The weighted equations.
-            typical: Typical deviation of each unknown, to tell columns that are zero but for round-off,
-                shape (n,).
-            tolerance: Of the rank.
+            typical: Typical deviation of each unknown, by which columns that are zero up to round-off are
+                detected, shape (n,).
+            tolerance: Share of the largest singular value below which a direction is not identifiable.
         """
         norms = np.linalg.norm(equation.R, axis=0)
         effect = norms * typical
@@ -71,7 +71,7 @@ class IdentifiableSpace:
         return factor
 
     def minimum(self, equation: ReducedEquation) -> Array:
-        """Return the least-squares solution that changes nothing outside of the identifiable part."""
+        """Return the least-squares solution within the identifiable space, zero outside of it."""
         U_z = linear_algebra.svd(equation.R * self.scale)[0].T @ equation.z
         x: Array = self.scale * (
             self.V[:, : self.rank] @ (U_z[: self.rank] / self.singular_values[: self.rank])
@@ -79,12 +79,12 @@ class IdentifiableSpace:
         return x
 
     def null_space(self) -> Array:
-        """Return a basis of the deviations that the data do not see, shape (n, n - rank)."""
+        """Return a basis of the deviations without effect on the data, shape (n, n - rank)."""
         basis: Array = np.where(self.scale > 0.0, self.scale, 1.0)[:, None] * self.V[:, self.rank :]
         return basis
 
     def restricted(self, equation: ReducedEquation) -> ReducedEquation:
-        """Return the equations without what they say outside of the identifiable part."""
+        """Return the equations projected to the identifiable space."""
         V = self.V[:, : self.rank]
         back = np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
         R = np.asarray(np.linalg.qr((equation.R * self.scale) @ V @ (V.T * back), mode="r"))
@@ -93,7 +93,7 @@ class IdentifiableSpace:
         return ReducedEquation(R, solved, equation.rest + max(lost, 0.0), equation.rows)
 
     def verdicts(self, E: Array) -> tuple[Identifiability, ...]:
-        """Say of each standard parameter phi_i = nominal + E_i x what the data say of it.
+        """Return the identifiability of each standard parameter phi_i = nominal + E_i x.
 
         Args:
             E: Shape (p, n).
@@ -115,7 +115,7 @@ class IdentifiableSpace:
         return tuple(found)
 
     def deviations(self, E: Array) -> Array:
-        """Return the standard deviation of each standard parameter, infinite where the data do not fix it.
+        """Return the standard deviation of each standard parameter, infinite where it is not identifiable.
 
         Args:
             E: Shape (p, n).

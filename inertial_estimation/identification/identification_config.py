@@ -49,7 +49,7 @@ class SmoothingConfig:
 
 @dataclass(frozen=True)
 class MethodConfig:
-    """Settings of the methods."""
+    """Parameters of the identification methods."""
 
     condition_limit: float = parameter(
         1e3,
@@ -92,8 +92,8 @@ class MethodConfig:
 class IdentificationConfig:
     """Offline identification of one robot; section ``identification`` of its parameter file.
 
-    What the section does not set comes from the robot (``/**``), and rows and friction from the section
-    ``inertial_ekf``: the same measurement equation.
+    Parameters that the section does not set come from the robot (``/**``). Rows and friction come from the
+    section ``inertial_ekf``, since the measurement equation is the same.
     """
 
     robot: RobotConfig = section(RobotConfig, prefix="")
@@ -123,5 +123,5 @@ class IdentificationConfig:
 
     @property
     def coulomb_law(self) -> CoulombLaw:
-        """How Coulomb friction changes sign."""
+        """Sign model of Coulomb friction."""
         return coulomb_law(self.friction, self.robot.nominal_friction)

@@ -1,4 +1,4 @@
-"""What an identification gives: parameters, their certainty, costs, consistency; no files, no figures."""
+"""Result of an identification: parameters, their uncertainty, costs and physical consistency."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ __all__ = [
 
 
 class Identifiability(Enum):
-    """What the data say of one parameter.
+    """Identifiability of one parameter from the data.
 
-    IDENTIFIABLE: by itself. COMBINATION: only together with others. NOT: nothing; it stays nominal, or
-    moves with others where a method has a prior.
+    IDENTIFIABLE: by itself. COMBINATION: only in combination with others. NOT: not at all; the parameter
+    stays nominal, or changes together with others where a method has a prior.
     """
 
     IDENTIFIABLE = "identifiable"
@@ -32,7 +32,7 @@ class Identifiability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ParameterResult:
-    """One standard parameter, before and after.
+    """One standard parameter before and after the identification.
 
     Attributes:
         name: ``link/m``, ``link/mcx`` ... (about the link frame), ``joint/viscous`` ...
@@ -40,8 +40,8 @@ class ParameterResult:
         nominal: Value of the URDF or of the known friction.
         value: Identified value.
         sigma: Standard deviation of the identified value from the noise of the rows; infinite where the
-            data alone do not fix it (then `value` came from the nominal, a bound or a prior).
-        identifiability: What the data say of it.
+            data do not determine it (`value` then comes from the nominal value, a bound or a prior).
+            identifiability: Its identifiability from the data.
     """
 
     name: str
@@ -58,9 +58,9 @@ class BodyResult:
 
     Attributes:
         link: The link.
-        nominal: About the link frame.
-        inertia: About the link frame.
-        violations: What makes it impossible; empty for a consistent body.
+        nominal: Nominal inertia about the link frame.
+        inertia: Identified inertia about the link frame.
+        violations: Violated conditions of physical consistency; empty for a consistent body.
     """
 
     link: str
@@ -75,9 +75,9 @@ class RowError:
 
     Attributes:
         row: Name of the row.
-        rms: Of measured minus predicted [Nm or N].
-        rms_nominal: The same with the nominal parameters.
-        rms_measured: Of the measured value, to judge by.
+        rms: Rms of measured minus predicted [Nm or N].
+        rms_nominal: Rms of measured minus predicted with the nominal parameters [Nm or N].
+        rms_measured: Rms of the measured value, for comparison [Nm or N].
     """
 
     row: str
@@ -88,7 +88,7 @@ class RowError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodResult:
-    """What one method found.
+    """Result of one method.
 
     Attributes:
         method: Its name.
@@ -98,14 +98,14 @@ class MethodResult:
         direct: Residuals per row on the data it was fitted to.
         validation: Residuals per row on other data; empty without any.
         cost: Sum of squares of the weighted residuals, per row, on the fitted data (1 at the noise level).
-        cost_nominal: The same with nominal parameters.
-        cost_validation: On other data, same weights; NaN without any.
-        cost_validation_nominal: Cost on the other data with nominal parameters.
+        cost_nominal: Cost on the fitted data with nominal parameters.
+        cost_validation: Cost on the validation data with the weights of the fit; NaN without such data.
+        cost_validation_nominal: Cost on the validation data with nominal parameters.
         relative_error: ||measured - predicted|| / ||measured|| over all torque rows, fitted data.
-        relative_error_validation: The same on other data; NaN without any.
-        notes: What a reader must know: iterations, bounds reached, why it stopped.
+        relative_error_validation: Relative error on the validation data; NaN without such data.
+        notes: Remarks on the solution: iterations, active bounds, reason for stopping.
         x: The vector of unknowns, for `ParameterSet`.
-        unfinished: Why this is not quite what the method promises; empty where it is.
+        unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
     """
 
     method: str
@@ -126,13 +126,13 @@ class MethodResult:
 
     @property
     def consistent(self) -> bool:
-        """Whether every body is one of positive mass."""
+        """Whether every body is physically consistent."""
         return not any(body.violations for body in self.bodies)
 
 
 @dataclass(frozen=True, slots=True)
 class DataSummary:
-    """What went in.
+    """Summary of the data of an identification.
 
     Attributes:
         samples: Samples of the uniform grid that were used.
@@ -151,7 +151,7 @@ class DataSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationReport:
-    """All that is known after an identification.
+    """Results of all methods of an identification, with the rank analysis and the data they share.
 
     Attributes:
         rank: Rank of the weighted, scaled regressor.
@@ -159,12 +159,12 @@ class IdentificationReport:
         condition: Condition number of its identifiable part (smallest kept singular value).
         singular_values: Of the weighted, scaled regressor, largest first, shape (unknowns,).
         row_names: Names of the rows.
-        row_sigma: Noise level of each row that the weights were made of, shape (m,).
-        training: What the methods were fitted to.
-        validation: The other data, None without any.
-        methods: Results by method, in the order they were asked for.
+        row_sigma: Noise level of each row, from which its weight is computed, shape (m,).
+        training: Summary of the fitted data.
+        validation: Summary of the validation data; None without such data.
+        methods: Results by method, in the requested order.
         chosen: Name of the method whose result is written.
-        warnings: What is suspicious about the data, a sentence each.
+        warnings: Suspicious properties of the data, one sentence each.
     """
 
     rank: int

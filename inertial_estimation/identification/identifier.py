@@ -42,22 +42,22 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["Identifier"]
 
-ASYMMETRY_TOLERANCE = 0.01  # of the larger parameter of a body
-REST_TOLERANCE = 1e-2  # of the rank, where only noise moves
+ASYMMETRY_TOLERANCE = 0.01  # share of the larger parameter by which mirrored links may differ
+REST_TOLERANCE = 1e-2  # rank tolerance for a robot at rest, whose only motion is noise
 
 
 class Identifier:
-    """Streams measurements into rows, and solves them by any method.
+    """Converts streamed measurements to rows and solves them by the requested methods.
 
-    Memory does not grow with the recording: rows are folded as they are made.
+    The memory does not grow with the recording, since rows are reduced to triangular factors in chunks.
 
     Attributes:
         robot: The robot.
         contacts: Contacts whose wrenches the blocks must carry, in this order.
-        need_velocity: Whether they must carry joint velocities.
-        need_effort: Whether they must carry joint torques.
-        need_imu: Whether they must carry specific force and angular rate.
-        parameters: What is identified.
+        need_velocity: Whether the blocks must carry joint velocities.
+        need_effort: Whether the blocks must carry joint torques.
+        need_imu: Whether the blocks must carry specific force and angular rate.
+        parameters: The unknowns and their relation to the standard parameters.
         row_names: Names of the rows.
     """
 
@@ -65,7 +65,7 @@ class Identifier:
         """Resolve every name against the robot.
 
         Args:
-            config: What is identified, and how.
+            config: Parameters of the identification.
             urdf: Text of the URDF.
 
         Raises:
@@ -103,7 +103,7 @@ class Identifier:
         self._typical = typical_deviations(self.parameters, config.methods)
 
     def push(self, block: SignalBlock) -> None:
-        """Take data to be fitted.
+        """Add data to the fit.
 
         Raises:
             MeasurementError: If a signal is missing or of another shape.
@@ -111,7 +111,7 @@ class Identifier:
         self._training.push(block)
 
     def push_validation(self, block: SignalBlock) -> None:
-        """Take data to be judged by.
+        """Add data to the validation.
 
         Raises:
             MeasurementError: If a signal is missing or of another shape.
@@ -119,7 +119,7 @@ class Identifier:
         self._validation.push(block)
 
     def rows(self, block: SignalBlock) -> RowBlock:
-        """Return the rows of one stretch by themselves, to plot; nothing is fitted.
+        """Return the rows of one stretch of data, for figures; the fit does not change.
 
         Raises:
             MeasurementError: If the stretch is too short for a row.
@@ -133,22 +133,22 @@ class Identifier:
         return RowBlock.joined(made)
 
     def predicted(self, rows: RowBlock, x: Array) -> Array:
-        """Return what parameters predict of the rows' measured values, shape (k, m); x = 0: nominal."""
+        """Return the prediction of the rows' measured values, shape (k, m); x = 0 gives the nominal one."""
         return rows.predicted(x)
 
     def report(self, methods: Sequence[str], chosen: str = "") -> IdentificationReport:
-        """Solve all that was pushed.
+        """Solve the equations of all data pushed so far.
 
         Args:
             methods: Names of methods, in the order of the report.
-            chosen: The one whose result is written; empty: the first.
+            chosen: The method whose result is written; empty selects the first.
 
         Raises:
             ConfigurationError: If a method does not exist or none is given.
             MeasurementError: If there are no rows, or fewer equations than unknowns and the chosen method has
-                no answer to that.
-            InertialEstimationError: If the chosen method's solver fails or is not installed; of the others
-                that becomes a warning.
+                no prior.
+            InertialEstimationError: If the chosen method's solver fails or is not installed; a failure of
+                another method only adds a warning.
         """
         solvers = [method_named(name) for name in methods]
         chosen = chosen or (methods[0] if methods else "")
@@ -197,13 +197,13 @@ class Identifier:
         """Return the URDF with the identified bodies in place.
 
         Raises:
-            InconsistentInertiaError: If a body is impossible; all are named.
+            InconsistentInertiaError: If a body is physically inconsistent; the message names all such bodies.
         """
         bad = [f"{body.link} ({'; '.join(body.violations)})" for body in result.bodies if body.violations]
         if bad:
             raise InconsistentInertiaError(
-                f"'{result.method}' gives impossible bodies, which no simulator takes: {listing(bad)}; "
-                "take the method 'consistent'"
+                f"'{result.method}' gives physically inconsistent bodies, which simulators reject: "
+                f"{listing(bad)}; use the method 'consistent'"
             )
         values = [body.inertia.vector for body in result.bodies]
         return urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)

@@ -1,4 +1,4 @@
-"""What a method's unknowns mean: parameters, bodies, residuals, costs."""
+"""Evaluation of a method's solution: parameters, bodies, residuals and costs."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ __all__ = ["MethodEvaluation"]
 
 @dataclass(frozen=True, eq=False)
 class MethodEvaluation:
-    """All that turns a solution into a result.
+    """Evaluates solutions against the data.
 
     Attributes:
-        parameters: What the unknowns mean.
-        space: What the data say.
+        parameters: The unknowns and their relation to the standard parameters.
+        space: The identifiable space.
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
-        validation: Other rows, None without any.
+        validation: The validation rows; None without such data.
     """
 
     parameters: ParameterSet
@@ -97,7 +97,7 @@ def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:
 
 
 def _relative_error(stack: EquationStack | None, x: Array) -> float:
-    """Return ||measured - predicted|| / ||measured|| over the joint torques, over all rows without any."""
+    """Return ||measured - predicted|| / ||measured|| over the joint torque rows, or all rows if none are."""
     if stack is None or not stack.rows:
         return float("nan")
     torques = np.array([name not in BASE_ROWS for name in stack.row_names])

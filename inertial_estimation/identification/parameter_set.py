@@ -1,4 +1,4 @@
-"""What the unknowns of an identification mean."""
+"""The unknowns of an identification and their relation to the standard parameters."""
 
 import fnmatch
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ FRICTION_UNITS = {"coulomb": "Nm", "viscous": "Nm s/rad", "offset": "Nm", "armat
 class ParameterSet:
     """Standard parameters phi = phi_nominal + E x of deviations x.
 
-    phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction. E picks
-    (a subset), ties (mirrored links) or keeps all.
+    phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction. E selects
+    a subset, ties mirrored links to each other, or keeps all parameters.
 
     Attributes:
         bodies: The identified bodies.
@@ -36,7 +36,7 @@ class ParameterSet:
         nominal: phi_nominal, shape (p,); of mirrored links the mean of both sides.
         unknowns: Name of each entry of x.
         E: Shape (p, n).
-        to_joint: phi about the joint frames = to_joint @ phi, shape (p, p); what the regressor multiplies.
+        to_joint: Maps phi to parameters about the joint frames, which the regressor multiplies, shape (p, p).
         asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
     """
 
@@ -68,7 +68,7 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
         robot: The robot.
 
     Raises:
-        ConfigurationError: If a pattern matches nothing, or mirrored links are no mirror images.
+        ConfigurationError: If a pattern matches no link or joint, or mirrored links are no mirror images.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
     bodies = estimated_bodies(robot, chosen_links(robot, config.links))
@@ -100,7 +100,7 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
 
     Args:
         robot: The robot.
-        patterns: Names or shell patterns; empty: all bodies that move.
+        patterns: Names or shell patterns; empty selects all bodies that move.
 
     Raises:
         ConfigurationError: If a pattern matches no link that moves.

@@ -1,4 +1,4 @@
-"""Which deviations of the standard parameters are free: columns of phi = phi_nominal + E x."""
+"""The free deviations of the standard parameters: columns of E in phi = phi_nominal + E x."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class Columns:
 
 
 def within_bodies(bodies: Sequence[BodyReference], names: tuple[str, ...], parameters: str) -> Columns:
-    """Return the columns of bodies one by one, and of all friction.
+    """Return the columns of independent bodies and of all friction.
 
-    With "mass_com" the moments of inertia about the nominal centre of mass, a point fixed in the link,
-    stay: unknowns are the mass and its first moments about the link frame, and the moments about that
-    frame follow.
+    With "mass_com" the moments of inertia about the nominal centre of mass, a point fixed in the link, are
+    constant: the unknowns are the mass and its first moments about the link frame, and the moments of
+    inertia about that frame follow from them.
 
     Args:
         bodies: The bodies.
@@ -76,8 +76,8 @@ def mirrored_columns(
         symmetry: Parts of link names, 'left=right' each.
 
     Returns:
-        The columns left over, phi_nominal with the mean of both sides, and the largest relative
-        difference between the sides before.
+        The remaining columns, phi_nominal with the mean of both sides, and the largest relative difference
+            between the sides in the description.
 
     Raises:
         ConfigurationError: If no pair is found, or the links of one are no mirror images.

@@ -1,7 +1,7 @@
-"""How far the parameters may be expected to lie from nominal: a normal prior of their deviations.
+"""Gaussian prior of the deviations of the parameters from their nominal values.
 
-Deviations of a body are counted about its nominal centre of mass in units of its nominal radius of gyration,
-where mass, first and second moments hardly depend on one another.
+Deviations of a body are taken about its nominal centre of mass in units of its nominal radius of gyration,
+where mass, first and second moments are nearly independent.
 """
 
 import numpy as np
@@ -13,11 +13,12 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["prior_factor", "typical_deviations"]
 
-FRICTION = {"coulomb": 1.0, "viscous": 1.0, "offset": 1.0, "armature": 0.1}  # of an arm's joint, SI units
+# Standard deviations of the friction parameters of an arm's joint, SI units.
+FRICTION_DEVIATIONS = {"coulomb": 1.0, "viscous": 1.0, "offset": 1.0, "armature": 0.1}
 
 
 def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return upper triangular T with T x of unit covariance: ||T x||^2 is what the prior holds against x.
+    """Return upper triangular T such that T x has unit covariance; ||T x||^2 is the cost of the prior.
 
     Args:
         parameters: The unknowns.
@@ -38,13 +39,13 @@ def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
         rows[own] = to_C @ parameters.E[own]
     first = 10 * len(parameters.bodies)
     for i, name in enumerate(parameters.names[first:], start=first):
-        rows[i] = parameters.E[i] / FRICTION[name.rpartition("/")[2]]
+        rows[i] = parameters.E[i] / FRICTION_DEVIATIONS[name.rpartition("/")[2]]
     T: Array = np.asarray(np.linalg.qr(rows, mode="r"))
     return T
 
 
 def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:
-    """Return how far each unknown may be expected to deviate by itself.
+    """Return the prior standard deviation of each unknown.
 
     Args:
         parameters: The unknowns.

@@ -9,20 +9,20 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ROUND_OFF", "ReducedEquation", "truncated_factor"]
 
-ROUND_OFF = 1e-11  # singular values below this share of the largest are made by round-off
+ROUND_OFF = 1e-11  # share of the largest singular value below which the others are round-off
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedEquation:
-    """R dphi = z + noise of unit variance: all weighted rows, reduced by a QR to one for each unknown.
+    """R dphi = z + noise of unit variance: all weighted rows, reduced by QR to one row per unknown.
 
     ||A dphi - b||^2 = ||R dphi - z||^2 + rest for every dphi.
 
     Attributes:
         R: Upper triangular, shape (n, n).
         z: Shape (n,).
-        rest: Squared norm of what no dphi explains.
-        rows: Number of rows it was reduced from.
+        rest: Squared norm of the residual that does not depend on dphi.
+        rows: Number of rows before the reduction.
     """
 
     R: Array
@@ -31,7 +31,7 @@ class ReducedEquation:
     rows: int
 
     def pseudo_inverse_solution(self, condition_limit: float) -> tuple[Array, int]:
-        """Return the smallest x of least ||R x - z|| within the directions that data move enough (Y 18-21).
+        """Return the minimum-norm minimiser of ||R x - z|| within the well excited directions (Y 18-21).
 
         Args:
             condition_limit: c_max: directions with 1 / c_max of the largest singular value, or less, stay
@@ -47,12 +47,12 @@ class ReducedEquation:
 
 
 def truncated_factor(R: Array, condition_limit: float) -> Array:
-    """Return R' = U S' V' with the small singular values taken for zero (Y 22, 23).
+    """Return R' = U S' V' with the small singular values set to zero (Y 22, 23).
 
     Args:
         R: Shape (n, n).
-        condition_limit: c_max: what is smaller than 1 / c_max of the largest singular value goes; infinite:
-            nothing does.
+        condition_limit: c_max; singular values below 1 / c_max of the largest are set to zero. Infinite keeps
+            all of them.
 
     Returns:
         Shape (n, n).

@@ -17,11 +17,11 @@ class RowBlock:
     Attributes:
         stamps_ns: Time of each row [ns], shape (k,).
         regressor: Shape (k, m, n).
-        value: Measured minus what the nominal parameters predict [Nm, N], shape (k, m).
+        value: Measured minus the prediction of the nominal parameters [Nm, N], shape (k, m).
         measured: S' tau + sum J' lambda, smoothed [Nm, N], shape (k, m).
         used: False where a row is left out because its joint stands still, shape (k, m).
-        independent: How many of k rows of white noise would say as much as these, whose noise the
-            smoothing has correlated.
+        independent: Number of rows of white noise with the information of these k rows, whose noise is
+            correlated by the smoothing.
     """
 
     stamps_ns: NDArray[np.int64]
@@ -37,7 +37,7 @@ class RowBlock:
         return len(self.stamps_ns)
 
     def predicted(self, x: Array) -> Array:
-        """Return what parameters predict of `measured`, shape (k, m); x = 0: the nominal ones."""
+        """Return the prediction of `measured` by parameters, shape (k, m); x = 0 gives the nominal one."""
         prediction: Array = self.measured - self.value + self.regressor @ x
         return prediction
 

@@ -1,9 +1,9 @@
-"""A stream of signal blocks to rows of the measurement equation, in constant memory.
+"""Converts a stream of signal blocks to rows of the measurement equation, in constant memory.
 
-Signals are smoothed and differentiated, the equation is made of them a few times within each window, and
-the same smoothing is then applied to the rows: what the torque went through the friction signs and inertia
-columns go through as well. Both steps use whole windows only, so rows keep away from the ends of a stretch
-and do not depend on how it was cut into blocks.
+Signals are smoothed and differentiated, the equation is evaluated several times within each window, and the
+rows are smoothed by the same filter, so that regressor columns (friction signs, inertias) and torques are
+filtered alike. Both steps use whole windows only: there are no rows near the ends of a stretch, and rows do
+not depend on the division of a stretch into blocks.
 """
 
 from collections.abc import Iterator
@@ -24,26 +24,26 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["RowModel", "RowStream", "RowTiming"]
 
-FEWEST_EVALUATIONS = 24  # of the equation within one window, at least
-RATE_TOLERANCE = 0.1  # by which the rate of the rows may differ from the wanted one, to evaluate less often
-CHUNK_EVALUATIONS = 128  # evaluations made at a time
+FEWEST_EVALUATIONS = 24  # smallest number of evaluations of the equation within one window
+RATE_TOLERANCE = 0.1  # relative deviation of the row rate from the requested one, to save evaluations
+CHUNK_EVALUATIONS = 128  # evaluations per call of the model
 
 
 @dataclass(frozen=True, eq=False)
 class RowModel:
-    """How signals become rows.
+    """Parameters and models that convert signals to rows.
 
     Attributes:
         smoothing: Windows and rates.
         measurement: The measurement equation.
-        imu: Carries the IMU to the base; None for a fixed base.
+        imu: Transforms IMU readings to the base; None for a fixed base.
         n_joints: Number of joints.
         contacts: Number of contacts whose wrenches are measured.
-        need_effort: Whether torques enter.
-        to_unknowns: Regressor about the joint frames times this is the one in the unknowns, shape (p, n).
+        need_effort: Whether the rows need joint torques.
+        to_unknowns: Maps the regressor about the joint frames to that of the unknowns, shape (p, n).
         nominal: Nominal parameters about the joint frames, shape (p,).
         row_joints: For each row the joint that must not stand still, -1 for none, shape (m,).
-        coulomb: How Coulomb friction changes sign.
+        coulomb: Sign model of Coulomb friction.
     """
 
     smoothing: SmoothingConfig
@@ -60,7 +60,7 @@ class RowModel:
 
 @dataclass(frozen=True)
 class RowTiming:
-    """The grids of one step: samples, evaluations of the equation (every `stride`), rows (every `thin`).
+    """Grids for one sample time: an evaluation every `stride` samples, a row every `thin` evaluations.
 
     Attributes:
         signals: Smoother of the signals.
@@ -96,10 +96,10 @@ class RowTiming:
 
     @property
     def independent(self) -> float:
-        """Rows of white noise that say as much as one of these: 1 / sum of the autocorrelation of the rows.
+        """Rows of white noise equivalent to one of these: 1 / sum of the autocorrelation of the rows.
 
-        Smoothing keeps slow signals and correlates noise, so an average over many rows is less certain
-        than their number tells.
+        Smoothing correlates the noise, so the variance of an average over many rows is larger than their
+        number suggests.
         """
         slow = np.zeros(self.stride * 2 * self.rows.half + 1)
         slow[:: self.stride] = self.rows.weights()
@@ -150,7 +150,7 @@ class RowStream:
             yield from self._next_rows(timing, *states)
 
     def interrupt(self) -> None:
-        """Start a new stretch with the next block, whatever it says."""
+        """Start a new stretch with the next block, even if that block continues the last one."""
         self._interrupted = True
 
     @property
@@ -196,7 +196,7 @@ class RowStream:
         return np.hstack(columns)
 
     def _next_states(self, timing: RowTiming) -> tuple[MeasuredState, Indices] | None:
-        """Return the smoothed states of the next chunk with their sample numbers, None if none is whole."""
+        """Return smoothed states of the next chunk and their sample numbers; None without a whole window."""
         smoother, stride = timing.signals, timing.stride
         start = self._next_evaluation - smoother.half - self._first_sample
         last = start + (CHUNK_EVALUATIONS - 1) * stride + 2 * smoother.half
@@ -207,7 +207,8 @@ class RowStream:
         samples = self._next_evaluation + stride * np.arange(len(states.q))
         self._next_evaluation = int(samples[-1]) + stride
         keep_from = self._next_evaluation - smoother.half
-        cut = min(max(keep_from - self._first_sample, 0), len(self._signals) - 1)  # the last sample unwraps
+        # The last sample is kept, since the next angles are unwrapped against it.
+        cut = min(max(keep_from - self._first_sample, 0), len(self._signals) - 1)
         self._signals = self._signals[cut:]
         self._first_sample += cut
         return states, samples

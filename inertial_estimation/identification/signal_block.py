@@ -1,4 +1,4 @@
-"""Uniformly sampled measurements of a robot, the unit in which a recording streams through identification."""
+"""Blocks of uniformly sampled measurements, in which a recording streams through the identification."""
 
 from dataclasses import dataclass, replace
 
@@ -14,10 +14,10 @@ SIGNALS = ("q", "v", "tau", "f_I", "w_I", "wrenches")
 
 @dataclass(frozen=True, eq=False)
 class SignalBlock:
-    """A stretch of samples at one step, in the model's joint order; not copied, as it is made and read once.
+    """Samples at a constant rate, in the model's joint order; arrays are not copied.
 
     Consecutive blocks of one stretch follow each other without overlap; after a gap in the recording, or
-    where samples were dropped (NaN), a block says that it does not continue the last one.
+    where samples were dropped (NaN), a block is marked as not continuing the last one.
 
     Attributes:
         start_ns: Stamp of the first sample [ns].
@@ -46,8 +46,8 @@ class SignalBlock:
 
         Args:
             first: Number of the first sample.
-            end: Number behind the last one; more than first.
-            continues: Whether they continue what was before them.
+            end: Number after that of the last sample; larger than `first`.
+            continues: Whether the samples continue the block before.
         """
         values = {name: getattr(self, name) for name in SIGNALS}
         cut = {name: array[first:end] for name, array in values.items() if array is not None}

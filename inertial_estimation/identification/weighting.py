@@ -15,14 +15,14 @@ SMALLEST_SHARE = 1e-8  # of measured and nominal rms: a floor for data without n
 def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled: bool) -> Array:
     """Return the standard deviation of the noise of each row name.
 
-    Least squares in the identifiable part and the rms of its residuals are found in turn: with good weights
-    the residuals are those of the noise.
+    The least-squares solution in the identifiable space and the rms of its residuals are computed
+    alternately; the residuals of a well weighted fit are those of the noise.
 
     Args:
         stack: All rows.
         typical: Typical deviation of each unknown, shape (n,).
         weighting: "residual"; "none" gives all rows the same.
-        pooled: Whether the rows share one level whatever the weighting, as those of an arbitrary basis do.
+        pooled: Whether all rows share one level, as rows in an arbitrary null-space basis need.
 
     Returns:
         Shape (m,).
@@ -34,18 +34,19 @@ def row_deviations(stack: EquationStack, typical: Array, weighting: str, pooled:
         equation = stack.reduced(sigma)
         space = IdentifiableSpace.of(equation, typical)
         squares = stack.residual_squares(space.minimum(equation))
-        used = min(space.rank * stack.correlation / max(stack.rows, 1), 0.9)  # share of freedom spent
+        used = min(space.rank * stack.correlation / max(stack.rows, 1), 0.9)  # share of the fit
         if weighting == "none" or pooled:
             return np.full(len(counts), max(np.sqrt(squares.sum() / max(stack.rows, 1) / (1 - used)), floor))
         sigma = np.maximum(np.sqrt(squares / counts / (1.0 - used)), floor)
-        sigma[stack.counts == 0] = sigma.max()  # rows that other data may have
+        sigma[stack.counts == 0] = sigma.max()  # row names that only the validation data may have
     return sigma
 
 
 def mean_row_deviations(stack: EquationStack, weighting: str, pooled: bool) -> Array:
     """Return the standard deviation of the mean row of each name, of a robot at rest.
 
-    One row a name leaves no residuals to tell the noise from, but the scatter of the rows about their mean.
+    With one mean row per name the noise cannot be determined from residuals of a fit; the scatter of the
+    rows about their mean is used instead.
 
     Args:
         stack: All rows.
@@ -63,7 +64,7 @@ def mean_row_deviations(stack: EquationStack, weighting: str, pooled: bool) -> A
 
 
 def _floor(stack: EquationStack) -> float:
-    """Smallest deviation that is believed: data without noise have none."""
+    """Lower bound of the noise level, since data without noise have zero residuals."""
     counts = np.maximum(stack.counts, 1)
     nominal = stack.residual_squares(np.zeros(stack.unknowns))
     size = float(np.sqrt((stack.measured_squares() + nominal) / counts).max())

@@ -13,11 +13,11 @@ __all__ = ["ImuToBase"]
 
 
 class ImuToBase:
-    """Carries what an IMU senses to the origin of the base, through the joints in between.
+    """Transforms the readings of an IMU to the origin of the base, through the joints in between.
 
-    Forward kinematics with a base that has the right angular velocity but no acceleration gives the part
-    of the IMU's acceleration that the joints and the centripetal terms make: a_I0 and w'_I0. The rest is
-    the base's:
+    Forward kinematics with the measured angular velocity and zero acceleration of the base gives the part
+    of the IMU's acceleration that is caused by the joints and the centripetal terms: a_I0 and w'_I0. The
+    remainder is caused by the acceleration of the base:
 
         w'_B = R_BI (w'_I - w'_I0),   f_B = R_BI (f_I - a_I0) - w'_B x r_BI
 

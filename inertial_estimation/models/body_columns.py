@@ -1,4 +1,4 @@
-"""Columns of the measurement equation that belong to the bodies to estimate, and the torque of the rest."""
+"""Regressor columns of the bodies to estimate, and the torque of all other bodies."""
 
 import numpy as np
 import pinocchio as pin
@@ -21,7 +21,7 @@ class BodyColumns:
     """
 
     def __init__(self, model: pin.Model, bodies: tuple[BodyReference, ...]) -> None:
-        """Take the bodies out of the model.
+        """Copy the model and set the inertias of the bodies to zero.
 
         Args:
             model: The nominal model, with the gravity that the accelerations leave out.
@@ -61,7 +61,7 @@ class BodyColumns:
         return tau_nom
 
     def fill_all(self, A: Array, tau_nom: Array, q: Array, v: Array, a: Array) -> None:
-        """Do the same at many states, out of the regressor of all bodies.
+        """Write the columns of many states, taken from the regressor of all bodies.
 
         Args:
             A: Regressors, changed in place, shape (k, nv, n).

@@ -43,8 +43,8 @@ class FramePoses:
 class ChainKinematics:
     """Poses of frames in a reference frame as functions of joint positions and of placement twists.
 
-    The placement of joint j in its parent becomes M_j exp(xi_j): xi_j (linear, angular) is what is wrong
-    with the frame the joint turns in.
+    The placement of joint j in its parent becomes M_j exp(xi_j): xi_j (linear, angular) is the placement
+    error of the joint's frame.
 
     Attributes:
         robot: The model.
@@ -84,7 +84,7 @@ class ChainKinematics:
         self._supported = np.array([[j in ids for j in self._joint_ids] for ids in above])
 
     def placement_basis(self) -> Array:
-        """Return the placement errors of each joint that its own offset cannot stand for.
+        """Return the placement errors of each joint that its position offset cannot represent.
 
         Returns:
             Directions of the twist (linear, angular), orthonormal, shape (n, 5, 6).

@@ -13,7 +13,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ClosedStance"]
 
-TOLERANCE = 1e-13
+CLOSURE_TOLERANCE = 1e-13
 MAX_ITERATIONS = 30
 
 
@@ -34,7 +34,7 @@ class ClosedStance:
     def __init__(
         self, robot: RobotModel, contact_frames: Sequence[str], posture: Mapping[str, float]
     ) -> None:
-        """Stand the robot in a posture, its feet on the ground at z = 0 below a level base.
+        """Place the robot in a posture with its feet on the ground at z = 0 below a level base.
 
         Args:
             robot: Model with a floating base.
@@ -75,7 +75,7 @@ class ClosedStance:
                 x y z w of its orientation, shape (4,).
             twist: Velocity of the base (linear and angular, base frame), shape (6,), and its
                 derivative, shape (6,).
-            joints: Position, velocity and acceleration of all joints; those of the legs are replaced.
+            joints: Position, velocity and acceleration of all joints; the values of leg joints are replaced.
 
         Returns:
             The motion.
@@ -119,7 +119,7 @@ class ClosedStance:
                 error = pin.log6(self._data.oMf[frame].actInv(target)).vector[: len(J)]
                 worst = max(worst, float(np.abs(error).max()))
                 step[columns] = linear_algebra.lstsq(J[:, columns], error)
-            if worst < TOLERANCE:
+            if worst < CLOSURE_TOLERANCE:
                 return q
             q = pin.integrate(self._model, q, step)
         if worst > 1e-9:

@@ -1,7 +1,7 @@
 """Contacts: their kinematics relative to the IMU, their weights by force, the velocity they give.
 
-A contact point fixed in the world, at r_i in the IMU frame and moving at r_i' there, says how the IMU
-moves: y_v,i = -(r_i' + w x r_i). The moving anchor of (B 12), p_a = sum s_i p_i with weights s_i >= 0 of
+A contact point fixed in the world, at r_i in the IMU frame and moving at r_i' there, determines the velocity
+of the IMU: y_v,i = -(r_i' + w x r_i). The moving anchor of (B 12), p_a = sum s_i p_i with weights s_i >= 0 of
 sum 1, gives y_v = sum s_i y_v,i: the derivatives of the weights cancel.
 """
 
@@ -100,7 +100,7 @@ class RelativeContact:
 
 @dataclass(frozen=True, slots=True)
 class ContactLoad:
-    """What the ground does at one contact, seen from the base.
+    """Contact point, ground reaction force and weight of one contact, in the base frame.
 
     Attributes:
         name: Name of the contact.
@@ -136,7 +136,7 @@ class KinematicState:
 
 @dataclass(frozen=True, slots=True)
 class _ImuMotion:
-    """Pose and spatial velocity (IMU axes) of the IMU relative to the base, and both as numbers."""
+    """Pose and spatial velocity (IMU axes) of the IMU relative to the base, also as numpy arrays."""
 
     T_BI: pin.SE3
     V_BI_I: pin.Motion
@@ -150,7 +150,7 @@ class ContactKinematics:
     """Forward kinematics of all contacts in one pass, over the joints between base, IMU and contacts.
 
     Attributes:
-        joints: Indices, in the robot's joint order, of the joints that matter.
+        joints: Indices, in the robot's joint order, of the joints that move the IMU or a contact.
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
@@ -213,17 +213,17 @@ class ContactKinematics:
 class ContactTrigger:
     """Schmitt trigger whose weight is a continuous function of force.
 
-    Below `force_off` a contact is out; above `force_on` it comes in. Its weight is max(0, f - theta): on
-    coming in theta is `force_on`, and it slides down to `force_off` as the force rises as far above
-    `force_on`. So the weight rises from zero, returns to zero at the latest at `force_off`, and never jumps
-    unless the force does.
+    A contact comes into use above `force_on` and goes out of use below `force_off`. Its weight is
+    max(0, f - theta). The threshold theta starts at `force_on` and decreases to `force_off` while the force
+    rises by the same amount above `force_on`. The weight therefore rises from zero, returns to zero at
+    `force_off` at the latest, and is continuous wherever the force is.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Take the contact out."""
+        """Take the contact out of use."""
         self.closed = False
         self._threshold = 0.0
 
@@ -232,8 +232,8 @@ class ContactTrigger:
 
         Args:
             force: Vertical force, the ground pushing up positive [N].
-            force_on: Threshold for coming in [N].
-            force_off: Threshold for going out [N]; at most `force_on`.
+            force_on: Force above which the contact comes into use [N].
+            force_off: Force below which it goes out of use [N]; at most `force_on`.
 
         Returns:
             Weight [N], zero or positive.
@@ -264,7 +264,7 @@ def centre_of_pressure(wrench_C: Sequence[float], extent: float, last: Vector = 
     Args:
         wrench_C: Force and torque in the contact frame [N, Nm].
         extent: Farthest it may lie from the origin along each axis [m].
-        last: Where it was last, contact frame [m].
+        last: Last centre of pressure, contact frame [m].
 
     Returns:
         Position in the contact frame [m]; `last` where f_z is not positive: a foot that tips until the force

@@ -6,8 +6,8 @@ one length, the travel `x_s`:
 
     dz / ds = (sgn(v) - z) / x_s,   s the travel, ds = |v| dt
 
-Without it, z = tanh(v / v_s), a function of the speed alone. Source: Dahl, "A solid friction model" (1968);
-Canudas de Wit et al. (1995).
+Without presliding, z = tanh(v / v_s) depends on the velocity only. Source: Dahl, "A solid friction model"
+(1968); Canudas de Wit et al. (1995).
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class CoulombLaw:
 
 
 class CoulombDirection:
-    """Follows z of every joint along a motion; begins, and begins again after a gap, at tanh(v / v_s)."""
+    """Integrates z of every joint along a motion; after a start or a gap, z begins at tanh(v / v_s)."""
 
     def __init__(self, law: CoulombLaw) -> None:
         self._law = law
@@ -77,7 +77,7 @@ class CoulombDirection:
         return self._z
 
     def along(self, v: Array, dt: float) -> Array:
-        """Return z along many steps, each as `after` does.
+        """Return z along many steps; each step is computed as by `after`.
 
         Args:
             v: Joint velocities at the ends of the steps [rad/s], shape (k, n).

@@ -1,10 +1,10 @@
-"""Local polynomials: joint acceleration with means of the very same delay, and slopes without delay.
+"""Local polynomials: joint accelerations and means with equal delay, and slopes without delay.
 
 The slope of a least-squares line through v(t_i) over a window is sum_i c_i v_i, and since
 v_{i+1} - v_i is the integral of the acceleration over a step, it is also a weighted mean of the
 acceleration, with a parabolic weight over the window. Torque, wrenches and specific force averaged with
-that same weight stay in step with it: the equation of motion, linear in all of them, then holds between
-the filtered signals, whatever the stamps' spacing.
+these weights have the same delay: the equation of motion, which is linear in all of them, then holds
+between the filtered signals for any spacing of the stamps.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ FEWEST_SAMPLES = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowWeights:
-    """How a window of samples becomes one value and one slope.
+    """Weights that turn a window of samples into one mean and one slope.
 
     Attributes:
         mean: Weights of the mean, sum one, shape (n,).
         slope: Weights of the time derivative [1/s], sum zero, shape (n,).
-        centroid: Time the mean stands for, relative to the window's centre [s].
+        centroid: Time to which the mean belongs, relative to the window's centre [s].
     """
 
     mean: Array
@@ -34,7 +34,7 @@ class WindowWeights:
     centroid: float
 
     def moved_to(self, time: float) -> "WindowWeights":
-        """Return weights whose mean stands for another time nearby, exact for linear signals.
+        """Return weights whose mean belongs to another time nearby, exact for linear signals.
 
         Args:
             time: Wanted centroid, relative to the window's centre [s].

@@ -1,7 +1,7 @@
-"""One measurement equation for all robots: Y pi + friction = S' tau + sum J' lambda, by rows.
+"""The measurement equation of every robot: Y pi + friction = S' tau + sum J' lambda, by rows.
 
-The wanted bodies' columns come from body regressors, Y_est = J_j' A_j; everything else from one inverse
-dynamics of a model whose wanted inertias are zero. What is left is linear in the unknowns:
+The columns of the estimated bodies come from body regressors, Y_est = J_j' A_j; tau_nom is the inverse
+dynamics of a model in which the inertias of these bodies are zero. The remainder is linear in the unknowns:
 
     dtau = S' tau + sum J' lambda - tau_nom = [Y_est, F] [pi_est; friction] + noise
 
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredState:
-    """Everything measured at one time; not copied, for it is made and used within one update.
+    """All measurements of one time. The arrays are not copied, since one update makes and uses them.
 
     Attributes:
         q: Joint positions [rad], shape (n_joints,).
@@ -79,11 +79,11 @@ class LinearEquation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredRows:
-    """The same equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
+    """The measurement equation at k times, without the noise: value = regressor @ [pi_1, ..., friction].
 
-    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, rows hold N N'
-    times the equation: it changes smoothly with the posture, as N need not, so it can be filtered in time.
-    N' times a row, `basis`, is the equation without its redundant part.
+    Where unknown wrenches are projected out with the null-space basis N of their Jacobians, the rows hold
+    N N' times the equation. N N' is a smooth function of the posture, which N need not be, so the rows can be
+    filtered in time. N' times the rows (`basis` holds N) is the equation without its redundant part.
 
     Attributes:
         regressor: About the joint frames, Pinocchio's order, shape (k, m, 10 n + n_friction).
@@ -99,7 +99,7 @@ class MeasuredRows:
 
 
 class DynamicsMeasurement:
-    """Makes the linear equation of selected rows out of a measured state."""
+    """Computes the linear equation of the selected rows from a measured state."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class DynamicsMeasurement:
             noise: Standard deviations of the inputs.
             contacts: Contacts that act on the robot.
             friction: Friction to estimate, None for none.
-            imu: IMU that senses the acceleration of the base; None where that acceleration is known as such.
+            imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
             known_friction: Friction that is not estimated, part of the nominal torque; None for none.
 
         Raises:
@@ -170,13 +170,14 @@ class DynamicsMeasurement:
         return self._projected(equation, J_C) if self._rows.projects else equation
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
-        """Return the same rows at many measured states, without the covariance of their noise.
+        """Return the linear equation at many measured states, without the covariance of the noise.
 
         Args:
             states: The measurements; every array has one more axis in front, of length k.
 
         Returns:
-            The rows `row_names` at each time, or before the redundant part was taken out (see there).
+            The rows `row_names` at each time; with a projection, the redundant rows before it (see
+                `MeasuredRows`).
         """
         k, n_v = len(states.q), self._model.nv
         q, v, a = self._generalized_rows(states)
@@ -263,7 +264,7 @@ class DynamicsMeasurement:
 
 
 def _contact_maps(robot: RobotModel, contacts: tuple[ContactFrames, ...]) -> list[tuple[int, Array]]:
-    """Return of each contact its joint, and the action that takes velocities of J into its wrench frame."""
+    """Return each contact's joint J, and the matrix that transforms velocities of J into the wrench frame."""
     maps = []
     for contact in contacts:
         frame = robot.model.frames[robot.frame_id(contact.wrench_frame)]

@@ -2,8 +2,9 @@
 
     tau_friction = coulomb tanh(v / v_s) + viscous v + offset + armature a
 
-tanh is a sign smoothed over v_s: below it a torque sensor sees presliding, which no constant describes.
-Friction opposes motion, so the motor's torque, as measured, is larger by it.
+tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
+Coulomb torque does not describe. Friction opposes the motion, so the measured motor torque exceeds the torque
+of rigid-body dynamics by tau_friction.
 """
 
 from collections.abc import Mapping
@@ -132,7 +133,7 @@ class FrictionModel:
     Attributes:
         joints: Indices of the joints with friction, in the model's joint order.
         joint_names: Their names.
-        terms: Terms of each, out of `FRICTION_TERMS`.
+        terms: Estimated terms of every joint, a subset of `FRICTION_TERMS`.
         n_joints: Number of joints of the robot.
         smoothing_speed: v_s of the Coulomb term [rad/s].
         nominal: Nominal value of each parameter, shape (size,); None: all zero.
@@ -174,7 +175,7 @@ class FrictionModel:
             v: Joint velocities [rad/s], shape (..., n_joints).
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
-                (..., n_joints); None takes that of `v`.
+                (..., n_joints); None computes it from `v`.
 
         Returns:
             Regressor in the joint rows, shape (..., n_joints, size).
@@ -213,8 +214,8 @@ class KnownFriction:
         Args:
             v: Joint velocities [rad/s], shape (..., n_joints).
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
-            sign: Smoothed sign of the velocity averaged over the window of the other signals; None takes
-                that of `v`.
+            sign: Smoothed sign of the velocity averaged over the window of the other signals; None computes
+                it from `v`.
 
         Returns:
             Torques [Nm], of v's shape.
@@ -226,7 +227,7 @@ class KnownFriction:
 
 
 def coulomb_law(terms: FrictionTerms, nominal: NominalFriction) -> CoulombLaw:
-    """Return how Coulomb friction changes sign: as known, or if none is known, as set for the estimate."""
+    """Return the sign model of Coulomb friction: that of known friction if any, else that of the estimate."""
     source = nominal if nominal.joints else terms
     return CoulombLaw(source.smoothing_speed, source.presliding)
 
@@ -237,16 +238,16 @@ def friction_model(
     """Resolve the friction parameters against a robot.
 
     Args:
-        terms: The joints by name or pattern, and the terms of each, to estimate.
+        terms: The joints, by name or pattern, and the terms to estimate for each.
         robot: The robot.
-        nominal: What is known; what is estimated begins there.
+        nominal: Known friction; an estimated parameter starts from its known value.
 
     Returns:
         The estimated friction, None where no joint has any, and the known friction that is not estimated,
         None if there is none.
 
     Raises:
-        ConfigurationError: If a pattern matches no joint, or what is known does not fit.
+        ConfigurationError: If a pattern matches no joint, or a list of known values has the wrong length.
         ~inertial_estimation.errors.ModelError: If a joint does not exist.
     """
     joints = robot.joints_matching(terms.joints, "friction.joints")

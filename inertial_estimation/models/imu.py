@@ -1,29 +1,10 @@
-"""The IMU on the robot: its measurement model, and the motion of the base that follows from its motion."""
+"""Standard gravity, and the velocity of the base computed from that of an IMU."""
 
-import numpy as np
-
-from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix, Vector, cross, times
 
-__all__ = ["STANDARD_GRAVITY", "base_twist", "specific_force"]
+__all__ = ["STANDARD_GRAVITY", "base_twist"]
 
 STANDARD_GRAVITY = 9.80665
-
-
-def specific_force(R_WI: Array, a_WI: Array) -> Array:
-    """Predict the reading of an ideal accelerometer.
-
-    It senses f_I = R_WI^T (a_WI - g_W), g_W = [0, 0, -9.80665]: one g upwards at rest, zero in free fall.
-
-    Args:
-        R_WI: Orientation of the IMU in the world, shape (3, 3).
-        a_WI: Acceleration of the IMU origin in the world [m/s^2], shape (3,).
-
-    Returns:
-        Specific force in the IMU frame [m/s^2], shape (3,).
-    """
-    f_I: Array = R_WI.T @ (a_WI + np.array([0.0, 0.0, STANDARD_GRAVITY]))
-    return f_I
 
 
 def base_twist(
@@ -34,7 +15,7 @@ def base_twist(
     v_BI_B: Vector,
     w_BI_B: Vector,
 ) -> tuple[Vector, Vector]:
-    """Move the velocity of the IMU to the origin of the base.
+    """Transform the velocity of the IMU to the origin of the base.
 
     w_WB = R_BI w_WI - w_BI;  v_WB = R_BI v_WI - v_BI - w_WB x p_BI, all in the base frame.
 

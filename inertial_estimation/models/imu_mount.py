@@ -1,4 +1,4 @@
-"""Where an IMU is on the robot."""
+"""Placement of an IMU on the robot."""
 
 from dataclasses import dataclass
 

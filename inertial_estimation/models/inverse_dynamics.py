@@ -1,6 +1,6 @@
-"""Forward and inverse dynamics of a known robot: what ideal sensors on it would read.
+"""Inverse dynamics of a known robot: the readings of ideal sensors along a motion.
 
-The estimators never use this; it makes synthetic recordings with known truth.
+The estimators do not use this module; it generates synthetic recordings with known ground truth.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class MotionState:
 
 @dataclass(frozen=True, eq=False)
 class IdealReadings:
-    """What ideal sensors read at one instant.
+    """Readings of ideal sensors at one instant.
 
     Attributes:
         tau: Joint torques [Nm], shape (n_joints,).
@@ -72,10 +72,10 @@ class IdealSensors:
 
         Args:
             robot: The robot without payload.
-            imu: The IMU; None: none.
+            imu: The IMU; None for a robot without one.
             contact_frames: Frames of the contacts that carry a floating base.
             point_contacts: Those of them that transmit no torque.
-            payload: Rigidly attached to its link; None: nothing.
+            payload: Rigidly attached to its link; None for no payload.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a frame does not exist, or a floating base has no
@@ -92,11 +92,11 @@ class IdealSensors:
         self._scale = np.concatenate([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers] or [[]])
 
     def read(self, state: MotionState) -> IdealReadings:
-        """Return what the sensors read.
+        """Return the readings of ideal sensors.
 
-        The generalised force M a + c is carried by joints and contacts: its base rows fix the sum of
-        the contact wrenches, which is spread over the contacts with the least squared norm (torques
-        weighed at the lever `TORQUE_ARM`); the joint rows less the contacts' share are the torques.
+        Joints and contacts together produce the generalised force M a + c. Its base rows determine the sum
+        of the contact wrenches, which is distributed over the contacts with the least squared norm (moments
+        are divided by the lever `TORQUE_ARM`). The joint torques are the joint rows minus J' of the wrenches.
 
         Args:
             state: Configuration, velocity and acceleration.

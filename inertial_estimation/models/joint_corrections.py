@@ -1,4 +1,4 @@
-"""What lies between a joint state as sent and the joints: offsets of the encoders, gains of the drives."""
+"""Corrections of joint states: offsets of the position sensors and gains of the drives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class JointOffsets:
 
 @dataclass(frozen=True)
 class DriveGains:
-    """Gains of joints that send something else than a torque, a motor current for example."""
+    """Gains of joints whose reported effort is not a torque but, for example, a motor current."""
 
     joints: tuple[str, ...] = parameter(
         (), "Joints whose reported effort is not a torque, such as a motor current."
@@ -53,7 +53,7 @@ class JointCorrections:
 
     @property
     def trivial(self) -> bool:
-        """Whether nothing is corrected."""
+        """Whether all offsets are zero and all gains one."""
         return not self.offset.any() and bool((self.gain == 1.0).all())
 
 

@@ -13,7 +13,7 @@ __all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits"
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
-_LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # more than that is no limit
+_LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # larger values count as no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class JointLimits:
             velocity_share: Share of every speed that is used.
 
         Raises:
-            ConfigurationError: If nothing is left of a joint's range.
+            ConfigurationError: If the margins use up a joint's range.
         """
         lower, upper = self.lower + position_margin, self.upper - position_margin
         for name, low, high in zip(names, self.lower, self.upper, strict=True):
@@ -67,8 +67,8 @@ class JointLimits:
 def joint_limits(robot: RobotModel) -> JointLimits:
     """Read the limits of a robot's joints.
 
-    A joint without a range (continuous, or with an empty or huge one) is taken to move
-    `POSITION_DEFAULT` either side of zero; one without a speed at `VELOCITY_DEFAULT`.
+    A joint without a range (continuous, or with an empty or huge one) gets +-`POSITION_DEFAULT`; a joint
+    without a velocity limit gets `VELOCITY_DEFAULT`.
 
     Args:
         robot: The robot.

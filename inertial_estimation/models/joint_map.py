@@ -54,7 +54,7 @@ class JointMap:
 
     @property
     def velocity_source(self) -> str:
-        """Where the velocities of the last joint state came from, for people."""
+        """Human-readable source of the velocities of the last joint state."""
         return self._velocity.source if self._velocity is not None else "not used"
 
     def reset(self) -> None:
@@ -79,7 +79,7 @@ class JointMap:
         return JointSample(reading.stamp_ns, *self.row(reading).reshape(-1, self._robot.n_joints))
 
     def row(self, reading: JointReading) -> Array:
-        """Return what `sample` holds as one row: positions and, where needed, velocities and efforts.
+        """Return the fields of `sample` as one row: positions and, where needed, velocities and efforts.
 
         Args:
             reading: Joint state by name.
@@ -95,7 +95,7 @@ class JointMap:
         velocity, sent = self._velocity, reading.velocity
         fields = [reading.position]
         if velocity is not None:
-            fields.append(reading.position if sent is None else sent)  # a place for what is derived
+            fields.append(reading.position if sent is None else sent)  # placeholder for derived velocities
         if self._need_effort:
             fields.append(self._effort(reading))
         row: Array = np.concatenate(fields)[self._index]

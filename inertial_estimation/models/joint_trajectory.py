@@ -1,4 +1,4 @@
-"""A sampled motion of joints: what a robot is told to follow."""
+"""A sampled motion of joints, as a robot is commanded to follow."""
 
 from dataclasses import dataclass
 

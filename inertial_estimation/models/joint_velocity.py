@@ -1,4 +1,4 @@
-"""Joint velocities of a robot that sends none, or not of every joint: derived from positions, causally."""
+"""Joint velocities derived causally from positions, for robots that do not measure all of them."""
 
 import math
 from functools import lru_cache
@@ -24,8 +24,8 @@ class PositionDerivative:
     """The slope, at the newest sample, of a parabola fitted to the positions of the last `velocity_window`.
 
     A least-squares fit q(t) = a + b t + c t^2 over the samples of the window, by their stamps; the
-    velocity is its derivative at the newest of them, so it uses nothing that is yet to come. The weights
-    are those of `differentiation.end_slope_weights`.
+    velocity is its derivative at the newest of them, so the estimate is causal. The weights are those of
+    `differentiation.end_slope_weights`.
 
     With window W, n samples at regular steps and white noise sigma_q of the positions:
 
@@ -38,7 +38,7 @@ class PositionDerivative:
 
     There is no velocity before the samples span the window: shorter windows are far noisier (as
     W^-1.5), and a zero would mean that the robot is at rest. The window starts again after a gap
-    longer than `max_gap`, where the parabola would bridge motion nobody saw, and after a jump of the
+    longer than `max_gap`, where the parabola would bridge unobserved motion, and after a jump of the
     clock. At low rates it holds the last three samples, however long it takes.
 
     Stamps are regularised as the parameter `stamps` selects (`StampRegulator`): differences over stamps
@@ -59,7 +59,7 @@ class PositionDerivative:
         self._continuous = robot.continuous_joints
         self._rows = np.empty((INITIAL_CAPACITY, robot.n_joints))
         self._times = np.empty(INITIAL_CAPACITY, dtype=np.int64)
-        self._stamps = self._times.data  # the same memory: far cheaper to read one number at a time
+        self._stamps = self._times.data  # the same memory; reading single numbers is much faster
         self._begin, self._end, self._full = 0, 0, False
         self._last_stamp_ns: int | None = None
         self.reset()
@@ -157,11 +157,11 @@ class JointVelocity:
     NaN (drivers without that sensor), and of all joints once every velocity has been exactly zero while a
     joint moved by `LARGEST_TRAVEL_AT_ZERO_VELOCITY` (drivers that fill in zeros), until one is not.
 
-    Positions are followed from the first joint state on that needs it; one with all velocities needs not be
-    shown while `watching` is false.
+    Positions are buffered from the first joint state that needs derived velocities on. While `watching` is
+    false, a joint state that has all velocities need not be passed in.
 
     Attributes:
-        watching: Whether every joint state must be shown to `of`, be its velocities good or not.
+        watching: Whether every joint state must be passed to `of`, even one with all velocities.
     """
 
     def __init__(self, robot: RobotModel, config: InputConfig) -> None:
@@ -190,7 +190,7 @@ class JointVelocity:
 
     @property
     def source(self) -> str:
-        """Where the velocities of the last joint state came from, for people."""
+        """Human-readable source of the velocities of the last joint state."""
         if self._derived is self._none:
             return "measured"
         if self._derived is self._every:
@@ -232,7 +232,7 @@ class JointVelocity:
             if sent is not None and np.isnan(sent).any():
                 return sent  # not a number: for the controller a fault, answered by damping
             raise MeasurementError(
-                f"no velocity yet: it is derived from {self._window:g} s of positions, anew after a gap"
+                f"no velocity yet: it is derived from {self._window:g} s of positions without a gap"
             )
         return velocity if sent is None or derived is self._every else np.where(derived, velocity, sent)
 
@@ -244,7 +244,7 @@ class JointVelocity:
         return sent
 
     def _to_derive(self, q: Array, sent: Array | None) -> NDArray[np.bool_]:
-        """Which joints' velocities are not measured."""
+        """Return which joints have no measured velocity."""
         if sent is None or self._policy == "derived":
             return self._every
         self._watch_zeros(q, sent)
@@ -261,7 +261,7 @@ class JointVelocity:
         return np.full(len(q), np.nan)
 
     def _watch_zeros(self, q: Array, sent: Array) -> None:
-        """Notice velocities that stay exactly zero while joints move."""
+        """Detect velocities that stay exactly zero while joints move."""
         if sent.any() or not len(q):
             self._still_at, self._zeros_are_fake = None, False
         elif self._still_at is None:

@@ -104,7 +104,7 @@ class RowCovariance:
             robot: The robot.
             rows: The measured rows.
             n_contacts: Number of contacts.
-            imu: IMU that senses the acceleration of the base; None where that acceleration is known as such.
+            imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
         """
         acceleration = [noise.joint_acceleration] * robot.n_joints
         direct = [noise.torque] * robot.n_joints
@@ -145,10 +145,11 @@ class RowCovariance:
         return R
 
     def _see_through_imu(self, imu: ImuMount, data: pin.Data, M_B: Array, W_a: Array) -> None:
-        """Make W_a = M T: the generalized forces per sigma of each acceleration as it is sensed.
+        """Compute W_a = M T: the generalized forces caused by one sigma of each sensed acceleration.
 
-        The acceleration of the base is not sensed: a_B = X_BI (a_I - J_I a), so errors of the IMU reach the
-        base through the lever arm, and those of the joints between base and IMU act in two places.
+        The acceleration of the base is not sensed but computed: a_B = X_BI (a_I - J_I a). Errors of the IMU
+        therefore enter through the lever arm, and acceleration errors of the joints between base and IMU
+        enter twice: as joint accelerations and through the base.
 
         Args:
             imu: Where the IMU is.

@@ -1,4 +1,4 @@
-"""Which rows of the equation of motion are measured, and how unknown contact wrenches leave them."""
+"""Measured rows of the equation of motion, and the elimination of unknown contact wrenches from them."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -26,7 +26,7 @@ BASE_ROWS = (
 
 
 class ContactMode(Enum):
-    """What is known of contact wrenches.
+    """Treatment of the contact wrenches.
 
     MEASURED: sensors give them. PROJECTED: unknown, and removed with a basis of the null space of their
     Jacobians (Y 14-16). ESTIMATED: from the torques of the joints that carry the contact (T V), which
@@ -41,7 +41,7 @@ class ContactMode(Enum):
 
 @dataclass(frozen=True)
 class RowSelection:
-    """Rows as a user names them.
+    """Selection of rows by name.
 
     Attributes:
         base: Whether the six base rows are used; ignored for a fixed base.
@@ -97,11 +97,11 @@ class ResolvedRows:
 
     @property
     def projects(self) -> bool:
-        """Whether equations are multiplied by a matrix to free them of unknown wrenches."""
+        """Whether the equations are multiplied by a matrix that eliminates unknown wrenches."""
         return self.contacts in (ContactMode.PROJECTED, ContactMode.ESTIMATED)
 
     def projection(self, J_C: Array) -> Array:
-        """Return N with N' J_C' = 0 in the picked rows: what multiplies the equation from the left.
+        """Return N with N' J_C' = 0 in the picked rows; N' multiplies the equation from the left.
 
         PROJECTED takes an orthonormal basis of the null space. ESTIMATED takes a wrench from each limb,
         f = pinv(J_limb') (torque left over in the limb), and subtracts J_kept' f from the kept rows.

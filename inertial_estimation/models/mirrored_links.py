@@ -23,9 +23,9 @@ from inertial_estimation.spatial.inertial_parameters import parameters_from_pseu
 __all__ = ["MirrorImage", "mirror_image"]
 
 S = np.diag([1.0, -1.0, 1.0])
-TOLERANCE = 2e-3  # descriptions round their numbers [m, rad]
+MIRROR_TOLERANCE = 2e-3  # robot descriptions round their numbers [m, rad]
 POSTURES = 4
-ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # arbitrary postures
+TEST_ANGLES = 0.8 * np.sin(1.0 + np.arange(64.0 * POSTURES)).reshape(POSTURES, 64)  # arbitrary postures
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
     pin.computeJointJacobians(model, data, robot.configuration(np.zeros(robot.n_joints)))
     signs = np.array([_sign(model, data, pair, (left, right)) for pair in zip(*own, strict=True)])
     poses = []
-    for angles in np.vstack((np.zeros(len(signs)), ANGLES[:, : len(signs)])):
+    for angles in np.vstack((np.zeros(len(signs)), TEST_ANGLES[:, : len(signs)])):
         q = np.zeros(robot.n_joints)
         q[[model.idx_vs[j] - robot.n_base for j in own[0]]] = angles
         q[[model.idx_vs[j] - robot.n_base for j in own[1]]] = signs * angles
@@ -78,7 +78,7 @@ def mirror_image(robot: RobotModel, left: str, right: str) -> MirrorImage:
             )
         )
     spread = max(float(np.abs(pose - poses[0]).max()) for pose in poses)
-    if spread > TOLERANCE:
+    if spread > MIRROR_TOLERANCE:
         raise _no_image(left, right, f"their mirrored poses differ by {spread:.2g} (m, rad) over postures")
     T = np.vstack((poses[0], [0.0, 0.0, 0.0, 1.0]))
     M = parameters_from_pseudo_inertia(T @ pseudo_inertia(np.eye(10)) @ T.T).T
@@ -91,7 +91,7 @@ def _sign(model: pin.Model, data: pin.Data, pair: tuple[int, int], links: tuple[
     turning = np.linalg.norm(J_l[3:]) > 0.5
     mirrored, axis = (-S @ J_l[3:], J_r[3:]) if turning else (S @ J_l[:3], J_r[:3])
     cosine = float(mirrored @ axis)
-    if abs(abs(cosine) - 1.0) > TOLERANCE:
+    if abs(abs(cosine) - 1.0) > MIRROR_TOLERANCE:
         names = [str(model.names[j]) for j in pair]
         raise _no_image(*links, f"the axes of '{names[0]}' and '{names[1]}' are not at joint positions zero")
     return float(np.sign(cosine))

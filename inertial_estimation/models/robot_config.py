@@ -16,7 +16,7 @@ IMU_TOPIC = "imu/data"
 
 @dataclass(frozen=True)
 class InputConfig:
-    """How the inputs are aligned and when they are too old."""
+    """Alignment of the inputs by their stamps, and the age beyond which they are stale."""
 
     imu_delay: float = parameter(
         0.0,
@@ -160,7 +160,7 @@ class ContactFrames:
 
 @dataclass(frozen=True, eq=False)
 class RobotSetup:
-    """A robot as its parameters describe it, every name resolved against its model.
+    """A robot as described by its parameters, with every name resolved against its model.
 
     Attributes:
         robot: The model.

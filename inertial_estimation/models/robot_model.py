@@ -77,8 +77,8 @@ class RobotModel:
             The model.
 
         Raises:
-            ModelError: If the text is not a URDF, an inertia holds what is no number, or a locked joint does
-                not exist.
+            ModelError: If the text is not a URDF, an inertia holds a value that is not a finite number, or a
+                locked joint does not exist.
         """
         _check_inertias(urdf)
         try:
@@ -163,7 +163,7 @@ class RobotModel:
 
         Args:
             patterns: Names or shell patterns.
-            where: What they were given for, for the message.
+            where: Origin of the patterns, for the error message.
 
         Returns:
             Positions, increasing.
@@ -228,7 +228,7 @@ class RobotModel:
 
 
 def _check_inertias(urdf: str) -> None:
-    """Refuse what the parser would leave out with no more than a message on stderr."""
+    """Raise for inertial elements that the parser would skip with only a message on stderr."""
     try:
         root = ElementTree.fromstring(urdf)
     except (ElementTree.ParseError, ValueError):

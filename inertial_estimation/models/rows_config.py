@@ -10,7 +10,7 @@ __all__ = ["RowsConfig"]
 
 @dataclass(frozen=True)
 class RowsConfig:
-    """The rows of the equation of motion, the same online and offline."""
+    """Rows of the equation of motion in use; shared by the online filters and the offline identification."""
 
     base_rows: bool = parameter(
         True, "Whether the six rows of the floating base's equations of motion are used."
@@ -33,6 +33,6 @@ class RowsConfig:
     )
 
     def selection(self) -> RowSelection:
-        """Return the rows as the measurement equation takes them."""
+        """Return the selection of rows for the measurement equation."""
         mode = ContactMode(self.contact_wrenches)
         return RowSelection(self.base_rows, self.torque_rows, mode, self.point_contacts)

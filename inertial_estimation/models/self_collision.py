@@ -1,9 +1,9 @@
 """Distances between the links of a robot, from the collision geometry of its URDF.
 
-A mesh is replaced by its convex hull, which contains it: what is free of collision here is free with the
-mesh, and a distance takes microseconds. Only where two hulls would touch in much of the joints' range (a leg
-in the hollow of a trunk) the meshes themselves are used. Pairs of neighbours (one joint apart) are left
-out, and so are pairs that touch in nearly every posture, as MoveIt's setup assistant leaves them out.
+A mesh is replaced by its convex hull, which contains it: postures without collision of the hulls have none
+of the meshes either, and a distance takes microseconds. The meshes themselves are used only where two hulls
+touch in much of the joints' range (a leg in the hollow of a trunk). As in MoveIt's setup assistant, pairs of
+neighbours (one joint apart) and pairs that touch in nearly every posture are left out.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from inertial_estimation.signals import Array
 
 __all__ = ["SelfCollision"]
 
-SAMPLES = 200  # random postures that determine which pairs always touch
-ALWAYS = 0.95  # share of them
-TOO_COARSE = 0.3  # share of them in which hulls may touch before the meshes are used
+POSTURES_SAMPLED = 200  # random postures that determine which pairs always touch
+ALWAYS_TOUCHING_SHARE = 0.95  # of the sampled postures, from which a pair counts as always touching
+MAX_HULL_CONTACT_SHARE = 0.3  # of the sampled postures in which hulls touch, before meshes replace them
 
 
 class SelfCollision:
@@ -66,7 +66,7 @@ class SelfCollision:
             urdf: The text it was built from.
             mesh_folders: Folders in which ``package://`` meshes are searched.
             rng: Source of the random postures that determine which pairs always touch.
-            margin: Distance below which links count as touching in these postures [m].
+            margin: Distance below which links count as touching in the random postures [m].
 
         Returns:
             The checker; without geometry it checks nothing and its `note` reports this.
@@ -98,12 +98,12 @@ class SelfCollision:
                 shape.geometry.buildConvexHull(True, "Qt")
                 shape.geometry = shape.geometry.convex
         limits = joint_limits(robot)
-        postures = rng.uniform(limits.lower, limits.upper, size=(SAMPLES, robot.n_joints))
+        postures = rng.uniform(limits.lower, limits.upper, size=(POSTURES_SAMPLED, robot.n_joints))
         touching, hulls_touching = (
             _share_touching(robot, shapes, postures, margin) for shapes in (meshes, hulls)
         )
-        always = touching >= ALWAYS
-        exact = ~always & (hulls_touching > TOO_COARSE) & (hulls_touching > touching)
+        always = touching >= ALWAYS_TOUCHING_SHARE
+        exact = ~always & (hulls_touching > MAX_HULL_CONTACT_SHARE) & (hulls_touching > touching)
         names = _names_of_pairs(robot, meshes)
         pairs = [(int(pair.first), int(pair.second)) for pair in meshes.collisionPairs]
         _keep(hulls, (~always & ~exact).tolist())
@@ -169,7 +169,7 @@ class SelfCollision:
 
 
 def _share_touching(robot: RobotModel, geometry: pin.GeometryModel, postures: Array, margin: float) -> Array:
-    """Return of each pair the share of postures in which it is closer than a margin [m]."""
+    """Return for each pair the share of postures in which it is closer than a margin [m]."""
     data, shapes = robot.model.createData(), geometry.createData()
     for request in shapes.collisionRequests:
         request.security_margin = margin
@@ -191,7 +191,7 @@ def _names_of_pairs(robot: RobotModel, geometry: pin.GeometryModel) -> tuple[tup
 
 
 def _renamed(shape: pin.GeometryObject, number: int) -> pin.GeometryObject:
-    """Return a copy of a shape under a name no other has."""
+    """Return a copy of a shape under a unique name."""
     copy = shape.copy()
     copy.name = f"{shape.name}_mesh_{number}"
     return copy
@@ -204,7 +204,7 @@ def _neighbours(robot: RobotModel, geometry: pin.GeometryModel, pair: pin.Collis
 
 
 def _keep(geometry: pin.GeometryModel, kept: Sequence[bool]) -> None:
-    """Remove the pairs that are not to be kept."""
+    """Remove the pairs that are not in `kept`."""
     pairs = [(p.first, p.second) for p, k in zip(geometry.collisionPairs, kept, strict=True) if not k]
     for first, second in pairs:
         geometry.removeCollisionPair(pin.CollisionPair(first, second))

@@ -25,9 +25,9 @@ class SineMotion:
         amplitudes: Shape (n, k).
         frequencies: [Hz], shape (n, k).
         phases: [rad], shape (n, k).
-        rest_s: How long it rests at first [s].
-        fade_s: How long it takes to fade in, and out [s]; zero: no fade.
-        end_s: When it has faded out [s]; infinite: never.
+        rest_s: Duration of the initial rest [s].
+        fade_s: Duration of the fade-in and of the fade-out [s]; zero for no fade.
+        end_s: End of the fade-out [s]; infinite for a motion without end.
     """
 
     centre: Array

@@ -1,10 +1,10 @@
 """Recovers the times of regular samples from stamps taken on arrival, causally.
 
-A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps
-in bursts (d_k up to many periods, then many samples at once) spoil whatever integrates them. A sample
-cannot arrive before it was taken, so both the period and the offset are those of the lower envelope:
-the period is the least-squares slope of stamps over sample numbers, fitted twice, the second time to
-the least delayed samples; the offset follows the smallest delay of the last samples.
+A sample taken at t_k = t_0 + k T and stamped on arrival carries a_k = t_k + d_k with d_k >= 0. Stamps in
+bursts (d_k up to many periods, then many samples at once) corrupt every integration over time. A sample
+cannot arrive before it is taken, so period and offset are those of the lower envelope of the stamps. The
+period is the least-squares slope of stamps over sample numbers, fitted twice, the second time to the least
+delayed samples only; the offset follows the smallest delay of the last samples.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ SAMPLES_TO_FIRST_FIT = (
     20  # samples before the first fit of the period; the second at twice as many, and so on
 )
 MOST_SAMPLES_TO_NEXT_FIT = 500  # samples between two fits while stamps are used as they come
-SAMPLES_TO_NEXT_ACTIVE_FIT = 100  # and while they are not
+SAMPLES_TO_NEXT_ACTIVE_FIT = 100  # samples between two fits while the times are regularised
 SAMPLES_FITTED = 1000  # samples the period is fitted over
 STEPS_JUDGED = 50  # steps judged for coming in bursts
 SHORT_STEP_SHARE = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
@@ -53,7 +53,7 @@ class StampRegulator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the stream, as after a jump of its clock."""
+        """Discard the history of stamps, for example after a jump of their clock."""
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
@@ -114,7 +114,7 @@ class StampRegulator:
             self._activate(stamps, period)
 
     def _activate(self, stamps: np.ndarray, period: float) -> None:
-        """Lay a line of slope T under the stamps: the last sample's time by the smallest delay."""
+        """Return the last sample's time on the line of slope T below all recent stamps."""
         self.active = True
         index = np.arange(len(stamps), dtype=float)
         offsets = (stamps - stamps[0]).astype(float) - period * index

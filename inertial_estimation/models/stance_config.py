@@ -1,4 +1,4 @@
-"""How a robot stands: posture and soles, shared by the simulator and the controller."""
+"""Parameters of the stance: home posture and soles, shared by the simulator and the controller."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

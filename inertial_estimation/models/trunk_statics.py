@@ -24,7 +24,6 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cros
 __all__ = [
     "StaticMeasurement",
     "TrunkStatics",
-    "moment_about_base",
     "net_force",
     "robot_com_across_gravity",
     "robot_mass",
@@ -53,7 +52,7 @@ class StaticMeasurement:
         gravity: Magnitude of gravity [m/s^2].
         singular: Names of contacts whose limb is stretched so far that its torques do not determine the
             force along it; that component is zero.
-        silent: Names of contacts whose limb's torques are all exactly zero: sensors that read nothing.
+        silent: Names of contacts whose limb's torques are all exactly zero, as of disconnected sensors.
     """
 
     R_WB: Array
@@ -105,7 +104,7 @@ class TrunkStatics:
         _check_base(robot, self.contacts, trunk_link)
         self._robot = robot
         self._model = robot.model.copy()
-        self._model.inertias[BASE_JOINT] = pin.Inertia.Zero()  # what is left are the legs
+        self._model.inertias[BASE_JOINT] = pin.Inertia.Zero()  # the legs remain
         self._data = self._model.createData()
         self.legs_mass = float(sum(inertia.mass for inertia in self._model.inertias))
         self._gravity = float(np.linalg.norm(robot.model.gravity.linear))
@@ -114,7 +113,7 @@ class TrunkStatics:
         if self.estimates_forces:
             limbs = _limbs(robot, self.contacts, torque_joints)
             width = max(len(limb) for limb in limbs)
-            # Rows that do not exist point at one more joint, whose torque and levers are zero.
+            # Limbs with fewer joints are padded with a dummy joint whose torque and levers are zero.
             self._limbs = np.full((len(limbs), width), robot.n_joints)
             for i, limb in enumerate(limbs):
                 self._limbs[i, : len(limb)] = limb
@@ -138,7 +137,7 @@ class TrunkStatics:
             Points and forces, axes parallel to the world's.
 
         Raises:
-            MeasurementError: If what is needed is missing, of another shape, or no number.
+            MeasurementError: If a required input is missing, has another shape, or is not finite.
         """
         needed, shape = (tau, (len(q),)) if self.estimates_forces else (wrenches_F, (len(self.contacts), 6))
         given = self._checked(needed, shape, R_WB, q)
@@ -215,24 +214,19 @@ class TrunkStatics:
         if len(q) != self._robot.n_joints:
             raise MeasurementError(f"{len(q)} joint positions, expected {self._robot.n_joints}")
         if not math.isfinite(float(q.sum() + R_WB.sum())):
-            raise MeasurementError(f"joint positions or orientation hold what is no number: {q}, {R_WB}")
+            raise MeasurementError(f"joint positions or orientation are not finite: {q}, {R_WB}")
         if needed is None:
-            raise MeasurementError(f"no {what}, which the forces of the ground are made of")
+            raise MeasurementError(f"no {what}, from which the ground reaction forces are computed")
         if needed.shape != shape:
             raise MeasurementError(f"{what} of shape {needed.shape}, expected {shape}")
         if not np.isfinite(needed).all():
-            raise MeasurementError(f"{what} hold what is no number: {needed}")
+            raise MeasurementError(f"{what} are not finite: {needed}")
         return needed
 
 
 def net_force(measurement: StaticMeasurement) -> Array:
-    """Return F = sum f_i, what the ground carries [N], shape (3,)."""
+    """Return the total ground reaction force F = sum f_i [N], shape (3,)."""
     return np.array(_resultant(measurement)[0])
-
-
-def moment_about_base(measurement: StaticMeasurement) -> Array:
-    """Return mu = sum p_i x f_i, moments of the ground about the base origin [Nm], shape (3,) (T 17)."""
-    return np.array(_resultant(measurement)[1])
 
 
 def robot_mass(measurement: StaticMeasurement) -> float:
@@ -351,18 +345,18 @@ def _limbs(
         if len(limb) < POINT_UNKNOWNS:
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints whose torque is measured, of "
-                f"{listing(names)}; expected {POINT_UNKNOWNS} or more to tell its force"
+                f"{listing(names)}; expected {POINT_UNKNOWNS} or more to determine its force"
             )
         if len(limb) >= SOLE_UNKNOWNS:
             raise ConfigurationError(
                 f"the limb of contact '{contact.name}' has {len(limb)} joints and may stand on a sole, which "
-                "carries a moment, too; expected a point foot with fewer, or 'ground_forces' measured"
+                "also transmits a moment; expected a point foot with fewer, or 'ground_forces' measured"
             )
         for j in joints:
             if j in owner:
                 raise ConfigurationError(
                     f"contacts '{owner[j]}' and '{contact.name}' share joint '{robot.joint_names[j]}', "
-                    "expected one contact a limb to tell their forces from joint torques"
+                    "expected one contact per limb to determine their forces from joint torques"
                 )
             owner[j] = contact.name
         limbs.append(limb)

@@ -1,4 +1,4 @@
-"""A URDF that is changed in places: comments, namespaces and the order of attributes stay as they are."""
+"""Edits of a URDF that preserve comments, namespaces and the order of attributes."""
 
 import re
 from collections.abc import Mapping
@@ -67,8 +67,8 @@ def set_child(
     Args:
         element: The parent.
         tag: Tag of the child.
-        attributes: Values by name; other attributes and the order of those that exist stay.
-        first: Where a new child goes: before all others, or after them.
+        attributes: Values by name; other attributes and the order of existing ones are preserved.
+        first: Whether a new child is inserted before all others instead of after them.
 
     Returns:
         The child.

@@ -1,4 +1,4 @@
-"""URDF text with other inertial parameters: those of an estimate, or of a robot unlike its description."""
+"""URDF text with replaced inertial parameters: estimated ones, or those of a perturbed robot."""
 
 from collections.abc import Mapping, Sequence
 from xml.dom import minidom
@@ -23,7 +23,7 @@ _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (
 def urdf_with_bodies(
     urdf: str, robot: RobotModel, bodies: Sequence[BodyReference], parameters_L: Sequence[Array]
 ) -> str:
-    """Return a URDF in which bodies have other inertial parameters.
+    """Return a URDF in which the inertial parameters of bodies are replaced.
 
     A body is a link with all that is fixed to it. The named link takes the difference: its own inertia
     plus the body's estimate less the body's nominal. Where that is no possible body by itself, the link
@@ -78,10 +78,10 @@ def urdf_with_mass(urdf: str, robot: RobotModel, link: str, mass: float) -> str:
 
 
 def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: float) -> str:
-    """Return the URDF of a robot that is not quite like its description.
+    """Return the URDF of a robot with randomly perturbed masses and centres of mass.
 
     The mass of every link is multiplied by e^(sigma n), its rotational inertia with it, and its centre of
-    mass is moved, n and the moves being normal. A scaled and moved body is a possible one.
+    mass is shifted; n and the shifts are normally distributed. The result is physically consistent.
 
     Args:
         urdf: XML text.
@@ -96,7 +96,7 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
         ModelError: If a standard deviation is negative.
     """
     if mass_sigma < 0.0 or com_sigma < 0.0:
-        raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected none below zero")
+        raise ModelError(f"mass_sigma is {mass_sigma}, com_sigma {com_sigma}, expected both >= 0")
     document = UrdfDocument(urdf)
     for link in document.links.values():
         factor, move = np.exp(mass_sigma * rng.standard_normal()), com_sigma * rng.standard_normal(3)
@@ -109,14 +109,14 @@ def perturbed_urdf(urdf: str, rng: Generator, *, mass_sigma: float, com_sigma: f
 
 
 def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
-    """Return the URDF of a robot whose right side weighs what its left side weighs.
+    """Return the URDF of a robot whose right links have the mirrored inertias of the left ones.
 
     Every link on the right takes the inertia of its twin on the left, mirrored across the base's xz plane.
 
     Args:
         urdf: XML text.
         left: Part of the names of links on the left.
-        right: What is in its place in the names of links on the right.
+        right: Part that replaces `left` in the names of links on the right.
 
     Returns:
         XML text; all else is as it was, comments and namespaces as well.

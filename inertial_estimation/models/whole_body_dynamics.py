@@ -1,4 +1,4 @@
-"""Dynamics and kinematics a whole-body controller needs, with link inertias that can be replaced.
+"""Dynamics and kinematics for a whole-body controller, with replaceable link inertias.
 
 M(q) a + h(q, v) = S' tau + sum_i J_i' f_i, the base at the origin of the world: nothing here depends on
 where the base is, only on its orientation. Frames are given with their axes parallel to the world's
@@ -56,7 +56,7 @@ class FrameMotion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicsState:
-    """Everything the controller takes from the model at one instant.
+    """Dynamics and kinematics of the robot at one instant, as the controller uses them.
 
     Attributes:
         q: Joint positions [rad], shape (n_joints,).

@@ -1,4 +1,4 @@
-"""Postures for a flat-feet calibration out of a recording: joint states and orientations at an interval."""
+"""Postures for a flat-feet calibration from a recording: joint states and orientations at an interval."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointRead
 
 __all__ = ["read_bag_postures"]
 
-WINDOW_S = 0.1  # either side of a posture in which joints are read and an IMU is averaged
+WINDOW_S = 0.1  # time before and after a posture in which joints are read and an IMU is averaged
 GRAVITY, REST_TOLERANCE = 9.81, 0.5  # [m/s^2]: an accelerometer farther off than this is not at rest
 
 

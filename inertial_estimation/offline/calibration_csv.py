@@ -1,4 +1,4 @@
-"""Postures for a calibration: a table of joint positions and what was measured with them, from CSV."""
+"""Postures for a calibration: a CSV table of joint positions and the measurements at them."""
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ class PostureTable:
     """Postures and measurements.
 
     Attributes:
-        q: Joint positions in the model's order, shape (K, n_joints); joints not asked for may be zero.
+        q: Joint positions in the model's order, shape (K, n_joints); joints not requested may be zero.
         held_out: Which rows take no part in the fit, shape (K,).
         columns: Other numeric columns by name, shape (K,) each.
         dropped: Rows left out, by reason.
@@ -43,7 +43,7 @@ class PostureTable:
         missing = [name for name in names if name not in self.columns]
         if missing:
             raise RecordingError(
-                f"'{source}' misses columns {listing(missing)}; beside joints it has {listing(self.columns)}"
+                f"'{source}' misses columns {listing(missing)}; besides joints it has {listing(self.columns)}"
             )
         return np.stack([self.columns[name] for name in names], axis=1)
 
@@ -53,8 +53,8 @@ def read_postures(
 ) -> PostureTable:
     """Read a table of postures: a header line, one posture a row.
 
-    Columns named after joints are positions [rad or m]. ``split`` says which rows are held out
-    (``validation``, ``test``). Columns of words, and ``t``, are passed over.
+    Columns named after joints are positions [rad or m]. The column ``split`` marks the held-out rows
+    (``validation``, ``test``). Columns of text, and ``t``, are ignored.
 
     Args:
         path: CSV file.
@@ -106,7 +106,7 @@ def read_postures(
 
 
 def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
-    """Refuse positions far beyond the limits of their joints.
+    """Raise for positions far beyond the limits of their joints.
 
     Raises:
         MeasurementError: Names the joints and their limits.
@@ -145,7 +145,7 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def _is_measured(name: str) -> bool:
-    """Whether a column is of a kind a calibration measures: positions of markers, orientations."""
+    """Whether a column holds a measurement of a calibration: a marker position or an orientation."""
     last = name.rpartition("/")[2]
     return last in {"qx", "qy", "qz", "qw", "up_x", "up_y", "up_z"} or last.rstrip("0123456789") in {
         "x",

@@ -1,4 +1,4 @@
-"""Results of a calibration as files: the offsets as a ROS parameter file, the report as JSON."""
+"""Files of a calibration: the offsets as a ROS parameter file, the report as JSON."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
 
 
 def write_report(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
-    """Write the whole report as JSON, with the offsets it came on top of.
+    """Write the whole report as JSON, with the earlier offsets to which the new ones are added.
 
     Raises:
         ConfigurationError: If it cannot be written.
@@ -58,7 +58,7 @@ def write_report(path: Path, report: CalibrationReport, known: Mapping[str, floa
 
 
 def report_document(report: CalibrationReport) -> dict[str, Any]:
-    """Return the report as JSON values: angles in degrees, lengths in millimetres, as the names say."""
+    """Return the report as JSON values; the names contain the units, degrees and millimetres."""
     written = {j.joint for j in report.written}
     return {
         "kind": report.kind,

@@ -1,4 +1,4 @@
-"""Calibration tasks from a robot's parameter file and postures: which chain, which frames, which soles."""
+"""Calibration tasks from a robot's parameter file and postures: chain, frames and soles."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class CalibrationSetup:
-    """The robot of a parameter file, as a calibration needs it.
+    """The robot of a calibration, read from a parameter file.
 
     Attributes:
         robot: The model.
@@ -54,19 +54,19 @@ class CalibrationSetup:
 
     @property
     def ground(self) -> str:
-        """The frame taken as fixed to the ground: the first contact of a robot that stands, else the base."""
+        """The frame assumed fixed to the ground: the first contact of a standing robot, or else the base."""
         if self.config.floating_base and self.contacts:
             return self.contacts[0].frame
         return self.robot.base_link
 
     @property
     def known_offsets(self) -> Mapping[str, float]:
-        """Offsets of joints that an earlier calibration found [rad]."""
+        """Joint offsets of an earlier calibration [rad]."""
         known = self.config.joint_offsets
         return dict(zip(known.joints, known.values, strict=True))
 
     def corrected(self, table: PostureTable) -> PostureTable:
-        """Return postures with the known offsets added; what a calibration then finds comes on top."""
+        """Return postures with the known offsets added; a calibration then finds additional offsets."""
         known = self.config.joint_offsets
         return replace(
             table, q=table.q + values_by_joint("joint_offsets", known.joints, known.values, self.robot, 0.0)
@@ -146,7 +146,7 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
     setup = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))
     robot, contacts = setup.robot, setup.contacts
     offsets = config.joint_offsets
-    values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # says what is wrong
+    values_by_joint("joint_offsets", offsets.joints, offsets.values, robot, 0.0)  # raises if invalid
     points = contact_points(build_config(StanceConfig, stance, where=where), config.contacts)
     return CalibrationSetup(robot, config, contacts, points)
 
@@ -229,7 +229,7 @@ def flat_feet_task(
         patterns: Joints to calibrate; none: all between soles and IMUs.
         distance: d of Yamane's cost [m]; None weighs rows by their noise.
         use_yaw: Whether the IMUs share one yaw reference.
-        source: What to call the postures in messages.
+        source: Name of the postures in messages.
 
     Raises:
         ConfigurationError: If the robot has not two contacts.
@@ -247,7 +247,7 @@ def flat_feet_task(
 
 
 def _orientations(table: PostureTable, link: str, use_yaw: bool, source: str) -> Array:
-    """Orientations of one link, shape (K, 3, 3), from its quaternion or from the vertical alone."""
+    """Orientations of one link, shape (K, 3, 3), from its quaternion or only from the vertical."""
     if f"{link}/qw" in table.columns:
         quaternions = table.stacked([f"{link}/q{i}" for i in "xyzw"], source)
         size = np.linalg.norm(quaternions, axis=1)

@@ -1,4 +1,4 @@
-"""How long a calibration takes: the core reads no clock."""
+"""Duration of a calibration, measured outside of the core, which reads no clock."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 def timed(compute: Callable[[], Value]) -> tuple[Value, float]:
-    """Return what a computation gives, and how long it took [s]."""
+    """Return the result of a computation and its duration [s]."""
     start = time.perf_counter()
     value = compute()
     return value, time.perf_counter() - start

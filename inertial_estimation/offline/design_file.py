@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.identification.excitation.design_report import Curve, Precision
-from inertial_estimation.identification.excitation.excitation import ExcitationDesign, Motion
+from inertial_estimation.identification.excitation.excitation import EvaluatedMotion, ExcitationDesign
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.json_values import finite_values
@@ -16,7 +16,7 @@ __all__ = ["design_document", "random_summary", "write_design"]
 
 
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
-    """Write `design_document` as JSON; what is infinite becomes null."""
+    """Write `design_document` as JSON; infinite values become null."""
     content = json.dumps(finite_values(design_document(result, config, seed)), indent=2, allow_nan=False)
     Path(path).write_text(content + "\n", encoding="utf-8")
 
@@ -47,8 +47,8 @@ def design_document(result: ExcitationDesign, config: ExcitationConfig, seed: in
     }
 
 
-def random_summary(random: tuple[Motion, ...], chosen: Motion) -> dict[str, float] | None:
-    """Return how random motions compare: median, best, and the median over the chosen one's.
+def random_summary(random: tuple[EvaluatedMotion, ...], chosen: EvaluatedMotion) -> dict[str, float] | None:
+    """Return the comparison with random motions: median, best, and ratio of the median to the chosen one.
 
     Args:
         random: Random motions of the same kind, length and limits; none gives None.

@@ -1,4 +1,4 @@
-"""Results of an identification as files: JSON, the description, the friction the nodes read."""
+"""Files of an identification: JSON report, robot description, and friction parameters for the nodes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -46,11 +46,11 @@ def write_identification(
     robot: RobotModel,
     source: Mapping[str, Any],
 ) -> list[Path]:
-    """Write the files; those of an earlier run that do not hold any more are removed.
+    """Write the files; outdated files of an earlier run are removed.
 
     Args:
         folder: Where to; made if it does not exist.
-        run: What was found.
+        run: The identification.
         config: The parameters it was found with.
         robot: The robot.
         source: Where it came from (recordings, options), for the reader of the JSON.
@@ -85,11 +85,11 @@ def write_identification(
 def friction_parameters(
     identified: Mapping[str, float], config: IdentificationConfig, robot: RobotModel
 ) -> dict[str, Any] | None:
-    """Return the parameters ``nominal_friction`` of the nodes: what was identified, over what was known.
+    """Return the parameters ``nominal_friction`` of the nodes: identified values override known ones.
 
     Args:
         identified: Values by ``joint/term``.
-        config: Parameters of the identification; its known friction stays where nothing was identified.
+        config: Parameters of the identification; its known friction is kept for joints without a result.
         robot: The robot, for the order of the joints.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Recordings streamed through an identification, once; and a stretch of each to look at."""
+"""Runs an identification on streamed recordings, and keeps a stretch of each for figures."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ class TorqueTrace:
 
 @dataclass(frozen=True, eq=False)
 class IdentificationRun:
-    """What came out of the recordings.
+    """Results of an identification from recordings.
 
     Attributes:
         report: All numbers.
@@ -105,17 +105,17 @@ def run_identification(
     """Stream recordings through an identification.
 
     Args:
-        identifier: A fresh one.
+        identifier: An identifier without data.
         training: Streams that are fitted.
         validation: Streams to judge by.
         methods: Names of the methods.
         chosen: The one whose result is written; empty: the first.
-        split_s: Of every training stream only so much is fitted, the rest validates [s].
+        split_s: Duration of every training stream that is fitted; the rest is used for validation [s].
         progress: Called now and then with a recording's name and the seconds of it done.
 
     Raises:
         RecordingError: If a recording has no usable data, or none on one side of the split.
-        ~inertial_estimation.errors.InertialEstimationError: What the identifier says.
+        ~inertial_estimation.errors.InertialEstimationError: If the identifier raises one.
     """
     origins: dict[str, int] = {}
     fitted, judged = _Stretch(origins), _Stretch(origins)
@@ -167,7 +167,7 @@ def _read(stream: BlockStream, progress: Callable[[str, float], None] | None) ->
 
 
 def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[tuple[SignalBlock, bool]]:
-    """Yield blocks, and whether they lie behind the split; all after it do, even if the clock jumps back."""
+    """Yield blocks and whether they follow the split; all later ones do, even if the clock jumps back."""
     cut_ns: int | None = None
     behind = False
     for block in blocks:
@@ -185,7 +185,7 @@ def _divided(blocks: Iterator[SignalBlock], split_s: float | None) -> Iterator[t
 
 
 class _Stretch:
-    """Keeps the block with the most motion, whatever the length of the recordings."""
+    """Keeps only the block with the most motion, so that memory does not grow with the recordings."""
 
     def __init__(self, origins: dict[str, int]) -> None:
         """Begin with none; `origins` holds the first stamp of every recording and is added to [ns]."""
@@ -226,7 +226,7 @@ def _completed(
     validation: Sequence[BlockStream],
     split: bool,
 ) -> IdentificationReport:
-    """Add what the streams left out; with a split that of both sides stands with the fitted data."""
+    """Add the dropped readings of the streams; with a split, those of both sides count as fitted data."""
     judged, warnings = report.validation, report.warnings
     if judged is None and (validation or split):
         warnings = (*warnings, "the data to validate by are too short to give a row")
@@ -244,7 +244,7 @@ def _dropped(summary: DataSummary, streams: Sequence[BlockStream]) -> DataSummar
 
 
 def _description(identifier: Identifier, report: IdentificationReport) -> tuple[str | None, str]:
-    """Return the identified description, or why there is none and who would have one."""
+    """Return the identified description, or the reason why there is none and methods that have one."""
     chosen = report.methods[report.chosen]
     try:
         return identifier.urdf(chosen), ""

@@ -19,8 +19,8 @@ from inertial_estimation.signals import Array, JointReading, seconds
 
 __all__ = ["check_different_data", "check_split", "identification_config", "identification_topics"]
 
-NOT_INHERITED = frozenset({"links"})  # those the filter estimates online are seldom those to identify
-SAME_AFTER = 50  # joint states that two recordings must share from their start on to be one, at least
+NOT_INHERITED = frozenset({"links"})  # the links estimated online are usually not those to identify
+SAME_AFTER = 50  # equal joint states from the start after which two recordings count as the same
 
 
 def identification_config(config: ConfigFile) -> IdentificationConfig:
@@ -69,7 +69,7 @@ def check_split(recording: Recording, split_s: float) -> None:
 
 
 def check_different_data(training: Recording, validation: Recording, joints: str) -> None:
-    """Check that two recordings are not one, be it copied, cut at either end or in another file format.
+    """Check that two recordings are not the same one, copied, trimmed or in another file format.
 
     Args:
         training: The recording that is fitted.
@@ -87,8 +87,8 @@ def check_different_data(training: Recording, validation: Recording, joints: str
         or _same_data(training, validation, joints, later_ns)
     ):
         raise RecordingError(
-            f"'{validation.name}' holds the same data as '{training.name}': a validation by what was fitted "
-            "says nothing; take another recording, or --split"
+            f"'{validation.name}' holds the same data as '{training.name}': a validation on the fitted "
+            "data proves nothing; use another recording, or --split"
         )
 
 

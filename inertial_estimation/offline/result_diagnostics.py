@@ -1,4 +1,4 @@
-"""What speaks against the result of an identification, read off its own numbers."""
+"""Diagnostics of the result of an identification, computed from its own numbers."""
 
 import math
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ WORSE_ROW_RATIO = 1.01  # error of a row over its nominal one, above which it is
 UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
 POSITIVE_TERMS = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # they are never zero
 FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a body is a plate or a rod
-MOST_NAMES = 8  # in one sentence
+MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
 def result_diagnostics(report: IdentificationReport) -> list[str]:
-    """List what a reader should know before using the chosen result, a sentence each."""
+    """Return warnings about the chosen result, one sentence each."""
     result = report.methods[report.chosen]
     found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]
     if result.unfinished:
@@ -120,7 +120,7 @@ def _changes(result: MethodResult) -> list[str]:
 
 
 def _flat(body: BodyResult) -> bool:
-    """Whether mass is spread along one or two directions only, as at the bounds of consistency."""
+    """Whether the mass extends along only one or two directions, as at the bounds of consistency."""
     moments = linear_algebra.eigvalsh(body.inertia.inertia_Fcm)
     spread = 0.5 * moments.sum() - moments  # second moments along the principal axes
     nominal = linear_algebra.eigvalsh(body.nominal.inertia_Fcm)

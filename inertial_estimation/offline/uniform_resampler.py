@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.estimators.inputs.alignment import StreamSpec
+from inertial_estimation.estimators.inputs.input_stream import StreamClock, StreamSpec
+from inertial_estimation.estimators.inputs.stamped_buffer import interpolated_rows
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["GridPart", "UniformGrid"]
@@ -93,13 +93,11 @@ class UniformGrid:
             Whether it was kept; otherwise it is counted by reason.
         """
         target = self._streams[stream]
-        if not np.isfinite(row @ row):
-            return self.drop(stream, "not finite")
+        refusal = target.refusal(stamp_ns, row)
+        if refusal:
+            return self.drop(stream, refusal)
         last = target.last_stamp_ns
-        if last is not None and stamp_ns <= last:
-            jumped = last - stamp_ns > self._inputs.jump * NANOSECONDS and self._inputs.on_jump == "reset"
-            if not jumped:
-                return self.drop(stream, "equal stamp" if stamp_ns == last else "backward stamp")
+        if last is not None and stamp_ns < last:
             self.drop(stream, "jumps back of its clock")
             self._restart()
         elif last is not None and stamp_ns - last > self._inputs.jump * NANOSECONDS:
@@ -207,26 +205,22 @@ class UniformGrid:
         return int(times[np.argmax(waiting)])
 
 
-class _Stream:
+class _Stream(StreamClock):
     """Rows of one input: new ones in lists, older ones in arrays."""
 
     def __init__(self, spec: StreamSpec, inputs: InputConfig) -> None:
-        self.spec = spec
-        self.regulator = StampRegulator(inputs.stamps, inputs.nominal_rate)
-        self._delay_ns = round(spec.delay * NANOSECONDS)
+        super().__init__(spec, inputs)
         self.clear()
 
     def clear(self) -> None:
-        self.last_stamp_ns: int | None = None
-        self.regulator.reset()
+        self.restart()
         self.new_times: list[int] = []
         self._new_rows: list[Array] = []
         self.times: Stamps = np.empty(0, dtype=np.int64)
         self._rows: Array = np.empty((0, self.spec.width))
 
     def append(self, stamp_ns: int, row: Array) -> None:
-        self.last_stamp_ns = stamp_ns
-        self.new_times.append(self.regulator.time_of(stamp_ns) - self._delay_ns)
+        self.new_times.append(self.advance(stamp_ns))
         self._new_rows.append(row)
 
     def settle(self) -> None:
@@ -237,17 +231,7 @@ class _Stream:
 
     def at(self, times: Stamps, gap_ns: int) -> tuple[Array, NDArray[np.bool_]]:
         """Interpolate; also whether each time has neighbours close enough."""
-        last = len(self.times) - 1
-        if last < 0:
-            return np.zeros((len(times), self.spec.width)), np.zeros(len(times), dtype=bool)
-        before = np.searchsorted(self.times, times, side="right") - 1
-        low, high = np.clip(before, 0, last), np.clip(before + 1, 0, last)
-        exact = (before >= 0) & (self.times[low] == times)
-        width = self.times[high] - self.times[low]
-        between = (before >= 0) & (before < last) & (width <= gap_ns) & ~exact
-        weight = np.where(between, (times - self.times[low]) / np.maximum(width, 1), 0.0)[:, None]
-        rows: Array = (1.0 - weight) * self._rows[low] + weight * self._rows[high]
-        return rows, exact | between
+        return interpolated_rows(self.times, self._rows, times, gap_ns)
 
     def trim(self, time_ns: int) -> None:
         """Forget what lies before the last row at or before a time."""

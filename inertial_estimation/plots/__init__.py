@@ -1,1 +1,1 @@
-"""Figures and reports: the only place with matplotlib and jinja2."""
+"""Figures and reports; the only package that imports matplotlib and jinja2."""

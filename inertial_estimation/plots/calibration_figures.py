@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.calibration.identifiability import Identifiability
+from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 
 __all__ = ["figure_of_heights", "figure_of_offsets", "write_calibration_figures"]
@@ -35,7 +35,7 @@ def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[P
 
 
 def figure_of_heights(report: CalibrationReport) -> Any:
-    """Draw the heights of every sample before and after, one colour a corner or axis."""
+    """Draw the heights of every sample before and after, one colour per corner or axis."""
     figure, axes = new_figure(2)
     held_out = np.flatnonzero(report.is_held_out > 0.5)
     k = np.arange(len(report.before))
@@ -56,13 +56,13 @@ def figure_of_heights(report: CalibrationReport) -> Any:
 
 
 def figure_of_offsets(report: CalibrationReport) -> Any:
-    """Draw the offsets with two standard deviations, coloured by what is identifiable."""
+    """Draw the offsets with two standard deviations, coloured by identifiability."""
     figure, axes = new_figure(1, row_height=3.2)
     axis = axes[0]
     colours = {
-        Identifiability.IDENTIFIABLE: COLOURS[0],
-        Identifiability.COMBINATION: COLOURS[1],
-        Identifiability.NOT: GREY,
+        OffsetIdentifiability.IDENTIFIABLE: COLOURS[0],
+        OffsetIdentifiability.COMBINATION: COLOURS[1],
+        OffsetIdentifiability.NOT: GREY,
     }
     for kind, colour in colours.items():
         chosen = [i for i, j in enumerate(report.joints) if j.identifiability is kind]

@@ -1,4 +1,4 @@
-"""Figure of an exciting motion: how the joints move, and what it promises."""
+"""Figure of an exciting motion: trajectories of the joints, and expected precision."""
 
 from pathlib import Path
 

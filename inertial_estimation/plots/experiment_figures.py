@@ -87,7 +87,7 @@ def _draw(axis: Any, panel: Panel, colours: dict[str, str], named: set[str]) -> 
 
 
 def _once(label: str, named: set[str]) -> str | None:
-    """The label, unless it is empty or has been in a legend of the figure before."""
+    """Return the label, unless it is empty or already in a legend of the figure."""
     if not label or label in named:
         return None
     named.add(label)
@@ -95,7 +95,7 @@ def _once(label: str, named: set[str]) -> str | None:
 
 
 def _colour(series: Series, colours: dict[str, str]) -> str:
-    """Colour of a curve: by its label, the next free one where the label is new."""
+    """Return the colour of a curve by its label; a new label gets the next free colour."""
     if series.style == "reference":
         return BLACK
     if series.colour is not None:

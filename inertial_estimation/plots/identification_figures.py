@@ -19,7 +19,13 @@ from inertial_estimation.offline.identification_run import TorqueTrace
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, tidy
 from inertial_estimation.signals import Array
 
-__all__ = ["MOST_ROWS", "figure_of_masses", "figure_of_singular_values", "figures_of_torques", "inline_svg"]
+__all__ = [
+    "MOST_ROWS",
+    "figure_of_identified_masses",
+    "figure_of_singular_values",
+    "figures_of_torques",
+    "inline_svg",
+]
 
 MOST_ROWS = 12  # drawn of one trace: the worst ones
 ROWS_A_FIGURE = 3
@@ -59,7 +65,7 @@ def figure_of_singular_values(report: IdentificationReport) -> Any:
     return figure
 
 
-def figure_of_masses(result: MethodResult) -> Any:
+def figure_of_identified_masses(result: MethodResult) -> Any:
     """Draw every body's mass before and after, with two sigma where the data fix it by itself."""
     bodies = result.bodies
     figure = Figure(figsize=(WIDTH, 0.27 * len(bodies) + 1.2), layout="constrained")
@@ -94,7 +100,7 @@ def figure_of_masses(result: MethodResult) -> Any:
 
 
 def inline_svg(figure: Any, name: str) -> str:
-    """Return a figure as an SVG element to stand in a page; its text stays text.
+    """Return a figure as an SVG element for an HTML page, with text as text elements.
 
     Args:
         figure: The figure.

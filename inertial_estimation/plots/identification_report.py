@@ -1,4 +1,4 @@
-"""Report of an identification: one page that needs nothing but itself."""
+"""Report of an identification: one self-contained page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from inertial_estimation.offline.identification_run import IdentificationRun, To
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.plots.identification_figures import (
     MOST_ROWS,
-    figure_of_masses,
+    figure_of_identified_masses,
     figure_of_singular_values,
     figures_of_torques,
     inline_svg,
@@ -84,7 +84,7 @@ def identification_page(run: IdentificationRun, source: Mapping[str, Any]) -> st
             )
             if trace is not None
         ],
-        masses=_svg(figure_of_masses(result), "masses"),
+        masses=_svg(figure_of_identified_masses(result), "masses"),
         singular_values=_svg(figure_of_singular_values(report), "singular"),
     )
     return page

@@ -14,9 +14,9 @@ EVENT_COLOURS = {HealthLevel.OK: COLOURS[2], HealthLevel.WARN: COLOURS[1], Healt
 
 
 def figure_of_trunk(series: PayloadSeries) -> Any:
-    """Draw mass and centre of mass of the trunk, what was published, and what happened when.
+    """Draw mass and centre of mass of the trunk, the published values, and the events.
 
-    Where the robot was asked to hold still is shaded; load changes, results and refusals are upright lines.
+    Times with a request to hold still are shaded; load changes, results and refusals are vertical lines.
     """
     figure, axes = new_figure(4, row_height=1.8)
     t: Array = seconds(series.stamps_ns - series.stamps_ns[0])

@@ -56,7 +56,7 @@ def write_figures(folder: Path, evaluation: ReplayResults) -> list[Path]:
 
 
 def figure_of_tilt(series: TiltSeries, errors: TiltErrors | None) -> Any:
-    """Draw the estimated tilt, and with a reference that too and the error between them.
+    """Draw the estimated tilt and, if given, the reference and the error between them.
 
     The tilt is drawn as the inclination of the vertical along the base's x and y axes.
     """
@@ -92,7 +92,7 @@ def figure_of_bias(series: TiltSeries) -> Any:
 
 
 def figure_of_masses(series: InertialSeries) -> Any:
-    """Draw the mass of each estimated body with its two-sigma band, and what was published."""
+    """Draw the mass of each estimated body with its two-sigma band, and the published mass."""
     figure, axes = new_figure(len(series.links), row_height=2.6 if len(series.links) < 3 else 1.6)
     t = _seconds(series.stamps_ns, int(series.stamps_ns[0]))
     for k, (axis, link) in enumerate(zip(axes, series.links, strict=True)):

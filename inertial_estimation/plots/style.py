@@ -1,4 +1,4 @@
-"""One look for all figures: colours that the colour-blind can tell apart, thin frames, units on axes."""
+"""Common style of all figures: colours for colour-blind readers, thin frames, units on axes."""
 
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,12 @@ def save(figure: Any, path: Path) -> Path:
 
 
 def thin(t: Array, values: Array) -> tuple[Array, Array]:
-    """Return times and values with no more points than can be seen."""
+    """Return times and values thinned to the number of points that a figure can resolve."""
     step = max(1, len(t) // MAX_POINTS)
     return t[::step], values[::step]
 
 
 def spans(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return where flags are set, as pairs of the first index and the one after the last."""
+    """Return the runs of set flags, as pairs of the first index and the one after the last."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

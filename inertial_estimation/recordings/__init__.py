@@ -1,1 +1,1 @@
-"""Recordings in and out: bags, message bytes, trajectory files, what a running robot sends."""
+"""Reading and writing of recordings: bags, message bytes, trajectory files, messages of live nodes."""

@@ -108,7 +108,7 @@ def _after_header(data: bytes) -> int:
 
 @lru_cache(maxsize=256)
 def _aligned_behind(length: int) -> int:
-    """Offset of the first double behind a frame's name of a length."""
+    """Return the offset of the first double after a frame name of a given length."""
     return _aligned(_FRAME + 4 + length, 8)
 
 
@@ -121,7 +121,7 @@ def _aligned(offset: int, size: int) -> int:
 
 
 def _names(data: bytes) -> tuple[tuple[str, ...], int]:
-    """Names, and the offset behind them."""
+    """Return the names, and the offset after them."""
     offset = _aligned(_behind_string(data, _FRAME), 4)
     (count,) = _LENGTH.unpack_from(data, offset)
     offset += 4
@@ -136,7 +136,7 @@ def _names(data: bytes) -> tuple[tuple[str, ...], int]:
 
 
 def _doubles(data: bytes, offset: int) -> "tuple[np.ndarray | None, int]":
-    """A sequence of doubles, None if empty, and the offset behind it."""
+    """Return a sequence of doubles, None if empty, and the offset after it."""
     offset = _aligned(offset, 4)
     (count,) = _LENGTH.unpack_from(data, offset)
     offset += 4

@@ -1,4 +1,4 @@
-"""Values as JSON can hold them."""
+"""Conversion of values to those that JSON can represent."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ __all__ = ["finite_values"]
 
 
 def finite_values(value: Any) -> Any:
-    """Return a document in which every number is finite: what is not becomes None, null in the file.
+    """Return a document with only finite numbers; others become None, which is null in the file.
 
     Args:
         value: Mappings, lists, tuples, strings, numbers and None, nested.

@@ -1,4 +1,4 @@
-"""The one conversion of each message: to a value of the core, and back.
+"""Conversions of messages to values of the core and back, one for each message type.
 
 Conversions only read and write fields by name, so the same function serves the message classes of rclpy and
 those of `rosbags`; nothing of either is imported. `CONVERSIONS` is the registry by message type, used by the
@@ -84,7 +84,7 @@ ValueT = TypeVar("ValueT")
 
 @dataclass(frozen=True)
 class MessageConversion(Generic[ValueT]):
-    """How messages of one type become values, and values messages.
+    """Conversion of messages of one type to values and back.
 
     Attributes:
         from_msg: Converts a message; raises MeasurementError where its fields do not fit together.
@@ -110,7 +110,7 @@ def set_stamp(stamp: Any, stamp_ns: int) -> None:
 
 @lru_cache(maxsize=64)
 def joint_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return equal names as one object, so that comparing them downstream is comparing addresses."""
+    """Return equal names as one object, so that later comparisons only compare identities."""
     return names
 
 
@@ -183,7 +183,7 @@ def orientation_from_msg(msg: Any) -> OrientationSample:
 
 
 def orientation_to_msg(sample: OrientationSample | BaseState, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `orientation_from_msg`; of a base state the orientation alone."""
+    """Inverse of `orientation_from_msg`; of a base state only the orientation is written."""
     _set_header(msg, sample.stamp_ns, frame_id)
     _set_xyzw(msg.quaternion, sample.quaternion_xyzw)
     return msg
@@ -195,7 +195,7 @@ def pose_from_msg(msg: Any) -> PoseSample:
 
 
 def pose_to_msg(sample: OrientationSample, msg: Any, frame_id: str = "") -> Any:
-    """Inverse of `pose_from_msg`; an orientation without a position is put at the origin."""
+    """Inverse of `pose_from_msg`; an orientation without a position gets the origin."""
     _set_header(msg, sample.stamp_ns, frame_id)
     p_WB = sample.p_WB if isinstance(sample, PoseSample) else np.zeros(3)
     _set_xyz(msg.pose.position, p_WB)
@@ -330,6 +330,6 @@ def _set_xyzw(quaternion: Any, values: Array) -> None:
 
 
 def _doubles(field: Any, values: Any) -> Any:
-    """Return numbers as the kind of sequence a field is: array.array of rclpy, numpy array of rosbags."""
+    """Return numbers as the sequence type of a field: array.array of rclpy, numpy array of rosbags."""
     numbers = np.array(values, dtype=np.float64)
     return numbers if isinstance(field, np.ndarray) else array("d", numbers.tobytes())

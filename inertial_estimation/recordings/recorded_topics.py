@@ -1,4 +1,4 @@
-"""The inputs that a recording can hold, and the topics under which it holds them."""
+"""The inputs that a recording can contain, and their topics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

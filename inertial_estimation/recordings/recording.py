@@ -45,7 +45,7 @@ class RecordingEntry:
 
 
 class Recording(Protocol):
-    """What a replay needs of a recording, be it a bag or in memory.
+    """Interface of a recording for a replay, from a bag or in memory.
 
     Attributes:
         name: What to call it in messages.
@@ -56,7 +56,7 @@ class Recording(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call it in messages."""
+        """Name of the recording in messages."""
         ...
 
     @property
@@ -196,7 +196,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
                 yield RecordingEntry(topic, log_ns, sample)
 
     def messages(self, topic: str) -> Iterator[Any]:
-        """Yield the messages of one topic with all their fields, for what no signal carries.
+        """Yield the messages of one topic with all their fields, including those without a signal.
 
         Raises:
             RecordingError: If the file or a message is damaged.
@@ -211,7 +211,7 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             yield message
 
     def _reader_of(self, topic: str, message_type: str) -> Callable[[bytes], Sample]:
-        """Return what reads the serialised messages of a topic."""
+        """Return the reader of the serialised messages of a topic."""
         if message_type not in CONVERSIONS:
             raise RecordingError(
                 f"topic '{topic}' of '{self.name}' has type {message_type}, "

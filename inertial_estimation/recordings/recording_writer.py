@@ -56,11 +56,11 @@ def write_recording(
 
 
 def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
-    """Check that a rosbag2 folder can be written, before the work that fills it.
+    """Check that a rosbag2 folder can be written, before its contents are computed.
 
     Args:
         path: Folder to make.
-        overwrite: Whether a rosbag2 folder at that place may be replaced; nothing else ever is.
+        overwrite: Whether an existing rosbag2 folder may be replaced; other files are never replaced.
 
     Returns:
         The folder.
@@ -91,7 +91,7 @@ def _rosbags(storage: str) -> tuple[Any, Any, Any]:
 
 
 def _writable(topic: str, message_type: str, typestore: Any) -> tuple[MessageConversion[Any], Any]:
-    """Return the conversion of a topic and the message it writes into, again for every sample."""
+    """Return the conversion of a topic and the message it writes into, which all samples reuse."""
     if message_type not in CONVERSIONS:
         raise RecordingError(
             f"topic '{topic}' has type {message_type}, expected one of {listing(CONVERSIONS)}"

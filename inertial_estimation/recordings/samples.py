@@ -1,4 +1,4 @@
-"""What a message of a recording becomes: the core's signals, and two that only messages carry."""
+"""Values of the messages of a recording: the core's signals, and two that only messages carry."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ __all__ = ["PoseSample", "Sample", "StampedInertia"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseSample(OrientationSample):
-    """An orientation with the position that came with it.
+    """An orientation with the position of the same message.
 
     Attributes:
         p_WB: Position of the base in the world [m], shape (3,).

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
+from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.recordings.recording_writer import check_bag_folder, empty_message
@@ -16,7 +16,6 @@ from inertial_estimation.signals import NANOSECONDS, Array
 __all__ = [
     "TRAJECTORY_TOPIC",
     "TRAJECTORY_TYPE",
-    "read_trajectory_bag",
     "read_trajectory_csv",
     "write_trajectory_bag",
     "write_trajectory_csv",
@@ -104,31 +103,6 @@ def write_trajectory_bag(
         writer.write(connection, stamp_ns, typestore.serialize_cdr(message, TRAJECTORY_TYPE))
 
 
-def read_trajectory_bag(path: str | Path) -> JointTrajectory:
-    """Read the first trajectory of a rosbag2.
-
-    Raises:
-        RecordingError: If there is none.
-        MissingDependencyError: If `rosbags` is not installed.
-    """
-    try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingDependencyError(
-            "reading a bag needs the package 'rosbags': pip install rosbags"
-        ) from error
-    try:
-        with AnyReader([Path(path)], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            wanted = [c for c in reader.connections if c.msgtype == TRAJECTORY_TYPE]
-            for connection, _stamp, data in reader.messages(connections=wanted) if wanted else ():
-                return _trajectory(reader.deserialize(data, connection.msgtype))
-            topics = listing(f"{c.topic} ({c.msgtype})" for c in reader.connections)
-    except (AnyReaderError, OSError) as error:
-        raise RecordingError(f"cannot read the bag '{path}': {error}") from error
-    raise RecordingError(f"'{path}' has no message of type {TRAJECTORY_TYPE}; it has {topics}")
-
-
 def _message(typestore: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
     message = empty_message(typestore, TRAJECTORY_TYPE)
     set_stamp(message.header.stamp, stamp_ns)
@@ -141,13 +115,3 @@ def _message(typestore: Any, trajectory: JointTrajectory, stamp_ns: int) -> Any:
         set_stamp(point.time_from_start, round(time_s * NANOSECONDS))
         message.points.append(point)
     return message
-
-
-def _trajectory(message: Any) -> JointTrajectory:
-    points = message.points
-    times = [p.time_from_start.sec + p.time_from_start.nanosec / NANOSECONDS for p in points]
-    arrays = (
-        np.array([getattr(p, field) for p in points], dtype=np.float64)
-        for field in ("positions", "velocities", "accelerations")
-    )
-    return JointTrajectory(tuple(message.joint_names), np.array(times), *arrays)

@@ -1,4 +1,4 @@
-"""What was heard from live nodes lately: newest figures and reports, with the times they came."""
+"""Record of the newest figures and reports of live nodes, with their times of arrival."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -15,15 +15,15 @@ SILENT_AFTER = 2.5 * REPORT_PERIOD  # [s] without a report
 
 @dataclass(frozen=True, slots=True)
 class InputState:
-    """One input as the nodes that read it see it; where they differ, the worst.
+    """State of one input as reported by the nodes that read it; the worst where they differ.
 
     Attributes:
         topic: Relative name of the topic.
         level: Severity.
         rate_hz: Rate of its stamps [Hz]; None while unknown.
         age_s: Time since the stamp of the newest reading [s]; None before the first. It grows on when the
-            node falls silent, and when readings stop together with the clock of a simulation.
-        message: What the node says of it.
+            node stops reporting, and when readings stop together with the clock of a simulation.
+            message: Report of the node about it.
     """
 
     topic: str
@@ -35,7 +35,7 @@ class InputState:
 
 @dataclass
 class NodeRecord:
-    """What was heard of one node; times are of one steady clock [s].
+    """Record of one node; times are of one steady clock [s].
 
     Attributes:
         figures: Newest telemetry by name.
@@ -52,7 +52,7 @@ class NodeRecord:
     _newest: dict[str, tuple[str, float, float]] = field(default_factory=dict)  # count, heard when, age then
 
     def hear_figures(self, now_s: float, figures: Mapping[str, float], count: int = 1) -> None:
-        """Take the newest of some telemetry messages.
+        """Store the newest of some telemetry messages.
 
         Args:
             now_s: Time now [s].
@@ -63,7 +63,7 @@ class NodeRecord:
         self._counts.append((now_s, count))
 
     def hear_report(self, now_s: float, parts: Iterable[Health]) -> None:
-        """Take the report of a node, which is of all its parts."""
+        """Store the report of a node, which covers all its components."""
         self.health = {part.name: part for part in parts}
         self.reported_s = now_s
         for part in self.health.values():
@@ -89,7 +89,7 @@ class NodeRecord:
         return self.figures.get("age [s]", 0.0) + now_s - self.heard_s
 
     def silent_s(self, now_s: float) -> float:
-        """Return for how long the node has owed a report [s]; 0 while reports come."""
+        """Return the time for which a report of the node is overdue [s]; 0 while reports arrive."""
         if self.reported_s is None:
             return 0.0
         silence = now_s - self.reported_s
@@ -114,7 +114,7 @@ class NodeRecord:
 
 @dataclass
 class WatchRecord:
-    """What was heard of all nodes.
+    """Record of all nodes.
 
     Attributes:
         nodes: By full name without the leading slash, in the order they were found.
@@ -123,7 +123,7 @@ class WatchRecord:
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 
     def node(self, name: str) -> NodeRecord:
-        """Return the record of a node, a new one when it was not known."""
+        """Return the record of a node; it is created for a new node."""
         return self.nodes.setdefault(name.lstrip("/"), NodeRecord())
 
     def with_figure(self, figure: str) -> list[tuple[str, NodeRecord]]:
@@ -131,7 +131,7 @@ class WatchRecord:
         return [(name, node) for name, node in self.nodes.items() if figure in node.figures]
 
     def inputs(self, now_s: float) -> list[InputState]:
-        """Return one state a topic: of the node that finds it worst, then oldest."""
+        """Return one state per topic, that of the node with the worst level, then with the oldest input."""
         found: dict[str, InputState] = {}
         for name, node in self.nodes.items():
             namespace = name.rpartition("/")[0]

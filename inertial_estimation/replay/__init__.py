@@ -1,1 +1,1 @@
-"""Recordings through the same estimators as on the robot; metrics; synthetic truth."""
+"""Replay of recordings through the estimators of the nodes, and metrics of the results."""

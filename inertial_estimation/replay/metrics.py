@@ -51,7 +51,6 @@ class TiltErrors:
         stamps_ns: Stamps of the reference samples used [ns], shape (n,).
         errors: Angle between estimated and reference vertical [rad], shape (n,).
         trusted: Whether the reference is trusted there, shape (n,).
-        estimated_B: Estimated vertical at these stamps, base frame, shape (n, 3).
         reference_B: Reference vertical, aligned, base frame, shape (n, 3).
         summary: Statistics over the trusted samples [rad].
     """
@@ -59,7 +58,6 @@ class TiltErrors:
     stamps_ns: NDArray[np.int64]
     errors: Array
     trusted: NDArray[np.bool_]
-    estimated_B: Array
     reference_B: Array
     summary: ErrorSummary
 
@@ -103,8 +101,8 @@ def tilt_errors(
         stamps_ns: Stamps of the estimates, ascending [ns], shape (n,).
         tilts_B: Estimated vertical in the base frame, shape (n, 3).
         reference: Reference orientations.
-        trusted: One flag per reference sample; None trusts all.
-        settle_ns: How long after the first estimate nothing is compared [ns].
+        trusted: One flag per reference sample that is used; None uses all.
+        settle_ns: Time after the first estimate that is excluded from the comparison [ns].
 
     Returns:
         The errors.
@@ -130,7 +128,7 @@ def tilt_errors(
     aligned = _aligned_verticals(estimated, quaternions, flags)
     chord = np.linalg.norm(estimated - aligned, axis=1)
     errors = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
-    return TiltErrors(t_ref, errors, flags, estimated, aligned, summarise(errors[flags]))
+    return TiltErrors(t_ref, errors, flags, aligned, summarise(errors[flags]))
 
 
 def interpolated(at: Array, times: Array, values: Array) -> Array:
@@ -148,7 +146,7 @@ def interpolated(at: Array, times: Array, values: Array) -> Array:
 
 
 def low_pass_zero_phase(stamps_ns: NDArray[np.int64], values: Array) -> Array:
-    """Filter forth and back (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
+    """Filter forward and backward (no delay) by a Butterworth low-pass, `FILTER_ORDER`, `FILTER_CUTOFF`.
 
     Samples are taken to a uniform grid at their median step first. A series too slow to hold the
     cut-off frequency is returned on that grid unfiltered.

@@ -15,7 +15,7 @@ MEAN_OVER_LAST_S = 0.5  # end of a run, over which means are taken [s]
 
 @dataclass(frozen=True)
 class PayloadScene:
-    """What happens.
+    """The scene of a payload response.
 
     Attributes:
         joint: Joint that carries the weight.
@@ -63,7 +63,7 @@ class PayloadResponse:
     estimate: Array
 
     def numbers(self, scene: PayloadScene) -> dict[str, float]:
-        """Return the figures of the response; NaN where nothing was heard.
+        """Return the figures of the response; NaN where messages are missing.
 
         Args:
             scene: What happened.
@@ -90,19 +90,19 @@ class PayloadResponse:
 def response_from_record(
     record: LiveRecord, scene: PayloadScene, *, adaptation: bool, released_ns: int
 ) -> PayloadResponse:
-    """Take a response from what was heard.
+    """Extract a response from recorded messages.
 
     Args:
-        record: What was heard.
+        record: Messages of the run.
         scene: What happened.
         adaptation: Whether the controller used the estimates.
         released_ns: Stamp of the release from the hoist [ns].
 
     Raises:
-        RecordingError: If the joint was not heard.
+        RecordingError: If there are no messages of the joint.
     """
     if not record.joints.get(scene.joint):
-        raise RecordingError(f"nothing was heard of the joint '{scene.joint}'")
+        raise RecordingError(f"no message with the joint '{scene.joint}' was received")
     t, angle = _series(record.joints[scene.joint], released_ns, scene.duration_s)
     masses = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.inertias.get(scene.link, [])]
     added = [(stamp_ns, inertia.mass) for stamp_ns, inertia in record.payloads.get(scene.link, [])]

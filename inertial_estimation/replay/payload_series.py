@@ -33,7 +33,7 @@ class PayloadSeries:
         residuals: Distance of the last measurements from the result [m], shape (n,); NaN before.
         phases: What was under way, per sample.
         at_rest: Whether the robot was at rest, shape (n,).
-        holds: Whether it was asked to stand still, shape (n,).
+        holds: Whether the robot was requested to stand still, shape (n,).
         events: Load changes found, results and refusals, in order.
     """
 

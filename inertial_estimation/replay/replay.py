@@ -1,4 +1,4 @@
-"""A recording driven through the pipelines, as a live node would be, only faster."""
+"""Replay of a recording through the pipelines, with the steps of a live node but faster."""
 
 import gc
 import time
@@ -44,7 +44,7 @@ EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate
 
 @dataclass
 class ReplayRun:
-    """What came out of a replay.
+    """Results of a replay.
 
     Attributes:
         base: Base estimates in order.
@@ -56,7 +56,7 @@ class ReplayRun:
         payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
-        health: The pipelines' last word on their inputs.
+        health: Last health report of the pipelines about their inputs.
         clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
     """
 
@@ -131,7 +131,7 @@ def replay_recording(
         inertial: Inertial pipeline, or None.
         payload: Trunk payload pipeline, or None.
         start_s: Where to begin, after the start of the recording [s].
-        hold_out_s: From when on, after the start of the recording, the inertial filter no longer learns
+        hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
         progress: Called now and then with the seconds of data done.
 
@@ -139,7 +139,7 @@ def replay_recording(
         The estimates and how long they took.
 
     Raises:
-        RecordingError: If a topic is missing or of the wrong type, or nothing lies after the start.
+        RecordingError: If a topic is missing or of the wrong type, or has no message after the start.
     """
     wanted = required_topics(
         recording, topics, use_base_state=tilt is None and (inertial or payload) is not None
@@ -177,7 +177,7 @@ def _check_times(recording: Recording, start_s: float, hold_out_s: float | None)
 
 @contextmanager
 def _no_cycle_collection() -> Iterator[None]:
-    """Pause the search for reference cycles: all estimates are kept, it would only walk them again."""
+    """Pause the garbage collector, which would only traverse all stored estimates repeatedly."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -208,7 +208,7 @@ class _Driver:
         self._handlers = self._subscriptions(topics)
 
     def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
-        """Push and tick; yields the log time now and then."""
+        """Push and tick; yields the log time periodically, for progress."""
         next_report = 0
         log_ns = 0
         for entry in entries:
@@ -260,7 +260,7 @@ class _Driver:
             handle(sample)
 
     def _meet_clock(self, first: RecordingEntry) -> None:
-        """Find whether log times and stamps are of one clock."""
+        """Detect whether log times and stamps come from one clock."""
         offset = first.sample.stamp_ns - first.log_ns
         self._clock_offset_ns = offset if abs(offset) > CLOCK_OFFSET_NS else 0
         self.run_record.clock_offset_ns = self._clock_offset_ns

@@ -1,4 +1,4 @@
-"""The metrics of one replay, put together for `metrics.json`."""
+"""Assembly of the metrics of one replay for `metrics.json`."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -71,13 +71,13 @@ def replay_results(
     hold_out_ns: int | None = None,
     settle_s: float = 0.0,
 ) -> ReplayResults:
-    """Turn a replay into series and metrics.
+    """Compute series and metrics of a replay.
 
     Args:
         run: The replay.
         pipelines: What was replayed.
         reference: Reference orientations.
-        trusted: Which of them to trust; None: all.
+        trusted: Flags of the samples that are used; None uses all.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
         settle_s: How long after the first estimate the tilt is not compared [s].
 
@@ -125,7 +125,7 @@ def replay_results(
 
 
 def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
-    """The last estimate of the filter itself: masses, standard deviations, payloads, friction."""
+    """Return the last estimate of the filter: masses, standard deviations, payloads, friction."""
     links = {
         link.estimate.link: {
             "mass_kg": link.estimate.mass,
@@ -142,7 +142,7 @@ def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
 def _torque_error(
     run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
 ) -> float | None:
-    """Relative torque error after the hold-out: of an arm by its identified model, else by innovations."""
+    """Return the relative torque error after the hold-out: by the model of an arm, or by innovations."""
     values = pipelines.inertial_values
     if hold_out_ns is None or pipelines.inertial is None:
         return None

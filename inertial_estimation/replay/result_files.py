@@ -88,7 +88,7 @@ def write_metrics(path: Path, metrics: Mapping[str, Any]) -> None:
 
 
 def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Read which reference samples are trusted: one 0 or 1 a line, comments after ``#``.
+    """Read the flags of the trusted reference samples: one 0 or 1 per line, comments after ``#``.
 
     Raises:
         RecordingError: If the file is missing or holds anything else; names the line.

@@ -21,7 +21,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, JointReading, second
 
 __all__ = ["EDGE_S", "friction_torques", "prediction_error"]
 
-EDGE_S = 0.3  # ends of the stretch that are left out: there the filter has nothing beyond to look at [s]
+EDGE_S = 0.3  # time excluded at both ends of the stretch, where the filter lacks samples on one side [s]
 
 
 def prediction_error(

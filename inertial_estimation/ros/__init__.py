@@ -1,1 +1,1 @@
-"""The ROS 2 shell: the only place that imports rclpy or messages."""
+"""ROS 2 nodes and conversions; the only package that imports rclpy or message classes."""

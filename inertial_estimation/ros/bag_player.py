@@ -1,4 +1,4 @@
-"""Publishes a recording on its topics with /clock, at its own pace, for machines without rosbag2."""
+"""Publishes a recording on its topics with /clock at a chosen speed, for machines without rosbag2."""
 
 import importlib
 import time
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import rclpy
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
@@ -17,22 +19,22 @@ from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["BagPlayer", "PlayOptions", "message_class"]
+__all__ = ["BagPlayer", "PlayOptions", "message_class", "play_bag"]
 
-SETTLING = 1.0  # no further subscription for so long: all are there [s]
+SUBSCRIPTION_SETTLING_S = 1.0  # time without a new subscription after which playing starts [s]
 LATCHED_TOPICS = ("/robot_description", "/tf_static")
 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """How a recording is played.
+    """Options of playing a recording.
 
     Attributes:
         rate: Speed, as a multiple of real time.
-        loop: Whether to begin again at the end.
-        clock_rate: How often /clock is published, per second of the wall clock [Hz]; 0: never.
-        wait: How long to wait for subscriptions at most [s].
-        subscribers: How many subscriptions one of the topics must have before it begins.
+        loop: Whether to restart at the end.
+        clock_rate: Rate of /clock by the wall clock [Hz]; 0 publishes none.
+        wait: Longest time to wait for subscriptions [s].
+        subscribers: Number of subscriptions one of the topics needs before playing starts.
         remap: New topic names by recorded ones.
     """
 
@@ -53,7 +55,7 @@ class PlayOptions:
 
 
 class BagPlayer:
-    """Plays one recording through a node's publishers; messages stay serialised on the way."""
+    """Plays one recording through a node's publishers, without deserialising the messages."""
 
     def __init__(self, node: Node, recording: BagRecording, options: PlayOptions) -> None:
         """Create a publisher for every topic of the recording.
@@ -61,11 +63,11 @@ class BagPlayer:
         Args:
             node: Node that publishes.
             recording: The open recording.
-            options: How to play it.
+            options: Options of playing.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
-            ~inertial_estimation.errors.RecordingError: If not one of its message types is installed.
+            ~inertial_estimation.errors.RecordingError: If none of its message types is installed.
         """
         for topic in options.remap:
             if topic not in recording.topics:
@@ -77,7 +79,7 @@ class BagPlayer:
         self._clock = node.create_publisher(Clock, "/clock", RELIABLE_OUTPUT) if options.clock_rate else None
 
     def play(self) -> int:
-        """Play to the end, or for ever when looping.
+        """Play to the end, or endlessly when looping.
 
         Returns:
             Number of messages published.
@@ -108,7 +110,7 @@ class BagPlayer:
         return publishers
 
     def _wait_for_subscriptions(self) -> None:
-        """Wait until there are subscribers and no new ones come, but not longer than asked."""
+        """Wait until there are subscribers and no new ones appear, at most for the configured time."""
         deadline = time.monotonic() + self._options.wait
         found, since = 0, time.monotonic()
         while time.monotonic() < deadline:
@@ -116,7 +118,7 @@ class BagPlayer:
             if sum(counts) != found:
                 found, since = sum(counts), time.monotonic()
             enough = max(counts, default=0) >= self._options.subscribers
-            if enough and time.monotonic() - since > SETTLING:
+            if enough and time.monotonic() - since > SUBSCRIPTION_SETTLING_S:
                 return
             time.sleep(0.05)
 
@@ -150,6 +152,29 @@ class BagPlayer:
     def _publish_clock(self, now_ns: int) -> None:
         assert self._clock is not None
         self._clock.publish(clock_to_msg(now_ns))
+
+
+def play_bag(path: str, options: PlayOptions) -> int:
+    """Play a rosbag2 through a node of its own; signals are left to the caller.
+
+    Args:
+        path: Folder of the bag, or its file.
+        options: How to play it.
+
+    Returns:
+        Number of messages published.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a remapped topic is not in the recording.
+        ~inertial_estimation.errors.RecordingError: If there is no recording, or nothing of it can be played.
+    """
+    with BagRecording(path) as recording:
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            node = rclpy.create_node("bag_player", start_parameter_services=False)
+            return BagPlayer(node, recording, options).play()
+        finally:
+            rclpy.try_shutdown()
 
 
 def message_class(message_type: str) -> Any:

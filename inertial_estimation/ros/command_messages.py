@@ -1,4 +1,4 @@
-"""Conversions of what goes into and comes out of a controller, in pairs; and the time of a simulation."""
+"""Message conversions of references and commands of a controller, in pairs, and of simulation time."""
 
 from functools import lru_cache
 
@@ -65,7 +65,7 @@ def effort_array_to_msg(
 
     Args:
         command: The torques.
-        joints: Joints of the array, in its order, all of them in the command; others of it are left out.
+        joints: Joints of the array, in its order. The command has all of them; its other joints are left out.
         msg: Message to write into; a new one by default.
     """
     msg = Float64MultiArray() if msg is None else msg
@@ -76,7 +76,7 @@ def effort_array_to_msg(
 def effort_array_from_msg(
     msg: Float64MultiArray, joints: tuple[str, ...], stamp_ns: int = 0
 ) -> TorqueCommand:
-    """Inverse of `effort_array_to_msg`; what it does not carry is given.
+    """Inverse of `effort_array_to_msg`; joints and stamp, which the message lacks, are arguments.
 
     Args:
         msg: Torques [Nm].
@@ -91,12 +91,12 @@ def effort_array_from_msg(
 
 @lru_cache(maxsize=8)
 def _places(names: tuple[str, ...], joints: tuple[str, ...]) -> list[int]:
-    """Places of joints among names."""
+    """Return the indices of joints in a sequence of names."""
     return [names.index(joint) for joint in joints]
 
 
 def base_reference_to_msg(reference: BaseReference, stamp_ns: int = 0) -> PoseStamped:
-    """Convert where the base should be to geometry_msgs/PoseStamped; rates have no place in it.
+    """Convert a base reference to geometry_msgs/PoseStamped, which carries no rates.
 
     Args:
         reference: Height above the soles, roll and pitch.
@@ -129,7 +129,7 @@ def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
 
 
 def walk_command_to_msg(command: WalkCommand) -> Float64MultiArray:
-    """Convert steps to take to std_msgs/Float64MultiArray: data [number of steps, length of one in m]."""
+    """Convert a walk command to std_msgs/Float64MultiArray: data [number of steps, step length in m]."""
     msg = Float64MultiArray(data=[float(command.steps), float(command.length)])
     msg.layout.dim = [MultiArrayDimension(label="steps, length", size=2, stride=2)]
     return msg

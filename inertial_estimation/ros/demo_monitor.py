@@ -1,6 +1,5 @@
-"""Listens to nodes, cheaply: takes what has come twenty times a second, with no executor."""
+"""Monitors nodes at low cost: messages are polled twenty times per second, without an executor."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,17 +18,16 @@ from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import JointReading
 
-__all__ = ["DemoMonitor", "listen", "monitor"]
+__all__ = ["DemoMonitor", "listen"]
 
 SIGMA_KEY = "mass sigma "
-TAKE_PERIOD = 0.05  # [s]
 
 
 class DemoMonitor(Node):
-    """Keeps what the nodes publish.
+    """Records the messages that the nodes publish.
 
     Attributes:
-        record: What was heard so far.
+        record: The messages received so far.
     """
 
     def __init__(
@@ -71,7 +69,7 @@ class DemoMonitor(Node):
         return all(self.count_publishers(topic) for topic in self._awaited)
 
     def take(self) -> None:
-        """Take all that has come."""
+        """Take all messages that have arrived."""
         for subscription in self.subscriptions:
             handle = subscription.handle
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
@@ -112,47 +110,6 @@ class DemoMonitor(Node):
                 self.record.sigmas[link].append((self.record.newest_ns, float(item.value)))
 
 
-def monitor(
-    links: Sequence[str],
-    *,
-    done: Callable[[bool], bool],
-    show: Callable[[LiveRecord], None],
-    orientation: bool = True,
-    joints: Sequence[str] = (),
-    period_s: float = 0.5,
-    linger_s: float = 0.5,
-    record: LiveRecord | None = None,
-) -> LiveRecord:
-    """Listen until done.
-
-    Args:
-        links: Estimated links.
-        done: Says when there is nothing more to hear; told whether all nodes have been found.
-        show: Called at every period with what was heard so far.
-        orientation: Whether the tilt observer is among the nodes.
-        joints: Joints whose position is kept.
-        period_s: Time between two calls of `show` [s].
-        linger_s: How long to listen on after done [s].
-        record: Where to keep what is heard; a new one by default.
-
-    Returns:
-        What was heard.
-    """
-    record = LiveRecord() if record is None else record
-    with listen(record, links, orientation=orientation, joints=joints) as node:
-        next_show, end = time.monotonic() + period_s, None
-        while end is None or time.monotonic() < end:
-            time.sleep(TAKE_PERIOD)
-            node.take()
-            now = time.monotonic()
-            if now >= next_show:
-                show(node.record)
-                next_show = now + period_s
-            if end is None and done(node.listening):
-                end = now + linger_s
-    return record
-
-
 @contextmanager
 def listen(
     record: LiveRecord,
@@ -162,10 +119,10 @@ def listen(
     joints: Sequence[str] = (),
     domain_id: int | None = None,
 ) -> Iterator[DemoMonitor]:
-    """Have a monitor in a context of its own, so that several can listen on different domains.
+    """Create a monitor in a separate context, so that several can monitor different domains.
 
     Args:
-        record: Where what is heard is kept.
+        record: Record of the messages.
         links: Estimated links.
         orientation: Whether the tilt observer is among the nodes.
         joints: Joints whose position is kept.

@@ -1,4 +1,4 @@
-"""Publishes the health of a node once a second, and logs what changes."""
+"""Publishes the health of a node once per second, and logs changes of its level."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ WAITING_PERIODS = 5
 
 @dataclass
 class InputCounter:
-    """What came in on one topic, what was lost on the way, and what could not be converted.
+    """Counters of received, lost and malformed messages of one topic.
 
     Attributes:
         topic: Name of the topic.
-        required: Whether the pipeline has nothing to say without it.
-        publishers: Returns the number of publishers of the topic now.
+        required: Whether the pipeline gives no output without it.
+        publishers: Returns the current number of publishers of the topic.
         received: Messages received.
         lost: Messages missing between those received: lost on the network, or dropped from a full queue.
         malformed: Messages whose fields do not fit together, by reason.
@@ -45,13 +45,13 @@ class InputCounter:
         """Count messages.
 
         Args:
-            received: How many.
-            sequence: Number of the last one among those of its publisher; None where unknown.
+            received: Number of messages received.
+            sequence: Sequence number of the last message of its publisher; None where unknown.
         """
         self.received += received
         if sequence is None:
             return
-        if self._last_sequence is not None and sequence > self._last_sequence:  # else a publisher began anew
+        if self._last_sequence is not None and sequence > self._last_sequence:  # else it has restarted
             self.lost += max(0, sequence - self._last_sequence - received)
         self._last_sequence = sequence
 
@@ -64,7 +64,7 @@ class InputCounter:
     def health(self) -> Health:
         """Report the counts; a warning while messages are lost or malformed ones keep coming."""
         total = sum(self.malformed.values())
-        if self.publishers() > 1:  # their numbers are mixed and say nothing
+        if self.publishers() > 1:  # sequence numbers of several publishers are mixed and show no loss
             self.lost, self._last_sequence = self._reported[0], None
         lost, fresh = self.lost - self._reported[0], total - self._reported[1]
         self._reported = (self.lost, total)
@@ -83,9 +83,9 @@ class InputCounter:
 
 
 class Diagnostics:
-    """The 1 Hz report of a node on `/diagnostics`, and its log of what it waits for.
+    """The 1 Hz report of a node on `/diagnostics`, and its log of missing inputs.
 
-    Its timer runs on the steady clock: a node that waits for `/clock` must still say so.
+    Its timer runs on the steady clock, so that a node which waits for `/clock` reports this.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class Diagnostics:
 
         Args:
             node: Node that reports.
-            health: Returns the state of every part, now.
-            waits_for: Returns the names of what has not arrived yet.
-            published: Called after a report has gone out.
+            health: Returns the current health of every component.
+            waits_for: Returns the names of the inputs that have not arrived yet.
+            published: Called after a report is published.
         """
         self._node = node
         self._published = published
@@ -116,7 +116,7 @@ class Diagnostics:
         node.create_timer(PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def publish(self) -> None:
-        """Publish the health of every part and log those whose level changed."""
+        """Publish the health of every component and log those whose level has changed."""
         parts = self._health()
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
@@ -155,6 +155,6 @@ class Diagnostics:
 
 
 def _reasons(part: Health) -> str:
-    """Say why readings were dropped, if any were."""
+    """Return the reasons for which readings were dropped, if any."""
     dropped = [f"{name} ({count})" for name, count in part.values.items() if name.startswith("dropped: ")]
     return f" [{'; '.join(dropped)}]" if dropped else ""

@@ -38,7 +38,7 @@ class InertialNodeConfig(PipelineNodeConfig):
 
 
 class InertialEkfNode(PipelineNode[InertialNodeConfig]):
-    """Publishes what the inertial pipeline estimates."""
+    """Publishes the estimates of the inertial pipeline."""
 
     name = "inertial_ekf"
     config_class = InertialNodeConfig

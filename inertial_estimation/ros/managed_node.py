@@ -1,4 +1,4 @@
-"""The lifecycle of a node whose states a manager sets."""
+"""Base of nodes with an optional lifecycle."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -22,9 +22,9 @@ __all__ = ["ManagedNode"]
 
 
 class ManagedNode(LifecycleStates, Node, ABC):
-    """A node that has lifecycle states once `begin_lifecycle` has been called, and is active else.
+    """A node that has lifecycle states after a call of `begin_lifecycle`; otherwise it is always active.
 
-    It owns what is created while it is configured: outputs, timers and services, until `clean_up`.
+    It owns the outputs, timers and services created while it is configured, until `clean_up`.
 
     Attributes:
         active: Whether it may publish.
@@ -42,22 +42,23 @@ class ManagedNode(LifecycleStates, Node, ABC):
         self.active = True
         self.managed = False
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._undo: list[Callable[[], Any]] = []  # destroys what was created since the node was configured
+        self._undo: list[Callable[[], Any]] = []  # destroy the entities created since the node was configured
 
     @abstractmethod
     def configure(self) -> None:
         """Load, check, and create publishers, services and inputs.
 
         Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If something is wrong or missing.
+            ~inertial_estimation.errors.InertialEstimationError: If a name or the robot description is wrong
+                or missing.
         """
 
     def clean_up(self) -> None:
-        """Destroy what `configure` has created."""
+        """Destroy the entities that `configure` has created."""
         while self._undo:
             self._undo.pop()()
         if self.executor is not None:
-            self.executor.wake()  # it keeps what it waits for until then
+            self.executor.wake()  # it holds references to its entities until it wakes
 
     def activated(self) -> None:
         """Called when the node may publish."""
@@ -78,7 +79,7 @@ class ManagedNode(LifecycleStates, Node, ABC):
         self.get_logger().info("managed: unconfigured")
 
     def on_configure(self, state: Any) -> Any:
-        """Load and check; fails, saying why, where a name or the robot description is missing."""
+        """Configure; on failure the error is logged, for example a missing name or robot description."""
         try:
             self.configure()
         except InertialEstimationError as error:
@@ -88,23 +89,23 @@ class ManagedNode(LifecycleStates, Node, ABC):
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: Any) -> Any:
-        """Publish from now on."""
+        """Start publishing."""
         self.active = True
         self.activated()
         return TransitionCallbackReturn.SUCCESS
 
     def on_deactivate(self, state: Any) -> Any:
-        """Publish nothing from now on."""
+        """Stop publishing."""
         self.active = False
         return TransitionCallbackReturn.SUCCESS
 
     def on_cleanup(self, state: Any) -> Any:
-        """Forget the robot, as before it was configured."""
+        """Return to the unconfigured state."""
         self.clean_up()
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: Any) -> Any:
-        """Publish nothing any more."""
+        """Stop publishing before the node is destroyed."""
         self.active = False
         self.clean_up()
         return TransitionCallbackReturn.SUCCESS
@@ -120,29 +121,29 @@ class ManagedNode(LifecycleStates, Node, ABC):
 
         Args:
             period: Its period [s].
-            call: What it calls.
+            call: Callback of the timer.
         """
         timer = self.create_timer(period, call, clock=self._steady)
         self._undo.append(partial(self.destroy_timer, timer))
         return timer
 
     def add_trigger(self, service: str, call: Callable[[], str]) -> None:
-        """Offer a Trigger service; what the call raises becomes the message of a failure.
+        """Offer a Trigger service; an exception of the call is returned as the message of a failure.
 
         Args:
             service: Relative name (``~/reset``).
-            call: Does it, and returns the answer's message.
+            call: Executes the request and returns the message of the response.
         """
         made = self.create_service(Trigger, service, trigger_callback(call))
         self._undo.append(partial(self.destroy_service, made))
 
     def add_switch(self, service: str, call: Callable[[bool], str]) -> None:
-        """Offer a SetBool service; what the call raises becomes the message of a failure."""
+        """Offer a SetBool service; an exception of the call is returned as the message of a failure."""
         made = self.create_service(SetBool, service, switch_callback(call))
         self._undo.append(partial(self.destroy_service, made))
 
     def send(self, publisher: Publisher, convert: Callable[[], Any]) -> None:
-        """Convert and publish, if anybody listens."""
+        """Convert and publish a value if the topic has subscribers."""
         if publisher.get_subscription_count():
             publisher.publish(convert())
 

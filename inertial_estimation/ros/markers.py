@@ -1,8 +1,8 @@
-"""What RViz and Foxglove draw: gravity, contacts, centres of mass, the payload as a sphere of its mass.
+"""Markers for RViz and Foxglove: gravity, contacts, centres of mass, and payloads as spheres.
 
-Markers stand in the frame of the base or of a link; the tool places them by the transforms of a
-robot_state_publisher. They are for eyes, so they come at 10 Hz of the stamps whatever the rate of the
-estimates, and vanish when the node does.
+Markers are given in the frame of the base or of a link; the tool places them by the transforms of a
+robot_state_publisher. They are published at 10 Hz of the stamps for any rate of the estimates, and expire
+when the node stops.
 """
 
 import math
@@ -20,12 +20,12 @@ __all__ = ["MARKERS", "MarkerOutput", "link_markers", "payload_radius", "tilt_ma
 
 MARKERS = "~/markers"
 PERIOD_NS = 100_000_000
-LIFETIME_S = 1  # without a newer one a marker goes: what is drawn is never older
+LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
 GRAVITY_LENGTH = 0.5  # [m]
 METRES_PER_NEWTON = 0.001  # length of a force
 PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it
-DOUBT = 2.0  # sigmas: half axes of a centre of mass; a payload lighter than that is not drawn
-SMALLEST, LARGEST = 0.02, 0.5  # [m], diameters of the ellipsoid of a centre of mass
+SIGMAS_DRAWN = 2.0  # half axes of the ellipsoid of a centre of mass; smallest payload that is drawn
+SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
 
 Colour = tuple[float, float, float, float]
 GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
@@ -39,7 +39,7 @@ TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
 
 
 class MarkerOutput:
-    """The markers of one node: without visualization_msgs it says so once and publishes nothing."""
+    """Publishes the markers of one node; without visualization_msgs it logs this once and does nothing."""
 
     def __init__(self, node: RobotNode[Any]) -> None:
         """Create the publisher."""
@@ -54,11 +54,11 @@ class MarkerOutput:
         self._array = MarkerArray()
 
     def send(self, stamp_ns: int, markers: Callable[[], Sequence[Any]]) -> None:
-        """Publish, if anybody listens and the last markers are a tenth of a second older.
+        """Publish if the topic has subscribers and the last markers are at least 0.1 s older.
 
         Args:
             stamp_ns: Stamp of the measurement [ns].
-            markers: Makes the markers.
+            markers: Builds the markers.
         """
         if self._publisher is None:
             return
@@ -71,10 +71,10 @@ class MarkerOutput:
 
 
 def tilt_markers(estimate: BaseEstimate, loads: Iterable[ContactLoad], base_frame: str) -> list[Any]:
-    """Draw gravity, and every contact with the force of the ground, in the frame of the base.
+    """Build the markers of gravity and of every contact with its ground force, in the base frame.
 
     Args:
-        estimate: What the tilt observer said.
+        estimate: Estimate of the tilt observer.
         loads: The contacts, base frame [m, N].
         base_frame: Name of the base in messages.
 
@@ -104,15 +104,15 @@ def link_markers(
     mass_sigma: float,
     com_sigma: Sequence[float],
 ) -> list[Any]:
-    """Draw a link's centre of mass, its payload and its mass, in the link frame.
+    """Build the markers of a link's centre of mass, payload and mass, in the link frame.
 
     Args:
-        number: Of the link; markers of the same number replace one another.
+        number: Index of the link, which is part of the marker ids.
         stamp_ns: Stamp of the measurement [ns].
         estimate: The estimate.
-        payload: Estimate less nominal.
+        payload: Estimate minus nominal.
         mass_sigma: Standard deviation of the mass [kg].
-        com_sigma: Of the centre of mass along the axes of the link [m], three of them.
+        com_sigma: Standard deviations of the centre of mass along the axes of the link [m].
 
     Returns:
         Markers: an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a
@@ -120,7 +120,9 @@ def link_markers(
         of mass, where the payload is more than two standard deviations.
     """
     link, com = estimate.link, tuple(estimate.com_L.tolist())
-    size = tuple(min(LARGEST, max(SMALLEST, 2.0 * DOUBT * sigma)) for sigma in com_sigma)
+    size = tuple(
+        min(LARGEST_DIAMETER, max(SMALLEST_DIAMETER, 2.0 * SIGMAS_DRAWN * sigma)) for sigma in com_sigma
+    )
     above = (com[0], com[1], com[2] + 0.12)
     markers = [
         _sphere("com", number, link, stamp_ns, COM, com, size),
@@ -132,7 +134,7 @@ def link_markers(
     sphere = _sphere(
         "payload", number, link, stamp_ns, colour, tuple(payload.com_L.tolist()), 3 * (diameter,)
     )
-    if not abs(mass) > DOUBT * mass_sigma:
+    if not abs(mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
     return [*markers, sphere]
 

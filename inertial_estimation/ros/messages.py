@@ -1,7 +1,7 @@
-"""Messages of the nodes beyond those of a recording: results that are published, and diagnostics.
+"""Message conversions of published results and diagnostics.
 
-Inputs and whatever else a recording holds are converted by `recordings.message_conversion`. Results may be
-written into a message that is used again: rclpy serialises on publishing and keeps no reference.
+Inputs and all other types of a recording are converted by `recordings.message_conversion`. Results may be
+written into a reused message, since rclpy serialises on publishing and keeps no reference.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def tilt_to_msg(estimate: BaseEstimate, msg: Vector3Stamped, base_frame: str) ->
 def odometry_to_msg(estimate: BaseEstimate, msg: Odometry, world_frame: str, base_frame: str) -> Odometry:
     """Convert an estimate to nav_msgs/Odometry with the covariance of its orientation.
 
-    The covariance of small rotations is turned into the axes of the world, as the message wants it:
+    The covariance of small rotations is transformed to world axes, as the message requires:
     R_WB P_B R_WB^T. Position and twist have no estimated covariance; their blocks are zero.
 
     Args:

@@ -79,12 +79,12 @@ class NodeInput:
 class NodeInputs:
     """Reads the queues of a node's inputs.
 
-    The estimates depend on the order of the messages alone: they are the same whether messages are read one
-    by one as they come or a period's worth of them at once.
+    The estimates depend only on the order of the messages: reading them one by one as they arrive or all of
+    a period at once gives the same estimates.
 
     Attributes:
         received_ns: When the message that is being read arrived, on the machine's wall clock [ns]; 0 where
-            the middleware does not say.
+            the middleware does not report it.
         sensor_qos: Quality of service of sensor data.
         woken: Called after a message that the executor brought; None: the owner polls.
     """
@@ -106,7 +106,7 @@ class NodeInputs:
 
     @property
     def counters(self) -> list[InputCounter]:
-        """What came in, by input."""
+        """Counters of the received messages, by input."""
         return [node_input.counter for node_input in self._inputs]
 
     def add(
@@ -134,11 +134,11 @@ class NodeInputs:
         return node_input
 
     def clear(self) -> None:
-        """Forget all inputs."""
+        """Remove all inputs."""
         self._inputs, self._kept = [], []
 
     def read(self, on_message: Callable[[], None]) -> None:
-        """Read what has arrived, in the order it arrived, whatever the topic.
+        """Read all received messages in the order of their reception, across all topics.
 
         Args:
             on_message: Called when one message has been pushed.
@@ -148,15 +148,15 @@ class NodeInputs:
                 return
 
     def drop(self) -> None:
-        """Take what has arrived and read none of it."""
+        """Take all received messages and discard them."""
         self._take()
         self._kept = []
 
     def _read_round(self, on_message: Callable[[], None], *, last: bool) -> bool:
-        """Read one queue after the other; return whether messages came meanwhile.
+        """Read one queue after the other; return whether messages arrived during the reading.
 
-        A message that came while the queues were read may follow one in a queue that was read before. So it
-        is kept for the next round, unless there is none.
+        A message that arrives during the reading may be later than one in a queue that has already been read.
+        It is therefore kept for the next round, unless there is none.
         """
         begin_ns = time.time_ns()
         waiting = self._take()
@@ -173,7 +173,7 @@ class NodeInputs:
         return bool(self._kept)
 
     def _take(self) -> list[tuple[int, NodeInput, bytes]]:
-        """Return what was kept and what waits: time of reception [ns], input, message."""
+        """Return the kept and the waiting messages: time of reception [ns], input, message."""
         waiting = self._kept
         for node_input in self._inputs:
             node_input.take_into(waiting)

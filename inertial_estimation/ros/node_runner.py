@@ -1,7 +1,7 @@
 """Runs one node as a process: arguments, signals, exit codes.
 
-Exit code 0 after SIGINT or SIGTERM, 1 with one line on stderr for an error in the configuration. Nothing
-heavy is imported here: the entry points take the signals over before they import the node.
+The exit code is 0 after SIGINT or SIGTERM, and 1 with one line on stderr for an error in the configuration.
+The module imports no large package, so that the entry points handle signals before they import the node.
 """
 
 import importlib
@@ -64,11 +64,11 @@ def whole_body_controller() -> int:
 
 
 class _StartUp:
-    """What SIGINT and SIGTERM do while a node starts.
+    """Handles SIGINT and SIGTERM while a node starts.
 
-    Until rclpy has taken the signals they end the process on the spot: an exception in the middle of an
-    import would come out as another one, and nothing is open yet. rclpy's own handlers shut its context
-    down, then call the ones that were there before them, which have nothing left to do.
+    Until rclpy handles the signals, they end the process immediately: no resource is open yet, and an
+    exception in the middle of an import would be converted to another one. rclpy's own handlers shut its
+    context down and then call the previous handlers, which do nothing at that point.
     """
 
     def __init__(self) -> None:
@@ -109,9 +109,9 @@ def run_node(
     """Build a node and spin it until a signal.
 
     Args:
-        build: Makes the node.
+        build: Creates the node.
         arguments: Command line; that of the process by default.
-        make_executor: Makes what spins it; a `CachingExecutor` by default.
+        make_executor: Creates the executor; a `CachingExecutor` by default.
 
     Returns:
         Exit code of the process.
@@ -125,7 +125,7 @@ def run_node(
 
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.ALL)
-    except Exception as error:  # whatever rcl finds wrong with the command line or a parameter file
+    except Exception as error:  # rcl raises several types for a bad command line or parameter file
         return _fail(str(error))
     _START_UP.hand_over()
     try:
@@ -142,21 +142,21 @@ def run_node(
     except Exception:
         if rclpy.ok():
             raise
-        # else a signal took the context away in the middle of a callback
+        # otherwise a signal has shut the context down during a callback
     finally:
-        for number in SIGNALS:  # a second signal must not break the way out
+        for number in SIGNALS:  # a second signal must not interrupt the shutdown
             signal.signal(number, signal.SIG_IGN)
         _shut_down()
     return 0
 
 
 def _shut_down() -> None:
-    """Shut rclpy down, unless the handler of a signal does so at this moment."""
+    """Shut rclpy down, unless a signal handler does so at the same time."""
     import rclpy
 
     try:
         rclpy.try_shutdown()
-    except RuntimeError:  # rclpy's RCLError: shut down between its look and its call
+    except RuntimeError:  # rclpy's RCLError: shut down by the handler after the check
         if rclpy.ok():
             raise
 

@@ -1,9 +1,10 @@
-"""Where the parameters of a node come from, and which of them are lost on the way.
+"""Sources of a node's parameters, and detection of given parameters that have no effect.
 
-rcl keeps one table a section name (``-p name:=value`` stands in ``/**``), in the order in which the names
-first appear on the command line, files and ``-p`` alike. A node gets the tables that match its full name, a
-later one over an earlier one. So a file's section of the node overrules ``-p rate:=100.0``, and a section of
-another namespace is passed over, both without a word; here they are found from the command line.
+rcl keeps one table per section name, in the order in which the names first appear on the command line, in
+files or in ``-p name:=value`` (section ``/**``). A node gets the tables that match its full name; later
+tables override earlier ones. A file's section of the node therefore overrides ``-p rate:=100.0``, and a
+section of another namespace is ignored, both without a message. This module detects such cases from the
+command line.
 """
 
 import re
@@ -45,13 +46,13 @@ class ParameterSource:
 
 
 def parameter_sources(arguments: Sequence[str]) -> list[ParameterSource]:
-    """Return what a command line gives nodes, in its order.
+    """Return the parameter sources on a command line, in its order.
 
     Args:
-        arguments: The command line, of which the parts between ``--ros-args`` and ``--`` count.
+        arguments: The command line; only the parts between ``--ros-args`` and ``--`` are read.
 
     Returns:
-        The sources; what rcl itself refuses (it ends the node before) is left out.
+        The sources, without those that rcl rejects itself, for which it ends the node earlier.
     """
     sources: list[ParameterSource] = []
     words = iter(_ros_arguments(arguments))
@@ -64,7 +65,7 @@ def parameter_sources(arguments: Sequence[str]) -> list[ParameterSource]:
 
 
 def values_of_node(sources: Sequence[ParameterSource], node: str) -> dict[str, tuple[Any, ParameterSource]]:
-    """Return what arrives at a node, by name: the value and where it comes from.
+    """Return the effective parameters of a node by name: the value and its source.
 
     Args:
         sources: All that is given.
@@ -79,20 +80,20 @@ def values_of_node(sources: Sequence[ParameterSource], node: str) -> dict[str, t
 
 
 def parameter_warnings(sources: Sequence[ParameterSource], node: str) -> list[str]:
-    """Say what was meant for a node and does not arrive.
+    """Describe the parameters that are given for a node and have no effect.
 
     Args:
-        sources: All that is given.
-        node: Its full name.
+        sources: All sources on the command line.
+        node: Full name of the node.
 
     Returns:
-        A sentence for each section with the node's name, and each ``-p``, that is lost.
+        One sentence for each section with the node's name, and for each ``-p``, that has no effect.
     """
     return [*_unreached(sources, node), *_overruled(sources, node)]
 
 
 def warn_of_lost(node: Node, arguments: Sequence[str]) -> None:
-    """Log a warning for each section and each ``-p`` of a command line that is lost for a node."""
+    """Log a warning for each section and each ``-p`` on a command line that has no effect on a node."""
     for text in parameter_warnings(parameter_sources(arguments), node.get_fully_qualified_name()):
         node.get_logger().warning(text)
 
@@ -106,7 +107,7 @@ def _unreached(sources: Sequence[ParameterSource], node: str) -> Iterator[str]:
             continue
         lost = f"does not reach this node, whose full name is '{node}'"
         if source.file is None:
-            yield f"'{_rule_text(source)}' {lost}: it is for the root namespace alone; {_in_a_file(node)}"
+            yield f"'{_rule_text(source)}' {lost}: it applies only to the root namespace; {_in_a_file(node)}"
         else:
             yield (
                 f"section '{source.section}' of {source.file} {lost}: "

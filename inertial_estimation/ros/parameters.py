@@ -1,7 +1,7 @@
-"""Turns the parameters a config dataclass declares into ROS parameters of a node.
+"""Declares the parameters of a config dataclass as ROS parameters of a node.
 
-rclpy ignores values for parameters that nobody declares, so a misspelt line of YAML goes unnoticed;
-here it stops the node. Whole numbers are accepted where a float is declared.
+rclpy ignores values for undeclared parameters, so that a misspelt line of YAML is not reported; here it
+stops the node. Whole numbers are accepted where a float is declared.
 """
 
 import sys
@@ -63,14 +63,14 @@ def descriptor_from_spec(spec: ParameterSpec) -> ParameterDescriptor:
 
 
 def to_ros_value(value: Any) -> Any:
-    """Turn a config value into one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
+    """Convert a config value to one ROS can type: tuples become lists, an empty one becomes ``[""]``."""
     if isinstance(value, tuple):
         return list(value) if value else [""]
     return value
 
 
 def from_ros_value(value: Any) -> Any:
-    """Turn a ROS value into a plain one: numeric arrays become lists."""
+    """Convert a ROS value to plain Python types: numeric arrays become lists."""
     if isinstance(value, (str, bytes, bool, int, float)) or value is None:
         return value
     return list(value)
@@ -83,10 +83,10 @@ class NodeParameters(Generic[ConfigT]):
         """Declare every parameter with the value from the command line or YAML file.
 
         Args:
-            node: Node that gets the parameters.
+            node: Node on which the parameters are declared.
             config_class: Dataclass declared with `parameter` and `section`.
-            elsewhere: Names of other nodes' parameters: they may stand in a section for all nodes
-                (``/**``) and are passed over.
+            elsewhere: Names of other nodes' parameters, which are ignored in a section for all nodes
+                (``/**``).
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If a given parameter is unknown (the message
@@ -110,11 +110,11 @@ class NodeParameters(Generic[ConfigT]):
 
     @property
     def config(self) -> ConfigT:
-        """The values now."""
+        """Current values of all parameters."""
         return self._config
 
     def on_change(self, listener: Callable[[str, Any], None]) -> None:
-        """Call `listener(name, value)` for every change; what it raises refuses the change."""
+        """Call `listener(name, value)` for every change; an exception rejects the change."""
         self._listener = listener
 
     def _on_set(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -137,7 +137,7 @@ class NodeParameters(Generic[ConfigT]):
 def _given_values(node: Node, known: Iterable[str]) -> dict[str, Any]:
     """Return the values from the command line and parameter files, those of unknown names included."""
     values = given_parameters(node)
-    if values is None:  # then unknown names go unnoticed
+    if values is None:  # unknown names cannot be detected
         values = {name: value for name in known if (value := _given_value(node, name)) is not None}
     return {
         name: from_ros_value(value)
@@ -147,7 +147,7 @@ def _given_values(node: Node, known: Iterable[str]) -> dict[str, Any]:
 
 
 def _given_value(node: Node, name: str) -> Any:
-    """Return the value given for one parameter by declaring it for a moment; None where none is given."""
+    """Return the given value of one parameter by declaring it temporarily; None if none is given."""
     value = node.declare_parameter(name, descriptor=ParameterDescriptor(dynamic_typing=True)).value
     node.undeclare_parameter(name)
     return value

@@ -1,4 +1,4 @@
-"""Conversions of what the trunk's identification tells and asks, in pairs."""
+"""Message conversions of the events and requests of the trunk's identification, in pairs."""
 
 from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Bool
@@ -19,7 +19,7 @@ def load_change_to_msg(event: PayloadEvent, node_name: str) -> DiagnosticArray:
     """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
 
     Args:
-        event: What happened.
+        event: The event.
         node_name: Name of the node.
 
     Returns:
@@ -48,7 +48,7 @@ def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
 
 
 def hold_to_msg(held: bool) -> Bool:
-    """Convert whether the robot should stand still to std_msgs/Bool."""
+    """Convert the request to stand still to std_msgs/Bool."""
     return Bool(data=held)
 
 

@@ -1,4 +1,4 @@
-"""A node that owns one pipeline: pushes what arrives, ticks, publishes what the tick returned."""
+"""Base of nodes that own one pipeline: push the inputs, tick, publish the results of the tick."""
 
 import time
 from abc import abstractmethod
@@ -37,8 +37,8 @@ class PipelineNodeConfig(NodeConfig):
     """All parameters of a node that owns a pipeline.
 
     Attributes:
-        options: Those of the node itself.
-        pipeline: Those of the pipeline.
+        options: Options of the node.
+        pipeline: Parameters of the pipeline.
     """
 
     options: PipelineNodeOptions
@@ -51,12 +51,12 @@ ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
 class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     """A node that owns one pipeline, read and ticked by a timer at the pipeline's rate, or on every arrival.
 
-    Steps follow the stamps of the data and the order of the messages, so the trigger changes no result. A
-    timer takes less of the processor: waiting for a message costs as much as a step of an estimator, reading
-    one that has arrived a microsecond.
+    Steps depend on the stamps of the data and the order of the messages, so the trigger does not change the
+    results. A timer needs less processor time: waiting for a message costs as much as a step of an estimator,
+    while reading a message that has arrived takes a microsecond.
 
-    It ticks after every message, as a replay does: a step that gives up waiting for an input does so at the
-    same message, however many are read at once.
+    The pipeline ticks after every message, as in a replay: a step whose wait for an input expires then does
+    so at the same message, regardless of the number of messages read at once.
 
     Attributes:
         pipeline: The pipeline, once the node is configured.
@@ -70,7 +70,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     @abstractmethod
     def _subscribe(self) -> None:
-        """Subscribe to every input, each message straight to the push of the pipeline that takes it."""
+        """Subscribe to every input, with the push method of the pipeline as its callback."""
 
     @abstractmethod
     def _advertise(self) -> None:
@@ -78,7 +78,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
 
     @abstractmethod
     def _publish(self, results: Sequence[Any]) -> None:
-        """Publish what one tick returned, in order."""
+        """Publish the results of one tick, in order."""
 
     def _robot_config(self, config: ConfigT) -> RobotConfig:
         return config.pipeline.robot

@@ -1,8 +1,8 @@
 """Quality of service: sensor data in, reliable out, latched descriptions.
 
-Each event handler of a publisher or subscription joins the executor's wait set, which rclpy builds anew
-for every message; inputs that accept any offer and outputs that offer the most need none. What a user may
-override by parameters is in `qos_overrides`.
+Each event handler of a publisher or subscription is part of the executor's wait set, which rclpy rebuilds
+for every message. Inputs that accept any offered profile and outputs that offer the strictest one need no
+handler. Overrides by parameters are in `qos_overrides`.
 """
 
 import math
@@ -25,7 +25,7 @@ __all__ = [
 NO_INPUT_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 NO_OUTPUT_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
-LONGEST_STALL = 0.2  # for which a node may be kept from reading, without losing a message [s]
+LONGEST_STALL = 0.2  # time for which a node may be unable to read without losing a message [s]
 
 
 def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
@@ -36,7 +36,7 @@ def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
         period: Time between two readings of the queue [s].
 
     Returns:
-        Profile with room for what comes in a period and the longest stall.
+        Profile with a queue for the messages of a period and the longest stall.
     """
     return QoSProfile(
         history=QoSHistoryPolicy.KEEP_LAST,
@@ -48,7 +48,7 @@ def sensor_input(rate: float = 1000.0, period: float = 0.0) -> QoSProfile:
 
 SHORTEST_QUEUE = 10
 SENSOR_INPUT = sensor_input()
-COMMAND_INPUT = QoSProfile(  # a command is sent once: best effort would lose it now and then
+COMMAND_INPUT = QoSProfile(  # a command is sent only once, so it must be delivered reliably
     history=QoSHistoryPolicy.KEEP_LAST,
     depth=50,
     reliability=QoSReliabilityPolicy.RELIABLE,
@@ -60,7 +60,7 @@ RELIABLE_OUTPUT = QoSProfile(
     reliability=QoSReliabilityPolicy.RELIABLE,
     durability=QoSDurabilityPolicy.VOLATILE,
 )
-EVENTS = QoSProfile(  # whoever comes late still gets the last ones
+EVENTS = QoSProfile(  # late joiners receive the last events
     history=QoSHistoryPolicy.KEEP_LAST,
     depth=10,
     reliability=QoSReliabilityPolicy.RELIABLE,

@@ -1,8 +1,8 @@
 """Quality of service that a user overrides: the parameters ``qos_overrides.<topic>.<entity>.<policy>``.
 
 `<entity>` is ``publisher`` or ``subscription``, `<topic>` the name after remapping. rclpy declares the
-parameters when it creates the entity, and passes over what it does not declare; here a policy that cannot be
-overridden or a bad value stops the node, and a topic that the node does not have is logged.
+parameters when it creates the entity, and ignores undeclared ones. Here a policy that cannot be overridden or
+a bad value stops the node, and a topic that the node does not have is logged.
 """
 
 import copy
@@ -80,7 +80,7 @@ def _given(node: Node, topic: str, entity: str) -> Mapping[str, Any]:
 
 
 def _expected(policy: str, value: Any) -> str:
-    """Return what is expected instead of an override; empty where it is good."""
+    """Return the expected value of an invalid override; empty for a valid one."""
     if policy == "depth":
         good = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_QUEUE
         return "" if good else f"expected a whole number from 1 to {LONGEST_QUEUE}"

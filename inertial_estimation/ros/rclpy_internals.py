@@ -1,8 +1,8 @@
-"""What the nodes use of rclpy beyond its documented interface, each with a plain fall-back.
+"""Uses of rclpy beyond its documented interface, each with a documented fallback.
 
-rclpy offers no way to read a subscription without its executor, and none to see all given parameters.
-Both exist inside it, from Humble to Rolling. Where a release lacks one, the documented way is taken: messages
-come through the executor (slower, same results), and a misspelt parameter goes unnoticed.
+rclpy documents no way to read a subscription without its executor, nor to list all given parameters. Both
+exist internally, from Humble to Rolling. Where a release lacks them, messages are received through the
+executor (slower, with the same results), and a misspelt parameter is not reported.
 """
 
 import itertools
@@ -32,7 +32,7 @@ except ImportError:  # no lifecycle_msgs
     HAS_LIFECYCLE = False
 
     class LifecycleNodeMixin:  # type: ignore[no-redef]
-        """Stands for the states that this rclpy does not have."""
+        """Placeholder for an rclpy without lifecycle nodes."""
 
 
 __all__ = [
@@ -48,9 +48,9 @@ __all__ = [
 
 
 class LifecycleStates(LifecycleNodeMixin):
-    """The states of a managed node; a transition that its state does not have is refused.
+    """The states of a managed node; a transition that is invalid in the current state is rejected.
 
-    rclpy's own raises from the service's callback there, which ends the node.
+    rclpy's own implementation raises from the service callback in that case, which ends the node.
     """
 
     def _LifecycleNodeMixin__on_change_state(self, request: Any, response: Any) -> Any:
@@ -62,7 +62,7 @@ class LifecycleStates(LifecycleNodeMixin):
 
 
 class _Unwaited(CallbackGroup):
-    """A group whose members no executor waits for: they are read by whoever holds the subscription."""
+    """A callback group that executors ignore, since the owner of the subscription reads the messages."""
 
     def can_execute(self, entity: Any) -> bool:
         """No executor adds such an entity to its wait set."""
@@ -76,17 +76,17 @@ class _Unwaited(CallbackGroup):
         """Never ended by an executor."""
 
 
-MOST_IN_A_ROW = 20  # callbacks of rclpy's executor, so that timers have their turn
+MOST_IN_A_ROW = 20  # consecutive callbacks of rclpy's executor, before timers are served again
 
 
 class CachingExecutor(SingleThreadedExecutor):
-    """An executor that collects the entities it waits for when they have changed, not at every wait.
+    """An executor that rebuilds its wait set only when the entities have changed, not at every wait.
 
-    The executor of rclpy filters all entities of all nodes and makes a wait set of them each time it waits:
-    a fifth of a millisecond for one of our nodes, more than a step of an estimator, and three times what is
-    needed. This one keeps both until it is woken, as rclpy does when an entity is created. Timers and
-    subscriptions it serves itself; whatever else is ready (services, parameters, events) it leaves to the
-    executor of rclpy, as it leaves everything where the inside of rclpy is not what this class knows.
+    The executor of rclpy filters all entities of all nodes and builds a wait set at every wait. This takes a
+    fifth of a millisecond for a node of this package, more than a step of an estimator and three times the
+    necessary time. This executor keeps both until it is woken, which rclpy does when an entity is created. It
+    serves timers and subscriptions itself and leaves all other entities (services, parameters, events) to the
+    executor of rclpy; with an rclpy of other internals it leaves all entities to it.
     """
 
     def spin(self) -> None:
@@ -94,7 +94,7 @@ class CachingExecutor(SingleThreadedExecutor):
         try:
             with _Entities(self) as entities:
                 entities.poll()
-        except (AttributeError, TypeError):  # not the rclpy this is written for
+        except (AttributeError, TypeError):  # an rclpy with other internals
             super().spin()
             return
         while self._context.ok() and not self._is_shutdown:
@@ -104,14 +104,14 @@ class CachingExecutor(SingleThreadedExecutor):
             self._serve_others()
 
     def _serve_others(self) -> None:
-        """Let the executor of rclpy serve what is ready, and callbacks of futures that follow from it."""
+        """Let the executor of rclpy serve ready entities, and the callbacks of futures they complete."""
         for _ in range(MOST_IN_A_ROW):
             self.spin_once(timeout_sec=0.0)
             if all(task.done() for task, *_ in self._tasks):
                 return
 
     def _spin_cached(self, entities: "_Entities") -> bool:
-        """Wait, serve timers and subscriptions; return whether the executor of rclpy has to be asked."""
+        """Wait, serve timers and subscriptions; return whether the executor of rclpy must serve others."""
         other = entities.wait()
         if not self._context.ok():
             raise ExternalShutdownException
@@ -123,7 +123,7 @@ class CachingExecutor(SingleThreadedExecutor):
 
 
 class _Entities:
-    """What an executor waits for, kept from destruction while the context lasts, and its wait set."""
+    """The entities of an executor, protected from destruction while the context lasts, and its wait set."""
 
     def __init__(self, executor: SingleThreadedExecutor) -> None:
         nodes = executor.get_nodes()
@@ -169,7 +169,7 @@ class _Entities:
         self._stack.close()
 
     def poll(self) -> None:
-        """Look what is ready, to see whether that works."""
+        """Poll the wait set once, to check that the internals of rclpy are as expected."""
         self._fill()
         self._set.wait(0)
 
@@ -182,7 +182,7 @@ class _Entities:
         triggered = ready("guard_condition")
         for guard in self._guards:
             if guard.handle.pointer in triggered:
-                guard._executor_triggered = True  # a wait takes the trigger; rclpy serves the guard by this
+                guard._executor_triggered = True  # the wait resets the trigger; rclpy reads this flag
         return bool(
             triggered
             or ready("service")
@@ -218,7 +218,7 @@ class _Entities:
 
 
 def _run(taken: Any) -> None:
-    """Run what an executor has taken: a coroutine function without a wait in it, or None."""
+    """Run the coroutine function an executor has taken, which must not wait; None is ignored."""
     if taken is None:
         return
     coroutine = taken()
@@ -230,11 +230,12 @@ def _run(taken: Any) -> None:
 
 
 class MessageQueue:
-    """A subscription that is read when its owner likes.
+    """A subscription that its owner reads by polling.
 
-    The executor of rclpy builds a set of all entities to wait on for every few messages, at a hundred times
+    For every few messages, the executor of rclpy builds a set of all entities to wait on, at a hundred times
     the cost of taking a message from the middleware. A queue with `woken` is in that set, and its owner is
-    called after each message the executor brings; one without is not, and costs nothing until it is read.
+    called after each message that the executor delivers. A queue without `woken` is not in the set and has no
+    cost until it is read.
     """
 
     def __init__(
@@ -252,7 +253,7 @@ class MessageQueue:
             node: Node that reads.
             message_type: Message class.
             topic: Name of the topic.
-            woken: Called after a message that the executor brought; None: the owner polls.
+            woken: Called after a message that the executor delivers; None if the owner polls.
             **subscription_arguments: Passed on to `create_subscription`; the depth of the quality of service
                 is the length of the queue.
         """
@@ -271,12 +272,12 @@ class MessageQueue:
         self._take = self.subscription.handle.take_message if _can_take() else None
 
     def take(self) -> list[tuple[bytes, Mapping[str, Any]]]:
-        """Return the messages that wait, the oldest first, at most as many as the queue is long.
+        """Return the waiting messages, the oldest first, at most as many as the length of the queue.
 
         Returns:
-            Pairs of the serialised message and what the middleware says of it: ``received_timestamp`` by the
-            machine's wall clock [ns], and, but on Humble, ``publication_sequence_number`` among the messages
-            of its publisher.
+            Pairs of the serialised message and its information from the middleware: ``received_timestamp`` by
+                the machine's wall clock [ns] and, except on Humble, ``publication_sequence_number`` among the
+                messages of its publisher.
         """
         taken = list(self._brought)
         self._brought.clear()
@@ -294,7 +295,7 @@ class MessageQueue:
             self._woken()
 
     def _on_message_alone(self, message: bytes) -> None:
-        """Stand for `_on_message` where callbacks get the message alone (Humble)."""
+        """Replace `_on_message` where callbacks get only the message (Humble)."""
         self._on_message(message, {})
 
 
@@ -305,7 +306,7 @@ def given_parameters(node: Node) -> dict[str, Any] | None:
         node: The node.
 
     Returns:
-        Values by name; None where this rclpy does not say.
+        Values by name; None where this rclpy does not provide them.
     """
     overrides: Mapping[str, Parameter] | None = getattr(node, "_parameter_overrides", None)
     return None if overrides is None else {name: value.value for name, value in overrides.items()}

@@ -1,8 +1,8 @@
-"""What a node asks of the operating system and of Python so that its period holds.
+"""Settings of the operating system and of Python's garbage collector for a regular period.
 
-Python stops everything to look for reference cycles whenever enough objects have been made, for up to tens of
-milliseconds once a model is loaded. So what lives as long as the process is set apart (`gc.freeze`), and the
-search is made at a known moment: once a second, right after a result has gone out.
+Python's garbage collector interrupts the process whenever enough objects have been created, for up to tens of
+milliseconds once a model is loaded. Objects that live as long as the process are therefore excluded
+(`gc.freeze`), and the collection runs at a defined time: once per second, after a result is published.
 """
 
 import ctypes
@@ -20,15 +20,15 @@ MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h> of Linux
 
 
 def apply_real_time(options: RealTimeOptions) -> list[str]:
-    """Set the priority of all threads of the process, and lock its memory, as asked.
+    """Set the priority of all threads of the process, and lock its memory, as configured.
 
-    The middleware's threads get the priority as well: a message they have not delivered cannot be read.
+    The priority includes the threads of the middleware, which deliver the messages.
 
     Args:
-        options: What is asked for.
+        options: The configured priority and memory lock.
 
     Returns:
-        What the system refused, with the remedy, a sentence each; empty where all is as asked.
+        One sentence with the remedy for each setting the system has refused; empty if all are applied.
     """
     refused = []
     if options.priority:
@@ -51,17 +51,17 @@ def apply_real_time(options: RealTimeOptions) -> list[str]:
 
 
 class CycleCollector:
-    """Searches for reference cycles once a second, when its owner says that time is free."""
+    """Runs the garbage collector once per second, when its owner signals free time."""
 
     def __init__(self) -> None:
-        """Set apart what exists, and keep Python from searching by itself."""
+        """Exclude all existing objects from collection, and disable the automatic collection."""
         gc.collect()
         gc.freeze()
         gc.disable()
         self._next = time.monotonic() + COLLECTION_PERIOD
 
     def collect_when_due(self) -> None:
-        """Search, if the last search is a period ago."""
+        """Collect garbage if the last collection is at least a period ago."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + COLLECTION_PERIOD

@@ -1,4 +1,4 @@
-"""What all nodes share: parameters, the robot description, inputs, diagnostics."""
+"""Base of all nodes: parameters, robot description, inputs and diagnostics."""
 
 import re
 import sys
@@ -33,7 +33,7 @@ class NodeConfig:
     """All parameters of a node.
 
     Attributes:
-        options: Those of the node itself.
+        options: Options of the node.
     """
 
     options: NodeOptions
@@ -44,19 +44,19 @@ DESCRIPTION = "robot_description"
 
 
 class RobotNode(ManagedNode, Generic[ConfigT]):
-    """A node that works on one robot: parameters, conversion, call, publish.
+    """A node for one robot: it reads parameters, converts inputs, calls its estimator and publishes.
 
-    A subclass says what is made of the robot description, which comes from the parameter `urdf`, or else
-    from the topic `robot_description`. A node works as soon as it has the description, or, with the parameter
-    `managed`, when its lifecycle says so: configured, it has checked all names and reads its inputs; active,
-    it publishes.
+    A subclass builds its pipeline from the robot description, which comes from the parameter `urdf`, or
+    otherwise from the topic `robot_description`. A node starts as soon as it has the description or, with
+    the parameter `managed`, by the transitions of its lifecycle: a configured node has checked all names and
+    reads its inputs; an active node publishes.
 
     Attributes:
         name: Default name of the node.
         config_class: Dataclass of all its parameters.
-        works_inactive: Whether it goes on estimating while it must not publish, so that it is up to date when
-            it may.
-        housekeeping: Called when a result has gone out and time is free.
+        works_inactive: Whether it continues to estimate while inactive, so that its state is up to date on
+            activation.
+        housekeeping: Called after a result is published, when time is free.
     """
 
     name: str
@@ -65,7 +65,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     housekeeping: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, **node_arguments: Any) -> None:
-        """Declare the parameters and, when the description is at hand and it is not managed, start.
+        """Declare the parameters; start if the description is available and the node is not managed.
 
         Args:
             **node_arguments: Passed on to rclpy's Node.
@@ -94,7 +94,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     @property
     def config(self) -> ConfigT:
-        """The parameters now."""
+        """Current values of the parameters."""
         return self._parameters_declared.config
 
     @abstractmethod
@@ -103,21 +103,21 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
     @abstractmethod
     def _start(self, urdf: str) -> None:
-        """Make of the robot description what the node owns; create publishers, services and inputs."""
+        """Build the pipeline from the robot description; create publishers, services and inputs."""
 
     @abstractmethod
     def _set_parameter(self, name: str, value: Any) -> None:
-        """Take over a parameter that changed while running."""
+        """Apply a parameter that has changed at run time."""
 
     @abstractmethod
     def _health(self, now_ns: int) -> list[Health]:
-        """Return the state of every part, inputs by topic; STALE is an input that must still arrive."""
+        """Return the health of every component, inputs by topic; STALE marks a missing required input."""
 
     def _on_message(self) -> None:
-        """Called when one input has been read."""
+        """Handle the event that one input has been read."""
 
     def _on_inputs(self) -> None:
-        """Called when all inputs that wait have been read."""
+        """Handle the event that all waiting inputs have been read."""
 
     def subscribe(
         self,
@@ -133,10 +133,10 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         Args:
             message_type: Message class.
             topic: Relative name of the topic.
-            push: Takes the value of every message.
-            convert: Message to value, raising MeasurementError; None: the conversion that
-                `recordings.message_conversion` registers for the type.
-            kind: How it is delivered.
+            push: Called with the value of every message.
+            convert: Converts a message to a value or raises MeasurementError; None selects the conversion
+                that `recordings.message_conversion` registers for the type.
+            kind: Kind of delivery.
         """
         node_input = self._inputs.add(self, message_type, topic, push, convert=convert, kind=kind)
         self._undo.append(partial(self.destroy_subscription, node_input.subscription))
@@ -165,13 +165,13 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         self.get_logger().info(f"started; reads {', '.join(counter.topic for counter in counters)}")
 
     def clean_up(self) -> None:
-        """Destroy what `configure` has created."""
+        """Destroy the entities that `configure` has created."""
         self._configured = False
         super().clean_up()
         self._inputs.clear()
 
     def _take_inputs(self) -> None:
-        """Read what has arrived, and work on it."""
+        """Read the inputs that have arrived, and process them."""
         if self.active or self.works_inactive:
             self._inputs.read(self._on_message)
             self._on_inputs()
@@ -192,7 +192,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if not self._configured:
             message = "unconfigured" if self.managed else "no robot description yet"
             return [Health(self.name, HealthLevel.WARN, message)]
-        self._take_inputs()  # after a stall, what waits in the queues is not lost
+        self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
@@ -212,6 +212,6 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
 
 
 def topic_token(name: str) -> str:
-    """Return a name made fit for a topic: letters, digits and underscores, no digit first."""
+    """Return a name converted to a valid topic name: letters, digits and underscores, no leading digit."""
     token = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{token}" if not token or token[0].isdigit() else token

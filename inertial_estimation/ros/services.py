@@ -1,4 +1,4 @@
-"""Services whose answer is a sentence; what their call raises becomes the message of a failure."""
+"""Callbacks of services; an exception of the call is returned as the message of a failure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ def trigger_callback(call: Callable[[], str]) -> Callable[[Trigger.Request, Trig
     """Return the callback of a Trigger service.
 
     Args:
-        call: Does it, and returns the answer's message.
+        call: Executes the request and returns the message of the response.
     """
 
     def on_request(_request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -27,7 +27,7 @@ def switch_callback(call: Callable[[bool], str]) -> Callable[[SetBool.Request, S
     """Return the callback of a SetBool service.
 
     Args:
-        call: Switches on or off, and returns the answer's message.
+        call: Switches on or off and returns the message of the response.
     """
 
     def on_request(request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:

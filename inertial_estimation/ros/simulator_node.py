@@ -25,9 +25,9 @@ from inertial_estimation.simulation.viewer import RobotViewer
 
 __all__ = ["SimulatorConfig", "SimulatorNode"]
 
-FREE_RUN_PERIOD = 0.0005  # of the timer where the pace asked for is as fast as possible [s]
-LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, where it serves only the time-outs [s]
-VIEWER_PERIOD = 1.0 / 30.0  # [s]
+FREE_RUN_PERIOD = 0.0005  # of the timer of a simulation that runs as fast as possible [s]
+LOCKSTEP_PERIOD = 0.02  # of the timer in lockstep, which serves only the time-outs [s]
+VIEWER_PERIOD = 1.0 / 30.0  # between two frames of the viewer [s]
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class SimulatorConfig(NodeConfig):
 
 
 class SimulatorNode(RobotNode[SimulatorConfig]):
-    """Owns one simulation, publishes what its sensors deliver, takes torques.
+    """Runs one simulation: publishes the readings of its sensors and applies the received torques.
 
-    In lockstep a tick is done in the callback of the command it waits for; a timer by the wall clock keeps
-    the pace and the time-outs. Nothing ever blocks.
+    In lockstep a tick is executed in the callback of the command it waits for; a timer on the wall clock
+    serves the pace and the time-outs. No callback blocks.
     """
 
     name = "simulator"
@@ -83,7 +83,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
             if not (self._options.pacing.lockstep and self.simulation.released):
-                break  # one at a call: when ticks take longer than their time, inputs must still come in
+                break  # one tick per call, so that inputs are read even if ticks exceed their period
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()

@@ -1,4 +1,4 @@
-"""What the node `simulator` publishes: sensors, clock and ground truth."""
+"""Outputs of the node `simulator`: sensors, clock and ground truth."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -76,7 +76,7 @@ class SensorOutputs:
         }
 
     def publish(self, readings: SensorReadings) -> None:
-        """Publish what was not lost: wrenches, joints, then the IMU."""
+        """Publish the readings that are not lost: wrenches, joints, then the IMU."""
         for contact, wrench in readings.wrenches.items():
             msg = wrench_to_msg(wrench, WrenchStamped(), self._wrench_frames[contact])
             self._wrenches[contact].publish(msg)
@@ -87,7 +87,7 @@ class SensorOutputs:
 
 
 class GroundTruthOutputs:
-    """Publishes the true base state and the true inertias of links, while somebody subscribes to them."""
+    """Publishes the true base state and the true inertias of links while they have subscribers."""
 
     def __init__(
         self, add_output: AddOutput, options: SimulatorOptions, simulation: Simulation, links: Sequence[str]

@@ -1,4 +1,4 @@
-"""Named numbers as sensor_msgs/JointState: stamped, and plotted by name by every tool that knows joints."""
+"""Named numbers as sensor_msgs/JointState, which common tools plot by name and stamp."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -30,17 +30,17 @@ __all__ = [
 TELEMETRY = "~/telemetry"
 COVARIANCES = "link_covariances"
 ASK_PERIOD_NS = 100_000_000
-STAMP = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
-MARK_NS = 1_234_567_890_123_456_789  # found again in the serialised message
+STAMP_LAYOUT = Struct("=iI")  # seconds and nanoseconds of builtin_interfaces/Time
+MARK_NS = 1_234_567_890_123_456_789  # stamp by which its position in the serialised message is found
 
 EstimateT = TypeVar("EstimateT")
 
 
 class FigureMessage:
-    """A message of named figures, kept in its serialised form, where only stamp and figures change.
+    """A serialised message of named figures, of which only stamp and figures are rewritten.
 
-    rclpy converts the name of every figure anew for every message, which takes longer than a step of the
-    tilt observer; the bytes of the figures are one block, and so are those of the stamp.
+    rclpy converts the names of all figures for every message, which takes longer than a step of the tilt
+    observer. In the serialised form the figures are one block of bytes, and so is the stamp.
     """
 
     def __init__(self, names: Sequence[str], frame_id: str = "") -> None:
@@ -65,7 +65,7 @@ class FigureMessage:
             stamp_ns: Stamp of the measurement the figures follow from [ns].
             values: The figures, one per name.
         """
-        STAMP.pack_into(self._data, self._stamp_at, *divmod(stamp_ns, NANOSECONDS))
+        STAMP_LAYOUT.pack_into(self._data, self._stamp_at, *divmod(stamp_ns, NANOSECONDS))
         self._values.pack_into(self._data, self._values_at, *values)
         return bytes(self._data)
 
@@ -92,10 +92,10 @@ def figures_from_msg(msg: JointState) -> tuple[int, dict[str, float]]:
 
 
 class Listeners:
-    """Whether anybody listens to a publisher, asked of ROS ten times a second of the stamps.
+    """Whether a publisher has subscribers, queried ten times per second of the stamps.
 
-    The question costs more than the answer is worth at every one of a thousand steps a second; so the first
-    figures come up to a tenth of a second late, and the last are made as much longer.
+    The query is too expensive for each of a thousand steps per second. The first figures are therefore up to
+    0.1 s late, and figures are computed for up to 0.1 s after the last subscriber has left.
     """
 
     def __init__(self, publisher: Publisher) -> None:
@@ -104,7 +104,7 @@ class Listeners:
         self._any = False
 
     def any(self, stamp_ns: int) -> bool:
-        """Return whether anybody listened when last asked.
+        """Return whether there were subscribers at the last query.
 
         Args:
             stamp_ns: Stamp of the measurement [ns].
@@ -116,14 +116,14 @@ class Listeners:
 
 
 class TelemetryOutput(Generic[EstimateT]):
-    """The telemetry of one node: nothing is computed while nobody listens."""
+    """The telemetry of one node, computed only while it has subscribers."""
 
     def __init__(self, node: RobotNode[Any], telemetry: Telemetry[EstimateT]) -> None:
         """Create the publisher.
 
         Args:
             node: Node that publishes.
-            telemetry: Names the figures.
+            telemetry: Converts estimates to named figures.
         """
         self._telemetry = telemetry
         self._clock = node.get_clock()
@@ -132,7 +132,7 @@ class TelemetryOutput(Generic[EstimateT]):
         self._msg = FigureMessage(telemetry.names)
 
     def send(self, estimate: EstimateT, stamp_ns: int) -> None:
-        """Publish an estimate, if anybody listens.
+        """Publish an estimate if the topic has subscribers.
 
         Args:
             estimate: The estimate.
@@ -144,7 +144,7 @@ class TelemetryOutput(Generic[EstimateT]):
 
 
 class CovarianceOutputs:
-    """The covariance of the ten parameters of every estimated link, a topic each."""
+    """Publishes the covariance of the ten parameters of every estimated link, one topic per link."""
 
     def __init__(self, node: RobotNode[Any], links: Sequence[str]) -> None:
         """Create the publishers.
@@ -160,7 +160,7 @@ class CovarianceOutputs:
         ]
 
     def send(self, estimate: InertialEstimate) -> None:
-        """Publish those somebody listens to."""
+        """Publish the covariances whose topics have subscribers."""
         stamp_ns = estimate.stamp_ns
         for (publisher, listeners, msg), link in zip(self._outputs, estimate.links, strict=True):
             if listeners.any(stamp_ns):
@@ -169,4 +169,4 @@ class CovarianceOutputs:
 
 
 def _stamp_bytes(stamp_ns: int) -> bytes:
-    return STAMP.pack(*divmod(stamp_ns, NANOSECONDS))
+    return STAMP_LAYOUT.pack(*divmod(stamp_ns, NANOSECONDS))

@@ -33,7 +33,7 @@ class TiltNodeConfig(PipelineNodeConfig):
 
 
 class TiltObserverNode(PipelineNode[TiltNodeConfig]):
-    """Publishes what the tilt pipeline estimates."""
+    """Publishes the estimates of the tilt pipeline."""
 
     name = "tilt_observer"
     config_class = TiltNodeConfig
@@ -68,7 +68,7 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
     def _publish(self, estimates: Sequence[BaseEstimate]) -> None:
         orientation, state, tilt = self._messages
         world, base = self._world, self._base
-        for estimate in estimates:  # every step: the inertial filter interpolates between them
+        for estimate in estimates:  # every step, since the inertial filter interpolates between them
             self.send(self._orientation, partial(orientation_to_msg, estimate.state, orientation, world))
             self.send(self._state, partial(odometry_to_msg, estimate, state, world, base))
             self.send(self._tilt, partial(tilt_to_msg, estimate, tilt, base))

@@ -43,7 +43,7 @@ class PayloadNodeConfig(PipelineNodeConfig):
 
 
 class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
-    """Publishes what the identification of the trunk says and asks for."""
+    """Publishes the estimates and requests of the trunk's identification."""
 
     name = "trunk_payload"
     config_class = PayloadNodeConfig
@@ -94,16 +94,16 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
 
     def _on_inputs(self) -> None:
-        if self.pipeline.identification.hold != self._held:  # it ends while an input is missing, too
+        if self.pipeline.identification.hold != self._held:  # the hold can also end while an input is missing
             self._set_hold(self.pipeline.identification.hold)
 
     def activated(self) -> None:
-        """Say anew what the identification asks for."""
+        """Publish the requests of the identification again."""
         self._asked = None
         self._set_hold(self.pipeline.identification.hold)
 
     def _ask(self, estimate: PayloadEstimate) -> None:
-        """Publish what the identification asks for, where it has changed."""
+        """Publish the requests of the identification that have changed."""
         if estimate.hold != self._held:
             self._set_hold(estimate.hold)
         reference = estimate.reference
@@ -136,7 +136,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         return "reset to the nominal trunk"
 
     def _use(self, method: str) -> str:
-        """Set the parameter, so that it and the service never disagree."""
+        """Set the parameter, so that it agrees with the service."""
         result = self.set_parameters_atomically([Parameter("method", value=method)])
         if not result.successful:
             raise ConfigurationError(result.reason)

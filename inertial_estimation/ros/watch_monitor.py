@@ -1,4 +1,4 @@
-"""Finds the nodes of a namespace and listens to them, cheaply: by polling, with no executor."""
+"""Finds the nodes of a namespace and monitors them at low cost, by polling without an executor."""
 
 import os
 import time
@@ -31,11 +31,11 @@ class WatchMonitor(Node):
     """Keeps the newest telemetry and reports of all nodes in a namespace.
 
     Attributes:
-        record: What was heard.
+        record: The newest telemetry and reports.
     """
 
     def __init__(self, record: WatchRecord, namespace: str = "/") -> None:
-        """Listen to `/diagnostics`; telemetry is found later.
+        """Subscribe to `/diagnostics`; telemetry is subscribed to when nodes are found.
 
         Args:
             record: Where to keep what is heard.
@@ -53,7 +53,7 @@ class WatchMonitor(Node):
         )
 
     def find(self) -> None:
-        """Look for nodes that have come since the last call, and subscribe to their telemetry."""
+        """Find nodes that have appeared since the last call, and subscribe to their telemetry."""
         for name, namespace in self.get_node_names_and_namespaces():
             node = f"{namespace.strip('/')}/{name}".lstrip("/")
             if name in OWN_NODES and node.startswith(self._inside):
@@ -69,7 +69,7 @@ class WatchMonitor(Node):
                 )
 
     def take(self, now_s: float) -> None:
-        """Take all that has come; of telemetry only the newest is read."""
+        """Take all messages that have arrived; of the telemetry only the newest is read."""
         for node, subscription in self._telemetry.items():
             newest, count = None, 0
             while (taken := subscription.handle.take_message(JointState, True)) is not None:
@@ -102,13 +102,13 @@ def watch(
     done: Callable[[float], bool],
     period_s: float,
 ) -> None:
-    """Listen until done.
+    """Monitor the nodes until a condition holds.
 
     Args:
         record: Where to keep what is heard.
         namespace: Nodes in it and below are watched.
-        show: Called at every period, with the time of the steady clock now [s].
-        done: Asked after every take, with that time, whether to end.
+        show: Called once per period with the current time of the steady clock [s].
+        done: Called after every poll with that time; returns whether to stop.
         period_s: Time between two calls of `show` [s].
     """
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -130,4 +130,4 @@ def watch(
 
 
 def _ignore(_data: bytes) -> None:
-    """What is taken by polling needs no callback."""
+    """Do nothing; messages taken by polling need no callback."""

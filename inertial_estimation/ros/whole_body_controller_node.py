@@ -39,11 +39,11 @@ class ControllerNodeConfig(PipelineNodeConfig):
 
 
 class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
-    """Publishes the torques the controller pipeline answers with."""
+    """Publishes the torques of the controller pipeline."""
 
     name = "whole_body_controller"
     config_class = ControllerNodeConfig
-    works_inactive = False  # what it integrates would wind up
+    works_inactive = False  # its integrators would wind up
     pipeline: ControllerPipeline
 
     def _build(self, urdf: str) -> None:
@@ -96,14 +96,14 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self._command_to_msg = partial(effort_array_to_msg, joints=joints, msg=Float64MultiArray())
 
     def _on_message(self) -> None:
-        """Tick when all inputs have been read: a command answers the newest of them."""
+        """Tick after all inputs have been read, so that a command uses the newest of them."""
 
     def _on_inputs(self) -> None:
         if not self._unheard:  # else on the hoist: what the controller integrates would wind up
             self._tick()
 
     def activated(self) -> None:
-        """Begin anew: what was integrated belongs to another time."""
+        """Reset the controller on activation, since its integrals belong to an earlier time."""
         self.pipeline.reset()
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
@@ -111,7 +111,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
             self.send(self._command, partial(self._command_to_msg, command))
 
     def _push_inertia(self, link: str, stamped: StampedInertia) -> None:
-        """Take the link from the topic: the frame in the message may carry a prefix."""
+        """Take the link from the topic, since the frame in the message may carry a prefix."""
         self._unheard.discard(link)
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
 

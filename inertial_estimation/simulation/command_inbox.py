@@ -1,4 +1,4 @@
-"""The torque commands that arrive at a simulation: checked, sorted by joint, counted."""
+"""Checks, sorts by joint and counts the torque commands received by a simulation."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ MAX_REASONS = 10  # distinct reasons of refusals that are counted; further ones 
 
 
 class CommandInbox:
-    """Holds the newest valid command and counts those it refuses.
+    """Holds the newest valid command and counts rejected ones.
 
     Attributes:
         newest_ns: Stamp of the newest command [ns]; None before the first.
@@ -38,7 +38,7 @@ class CommandInbox:
         self._reported = (0, 0)  # time-outs and refusals of the last report
 
     def clear(self) -> None:
-        """Drop the newest command; the counts stay."""
+        """Drop the newest command; the counters are kept."""
         self.newest_ns = None
         self.tau = np.zeros(len(self._joint_names))
 
@@ -60,7 +60,7 @@ class CommandInbox:
             self.tau = command.tau[self._order[1]]
 
     def health(self) -> Health:
-        """Return how the commands are; a warning holds for what came since the last report."""
+        """Return the health of the commands; warnings concern the time since the last report."""
         refusals = self.refused.total()
         new_timeouts, new_refusals = self.timeouts - self._reported[0], refusals - self._reported[1]
         self._reported = (self.timeouts, refusals)
@@ -77,7 +77,7 @@ class CommandInbox:
         return Health("joint_torque_commands", level, message, values)
 
     def _problem(self, command: TorqueCommand, now_ns: int) -> str:
-        """Return why a command cannot be applied, and learn its order of joints."""
+        """Return why a command cannot be applied, and store its order of joints."""
         if command.names != self._order[0]:
             known = self._joint_names
             unknown = [name for name in command.names if name not in known]

@@ -1,4 +1,4 @@
-"""Which contact points belong to which contact of a robot, and where they are on its links."""
+"""Assignment of contact points to the contacts of a robot, and their positions on its links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

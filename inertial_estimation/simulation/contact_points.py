@@ -1,4 +1,4 @@
-"""Geometry of a robot's contact points: where they are, how deep in the ground, and how they move."""
+"""Positions, penetration depths and velocities of a robot's contact points."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -84,7 +84,7 @@ class ContactPoints:
         return velocity
 
     def displacement(self, origin_W: Array) -> Array:
-        """Return the ways from n given points to the near points in ground axes [m], shape (m, 3).
+        """Return the displacements from n given points to the near points in ground axes [m], shape (m, 3).
 
         Args:
             origin_W: One point in the world for each contact point [m], shape (n, 3).
@@ -93,5 +93,5 @@ class ContactPoints:
         return way if self._axes is None else (self._axes @ way[:, :, None])[:, :, 0]
 
     def in_world(self, vectors: Array) -> Array:
-        """Return vectors at the near points, in ground axes, in world axes, shape (m, 3)."""
+        """Transform vectors at the near points from ground axes to world axes, shape (m, 3)."""
         return vectors if self._axes is None else np.einsum("kji,kj->ki", self._axes, vectors)

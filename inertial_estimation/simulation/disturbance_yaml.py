@@ -29,7 +29,7 @@ KINDS: Mapping[str, Callable[..., Disturbance]] = {
     "impact": Impact,
 }
 EXAMPLE = "{kind: ball, link: trunk, mass: 5, start: 2}"
-KEYS = {"point_L": "at"}  # of arguments that are called otherwise in YAML
+YAML_KEYS = {"point_L": "at"}  # keys of arguments that have another name in YAML
 
 
 def parse_disturbance(text: str) -> Disturbance:
@@ -83,7 +83,9 @@ def disturbance_from_mapping(mapping: Any) -> Disturbance:
     kind = mapping.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigurationError(f"no disturbance of kind '{kind}' in {shown}; there are {listing(KINDS)}")
-    arguments = {KEYS.get(name, name): a for name, a in inspect.signature(KINDS[kind]).parameters.items()}
+    arguments = {
+        YAML_KEYS.get(name, name): a for name, a in inspect.signature(KINDS[kind]).parameters.items()
+    }
     unknown = [str(key) for key in mapping if key not in {"kind", *arguments}]
     if unknown:
         raise ConfigurationError(f"unknown {listing(unknown)} in {shown}; '{kind}' has {listing(arguments)}")
@@ -123,7 +125,7 @@ _READERS: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
     float: (_number, "a number"),
     Vector: (_vector, "three numbers"),
 }
-"""How a value is read and what is expected of it, by the type of the argument."""
+"""Parser and expected form of a value, by the type of the argument."""
 
 
 def _read(key: str, value: Any, argument: inspect.Parameter) -> Any:

@@ -69,7 +69,7 @@ class MassWaveform:
             )
 
     def mass(self, time: float) -> float | None:
-        """Return the mass at a time [kg], None where it is the nominal one."""
+        """Return the mass at a time [kg], None for the nominal mass."""
         if not self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING:
             return None
         if self.wave == "step":
@@ -106,17 +106,17 @@ class Attachment:
 
     @property
     def link(self) -> str:
-        """Link it is attached to."""
+        """Link to which the body is attached."""
         return self.body.link
 
     def present(self, time: float) -> bool:
-        """Return whether the body is there at a time [s]."""
+        """Return whether the body is attached at a time [s]."""
         return self.start - TIME_ROUNDING <= time < self.stop - TIME_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """A force on a point of a link for a while.
+    """A force on a point of a link for a limited time.
 
     Attributes:
         link: Name of the link.
@@ -145,7 +145,7 @@ class Push:
             raise ConfigurationError(f"a push lasts {self.duration:g} s, expected more than zero")
 
     def force_at(self, time: float, step: float) -> Array | None:
-        """Return the mean force [N] of the step that begins at a time, None where it does not push."""
+        """Return the mean force [N] over the step that begins at a time, None without a force."""
         overlap = min(time + step, self.start + self.duration) - max(time, self.start)
         return None if overlap <= TIME_ROUNDING else np.asarray(self.force) * min(1.0, overlap / step)
 
@@ -177,7 +177,7 @@ class Impact:
         _check_blow(self, self.start, self.impulse)
 
     def force_at(self, time: float, step: float) -> Array | None:
-        """Return the force [N] of the step that begins at a time, None where there is none."""
+        """Return the force [N] over the step that begins at a time, None without a force."""
         return (
             np.asarray(self.impulse) / step
             if time - TIME_ROUNDING <= self.start < time + step - TIME_ROUNDING

@@ -18,14 +18,14 @@ __all__ = ["DisturbedRobot"]
 
 
 class DisturbedRobot:
-    """Keeps the inertias of a robot's bodies, and pushes it, as its disturbances say."""
+    """Applies the masses, payloads and forces of disturbances to a robot."""
 
     def __init__(self, physics: RobotPhysics, disturbances: Sequence[Disturbance], step: float) -> None:
         """Resolve the links.
 
         Args:
             physics: The robot.
-            disturbances: What happens to it.
+            disturbances: The disturbances of the robot.
             step: Step of the integration, over which an impact lasts [s].
 
         Raises:
@@ -51,7 +51,7 @@ class DisturbedRobot:
         self._state: dict[int, tuple[Any, ...]] = {}
 
     def set_inertias(self, time: float) -> bool:
-        """Give the bodies the inertias of a time.
+        """Set the inertias of the bodies at a time.
 
         Args:
             time: Since the release [s].
@@ -71,7 +71,7 @@ class DisturbedRobot:
         return changed
 
     def push(self, time: float) -> None:
-        """Give the robot the forces of the step that begins at a time [s]."""
+        """Apply the forces of the step that begins at a time [s]."""
         if not self._blows:
             return
         self._physics.clear_pushes()

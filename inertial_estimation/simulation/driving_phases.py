@@ -13,7 +13,7 @@ __all__ = ["DrivingPhase", "FreeRunning", "Lockstep", "OnHoist", "TorqueChoice"]
 
 
 class TorqueChoice(Enum):
-    """The torques of the next tick."""
+    """Source of the torques of the next tick."""
 
     AWAITED = "awaited"  # the tick waits for a command
     UNCHANGED = "unchanged"
@@ -22,7 +22,7 @@ class TorqueChoice(Enum):
 
 
 class DrivingPhase(Protocol):
-    """Decides with which torques the next tick runs."""
+    """Selects the torques of the next tick."""
 
     def choose(self, commands: CommandInbox, now_ns: int, wall: float) -> TorqueChoice:
         """Return the torques of the next tick.
@@ -35,7 +35,7 @@ class DrivingPhase(Protocol):
         ...
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
-        """Note that a tick is over.
+        """Record the end of a tick.
 
         Args:
             before_ns: Time of the simulation before it [ns].
@@ -44,12 +44,12 @@ class DrivingPhase(Protocol):
         ...
 
     def suspend(self) -> None:
-        """Stop every time-out that runs by the wall clock."""
+        """Stop every time-out on the wall clock."""
         ...
 
 
 class OnHoist:
-    """The robot hangs; it is released by the first command after a time."""
+    """The robot hangs on the hoist; the first command after a minimum time releases it."""
 
     def __init__(self, start_ns: int, duration_s: float) -> None:
         """Set time of the beginning [ns] and shortest time on the hoist [s]."""
@@ -62,14 +62,14 @@ class OnHoist:
         return TorqueChoice.COMMANDED if over and has_command else TorqueChoice.UNCHANGED
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
-        """Nothing depends on the tick that is over."""
+        """Do nothing; this phase does not depend on the last tick."""
 
     def suspend(self) -> None:
-        """There is no time-out."""
+        """Do nothing; this phase has no time-out."""
 
 
 class FreeRunning:
-    """Ticks run with the newest command, as long as it is not too old in simulated time."""
+    """Ticks use the newest command, up to a maximum age in simulated time."""
 
     def __init__(self, timeout_s: float) -> None:
         """Set the largest age of a command [s]."""
@@ -82,17 +82,17 @@ class FreeRunning:
         return TorqueChoice.COMMANDED if fresh else TorqueChoice.ZERO
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
-        """Nothing depends on the tick that is over."""
+        """Do nothing; this phase does not depend on the last tick."""
 
     def suspend(self) -> None:
-        """There is no time-out by the wall clock."""
+        """Do nothing; this phase has no time-out on the wall clock."""
 
 
 class Lockstep:
     """A tick waits for the command that answers the readings of the tick before."""
 
     def __init__(self, timeout_s: float) -> None:
-        """Set how long a tick waits, by the wall clock [s]."""
+        """Set the longest wait of a tick on the wall clock [s]."""
         self._timeout_s = timeout_s
         self._before_ns = 0
         self._answerable = False
@@ -109,7 +109,7 @@ class Lockstep:
         return TorqueChoice.AWAITED if wall < self._deadline else TorqueChoice.ZERO
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
-        """Wait from now on for the command that answers the tick that is over; see `DrivingPhase`."""
+        """Start waiting for the command that answers the last tick; see `DrivingPhase`."""
         self._before_ns, self._answerable, self._deadline = before_ns, complete, None
 
     def suspend(self) -> None:

@@ -37,7 +37,7 @@ class EndStops:
         self.stiffness = stiffness
 
     def check_stance(self, q: Array) -> None:
-        """Refuse a home posture beyond the end stops.
+        """Raise for a home posture beyond the end stops.
 
         Raises:
             ConfigurationError: Naming the joints.
@@ -56,12 +56,12 @@ class EndStops:
             )
 
     def excess(self, q: Array) -> Array | None:
-        """Return by how much joints are beyond their limits [rad], shape (n_joints,); None if none is."""
+        """Return the excess of joints beyond their limits [rad], shape (n_joints,); None without any."""
         if self.stiffness == 0.0 or not any(((q < self._lower) | (q > self._upper)).tolist()):
             return None
         excess: Array = q - np.minimum(np.maximum(q, self._lower), self._upper)
         return excess
 
     def end_of_step_damping(self, step: float) -> float:
-        """Return the damping that takes spring and damper to the end of a step, c + h k [Nms/rad]."""
+        """Return the equivalent damping of an implicit spring-damper step, c + h k [Nms/rad]."""
         return self.stiffness * (DAMPING_TIME + step)

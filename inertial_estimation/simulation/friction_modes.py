@@ -19,13 +19,13 @@ from inertial_estimation.signals import Array
 __all__ = ["Flags", "end_of_step_forces", "friction_cone_forces"]
 
 MAX_SOLVES = 6
-DIRECTION_TOLERANCE = 1e-3  # of the direction of slip, at which the modes count as found [rad]
+DIRECTION_TOLERANCE = 1e-3  # change of the direction of slip below which the modes are converged [rad]
 SMALLEST_FORCE = 1e-300  # keeps the direction of a zero force finite [N]
 Flags = NDArray[np.bool_]
 
 
 def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -> tuple[Array, Flags]:
-    """Find the forces and which points slip.
+    """Compute the forces and the set of slipping points.
 
     Args:
         hbA: h b A, shape (3 m, 3 m).
@@ -44,11 +44,11 @@ def end_of_step_forces(hbA: Array, right: Array, candidates: Flags, mu: float) -
 
 
 def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
-    """Bring forces into the friction cone.
+    """Project forces to the friction cone.
 
     Args:
         trial: Forces of the springs and dampers [N], shape (m, 3).
-        touching: Points that touch the ground; the others feel nothing, shape (m,).
+        touching: Points that touch the ground; the others have zero force, shape (m,).
         mu: Coulomb friction coefficient.
 
     Returns:
@@ -65,7 +65,7 @@ def friction_cone_forces(trial: Array, touching: Flags, mu: float) -> Array:
 def _solve_modes(
     hbA: Array, right: Array, candidates: Flags, mu: float, sticking: Array
 ) -> tuple[Array, Flags]:
-    """Alternate modes and forces from the forces with which all candidates stick."""
+    """Alternate between modes and forces, starting with the forces of sticking candidates."""
     m = len(candidates)
     modes, direction, trial = (candidates.tolist(), [False] * m), np.zeros((m, 2)), sticking.reshape(m, 3)
     for solves in range(1, MAX_SOLVES + 1):
@@ -97,7 +97,7 @@ def _trial_forces(hbA: Array, right: Array, sticks: Flags, slips: Flags, mu_dire
 
 
 def _sticking_forces(hbA: Array, right: Array, candidates: Flags) -> Array:
-    """Forces with which all candidates stick, shape (3 m,); the others feel nothing."""
+    """Forces with which all candidates stick, shape (3 m,); zero at the other points."""
     rows = np.repeat(candidates, 3).nonzero()[0]
     left = hbA.copy() if len(rows) == len(hbA) else hbA[rows[:, None], rows]
     left.ravel()[:: len(left) + 1] += 1.0

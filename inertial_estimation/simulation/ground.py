@@ -13,7 +13,7 @@ from inertial_estimation.simulation.simulation_config import GroundConfig
 __all__ = ["FlatGround", "Ramp", "RoughGround", "Terrain", "ground_axes", "terrain_from_config"]
 
 CORNER = np.array([[0], [1]])
-LATTICE = 64  # the heights repeat after this many cells
+LATTICE_CELLS = 64  # number of cells after which the heights repeat
 
 
 class Terrain(Protocol):
@@ -66,13 +66,13 @@ class Ramp:
 
 
 class RoughGround:
-    """Seeded heights on a square lattice, smooth between (the weights are cubic, slope zero at the nodes)."""
+    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes."""
 
     level = False
 
     def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
         self._cell, self._begin = cell, begin
-        self._heights = roughness * rng.uniform(-1.0, 1.0, (LATTICE, LATTICE))
+        self._heights = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
         """Return height and normal; see `Terrain`."""
@@ -94,7 +94,7 @@ class RoughGround:
     def _corners(self, node: NDArray[np.intp]) -> Array:
         """Heights at the corners of the cells: of x then of y, shape (2, 2, n)."""
         i, j = node[:, 0] + CORNER, node[:, 1] + CORNER
-        heights: Array = self._heights[(i % LATTICE)[:, None], (j % LATTICE)[None]]
+        heights: Array = self._heights[(i % LATTICE_CELLS)[:, None], (j % LATTICE_CELLS)[None]]
         heights *= (i * self._cell > self._begin)[:, None]
         return heights
 

@@ -23,7 +23,7 @@ __all__ = ["GroundContact"]
 
 
 class GroundContact:
-    """The forces of the ground on contact points, with the anchors of those that touch.
+    """The forces of the ground on contact points, with the anchors of the touching points.
 
     Attributes:
         points: The contact points.
@@ -31,7 +31,7 @@ class GroundContact:
     """
 
     def __init__(self, points: ContactPoints, config: GroundConfig) -> None:
-        """Start with every anchor at the origin; `anchor_here` puts them where the points are.
+        """Start with every anchor at the origin; `anchor_here` moves them to the points.
 
         Args:
             points: The contact points.
@@ -46,12 +46,12 @@ class GroundContact:
         self._slipping = np.zeros(n, dtype=bool)
 
     def anchor_here(self) -> None:
-        """Put every point's anchor where the point is."""
+        """Set every anchor to the position of its point."""
         self._anchor_W[:] = self.points.position_W
         self._slipping[:] = False
 
     def follow(self, data: Any) -> None:
-        """Let the anchors of free points go with them, and those of slipping points be dragged."""
+        """Move the anchors of free points with the points, and drag those of slipping points."""
         points = self.points
         free = points.depth <= 0.0
         if any(free.tolist()):
@@ -65,7 +65,7 @@ class GroundContact:
         self._anchor_W[moved] = points.position_W[moved] + points.in_world(way)[slips] / self.stiffness
 
     def resting_forces(self) -> Array:
-        """Return the forces of the springs alone on the near points of a robot at rest [N], shape (m, 3)."""
+        """Return the spring forces on the near points of a robot at rest [N], shape (m, 3)."""
         springs = self._springs()
         springs[self.points.depth[self.points.near] <= 0.0] = 0.0
         return springs
@@ -82,7 +82,7 @@ class GroundContact:
         return found
 
     def end_of_step_forces(self, h: float, u: Array, u_free: Array, A: Array) -> Array:
-        """Return the forces of a step of length h on the near points, those of the law at its end.
+        """Return the forces on the near points over a step of length h, by the contact law at its end.
 
         Args:
             h: Step [s].
@@ -110,7 +110,7 @@ class GroundContact:
         return force
 
     def _springs(self) -> Array:
-        """K times depth along the normal, less K times the way from the anchor across it, shape (m, 3)."""
+        """K times depth along the normal, minus K times the displacement from the anchor, shape (m, 3)."""
         springs: Array = -self.stiffness * self.points.displacement(self._anchor_W)
         springs[:, 2] = self.stiffness * self.points.depth[self.points.near]
         return springs

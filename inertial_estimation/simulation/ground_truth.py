@@ -18,7 +18,7 @@ __all__ = ["GroundTruth", "SensorReadings"]
 
 @dataclass(frozen=True, eq=False)
 class SensorReadings:
-    """What arrived at one stamp; what was lost is None or not there.
+    """Readings that arrive at one stamp; lost ones are None or absent.
 
     Attributes:
         stamp_ns: The stamp of all of them [ns].
@@ -35,7 +35,7 @@ class SensorReadings:
 
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
-    """Everything the estimators estimate, exactly.
+    """True values of all estimated quantities.
 
     Equation of motion, in Pinocchio's coordinates, M and h of `inertias`:
     M a + h = [0; tau_link] + sum of J_C' wrench_C + pushes.
@@ -51,7 +51,7 @@ class GroundTruth:
         wrenches_C: Wrench of the ground by contact, in its frame [N, Nm], shape (6,) each.
         depths: Depths of each contact's points [m].
         points_W: Each contact's points in the world [m], shape (k, 3).
-        inertias: Inertia of the body of every link asked for, by link.
+        inertias: Inertia of the body of every requested link, by link.
         com_W: Centre of mass in the world [m], shape (3,).
         com_velocity_W: Its velocity [m/s], shape (3,).
         total_mass: Mass of the robot with all it carries [kg].

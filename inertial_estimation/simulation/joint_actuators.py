@@ -56,15 +56,15 @@ class JointActuators:
 
     @property
     def tau(self) -> Array:
-        """Motor torques now [Nm], shape (n_joints,)."""
+        """Current motor torques [Nm], shape (n_joints,)."""
         return self.motors.tau
 
     def rest(self, tau_link: Array) -> None:
-        """Set the motors to what a robot at rest needs on its links [Nm], shape (n_joints,)."""
+        """Set the motor torques from the link torques of a robot at rest [Nm], shape (n_joints,)."""
         self.motors.set_torque(tau_link + self._offset)
 
     def evaluate(self, q: Array, v: Array) -> None:
-        """Find friction and stops at a state.
+        """Compute friction and end stops at a state.
 
         Args:
             q: Joint positions [rad], shape (n_joints,).
@@ -84,7 +84,7 @@ class JointActuators:
 
     @property
     def force(self) -> Array:
-        """Motor torques less the resistance of friction and stops now [Nm], shape (n_joints,)."""
+        """Motor torques minus the current resistance of friction and stops [Nm], shape (n_joints,)."""
         return self.motors.tau - self._resistance
 
     def on_links(self, a: Array) -> Array:

@@ -20,7 +20,7 @@ class JointFriction:
     """
 
     def __init__(self, robot: RobotModel, config: ActuatorConfig, known: NominalFriction) -> None:
-        """Add up the friction of the parameters, of the URDF and what is known of the robot.
+        """Add the friction of the parameters, of the URDF and of the robot's known friction.
 
         Args:
             robot: The robot.

@@ -1,4 +1,4 @@
-"""From a torque command to the torque of a motor: limit and first-order lag."""
+"""Motors with a torque limit and a first-order lag."""
 
 import numpy as np
 
@@ -38,15 +38,15 @@ class Motors:
         self.tau = np.zeros_like(self.tau)
 
     def command(self, tau: Array) -> None:
-        """Take the torques to apply from now on [Nm], shape (n_joints,)."""
+        """Set the commanded torques [Nm], shape (n_joints,)."""
         self._command = self._limited(tau)
 
     def set_torque(self, tau: Array) -> None:
-        """Set the present torques [Nm], shape (n_joints,), within the limits; the lag begins there."""
+        """Set the current torques, the state of the lag, within the limits [Nm], shape (n_joints,)."""
         self.tau = self._limited(tau)
 
     def advance(self) -> None:
-        """Follow the command for one step."""
+        """Advance the lag by one step."""
         if self._blend == 1.0:
             self.tau = self._command
         else:

@@ -1,4 +1,4 @@
-"""Readings of the sensors of a simulated robot: the true values with bias, noise and losses."""
+"""Sensor readings of a simulated robot: true values with bias, noise and losses."""
 
 import numpy as np
 from numpy.random import default_rng
@@ -14,7 +14,7 @@ __all__ = ["NoisySensors"]
 
 
 class NoisySensors:
-    """Reads the present instant; the generator advances by the same amount whatever the sigmas."""
+    """Reads the current state; the random generator advances equally for any standard deviations."""
 
     def __init__(self, true: TrueReadings, config: SensorConfig, corrections: JointCorrections) -> None:
         """Seed the noise.

@@ -14,7 +14,7 @@ __all__ = ["mapping_from_old_text"]
 
 
 def mapping_from_old_text(text: str) -> dict[str, Any]:
-    """Return the mapping that the present form has, values still as text; vectors have commas.
+    """Return the mapping of the YAML form, with values as text; vectors have commas.
 
     Raises:
         ConfigurationError: If a word after the kind is not ``name=value``, or a name is given twice.

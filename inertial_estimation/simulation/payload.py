@@ -1,4 +1,4 @@
-"""A payload: a ball of steel at a point of a link, for ever or for a while."""
+"""A payload: a steel ball at a point of a link, permanently or for a limited time."""
 
 import math
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def ball(link: str, mass: float, com_L: Sequence[float] | Vector) -> LinkInertia
 def attached_ball(
     link: str, mass: float, point_L: Vector = (0.0, 0.0, 0.0), start: float = 0.0, stop: float = FOREVER
 ) -> Attachment:
-    """Return a solid steel ball that is attached to a link for a while.
+    """Return a solid steel ball that is attached to a link for a limited time.
 
     Args:
         link: Link it is attached to.

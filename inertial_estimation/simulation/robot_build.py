@@ -1,4 +1,4 @@
-"""A MuJoCo model from a robot model: one body a moving joint, no geometry."""
+"""Builds a MuJoCo model from a robot model: one body per moving joint, without geometry."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ _PLACEHOLDER = {
 
 @dataclass(frozen=True, eq=False)
 class BuiltRobot:
-    """A MuJoCo model and how it maps to the robot's.
+    """A MuJoCo model and its mapping to the robot model.
 
     Attributes:
         model: The MuJoCo model.
@@ -75,7 +75,7 @@ def build_robot(robot: RobotModel, step: float) -> BuiltRobot:
 
 
 def robot_spec(robot: RobotModel, step: float) -> tuple[Any, list[Any]]:
-    """Return the bodies and joints of a robot as a MjSpec, inertias still to be written.
+    """Return the bodies and joints of a robot as a MjSpec with placeholder inertias.
 
     Args:
         robot: The robot.
@@ -153,7 +153,7 @@ def body_inertia(model: Any, body: int) -> InertialParameters:
 
 
 def _index(addresses: list[int]) -> Index:
-    """A slice where the addresses follow one another: it makes a view, no copy."""
+    """Return a slice if the addresses are consecutive, which selects a view instead of a copy."""
     first, n = (addresses[0], len(addresses)) if addresses else (0, 0)
     if addresses == list(range(first, first + n)):
         return slice(first, first + n)

@@ -1,4 +1,4 @@
-"""The moving robot: joints with actuators, points on the ground, one step after the other."""
+"""Physics of a robot: integration of joints with actuators and contact points on the ground."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ class RobotPhysics:
         self._pushes = np.zeros(self.model.nv)
         self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
         self._solved = np.zeros_like(self._rows)
-        self._armature = np.zeros(0)  # as last written to MuJoCo's model
+        self._armature = np.zeros(0)  # last values written to MuJoCo's model
 
     @property
     def model(self) -> Any:
@@ -75,7 +75,7 @@ class RobotPhysics:
         return np.array(self.data.qvel[self.built.dof])
 
     def reset(self) -> None:
-        """Return to the state at construction, without torques and pushes; `refresh` has to follow."""
+        """Reset to the state at construction, without torques and forces; `refresh` must follow."""
         mujoco.mj_resetData(self.model, self.data)
         self.actuators.motors.reset()
         self.clear_pushes()
@@ -102,7 +102,7 @@ class RobotPhysics:
         mujoco.mj_applyFT(self.model, self.data, force_W, np.zeros(3), point_W, body, self._pushes)
 
     def clear_pushes(self) -> None:
-        """End all pushes."""
+        """Remove all added forces."""
         self._pushes[:] = 0.0
 
     def step(self) -> None:
@@ -115,7 +115,7 @@ class RobotPhysics:
         self.actuators.motors.advance()
         qvel = data.qvel
         qvel += h * self._end_of_step_acceleration(qvel)
-        if not float(qvel @ qvel) < MAX_SPEED**2:  # not a number is not below it either
+        if not float(qvel @ qvel) < MAX_SPEED**2:  # also true for NaN
             raise InertialEstimationError(
                 f"the simulation diverges {data.time:g} s after the release; expected smaller torques or step"
             )
@@ -125,7 +125,7 @@ class RobotPhysics:
         self.ground.follow(data)
 
     def _end_of_step_acceleration(self, qvel: Array) -> Array:
-        """Acceleration with the forces of the ground as they are at the end of the step, shape (nv,)."""
+        """Acceleration with the ground forces at the end of the step, shape (nv,)."""
         h, J = self._step, self.points.jacobian
         n = len(J)
         rows, solved = self._rows[: n + 1], self._solved[: n + 1]
@@ -140,7 +140,7 @@ class RobotPhysics:
         return acceleration
 
     def accelerate(self) -> Array:
-        """Find accelerations and joint torques of this instant, with the torques held until now.
+        """Compute the current accelerations and joint torques under the last commanded torques.
 
         `data.qacc`, `data.cacc` and `tau_link` are then those of the state.
 
@@ -170,7 +170,7 @@ class RobotPhysics:
         return self.ground.in_world(force)
 
     def _driving_force(self) -> Array:
-        """All generalised forces but those of the ground, shape (nv,)."""
+        """Generalised forces without those of the ground, shape (nv,)."""
         force: Array = self._pushes - self.data.qfrc_bias
         force[self.built.dof] += self.actuators.force
         return force

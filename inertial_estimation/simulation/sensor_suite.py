@@ -1,4 +1,4 @@
-"""When the sensors of a simulated robot measure and when their readings arrive: rate and delays."""
+"""Schedule of the sensors of a simulated robot: rate of measurement and delays of arrival."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Measure = Callable[[int, Array], Any]
 
 
 class SensorSuite:
-    """Measures at the steps at which a reading has to be true, and hands out what arrives.
+    """Measures at the step to which a reading refers, and delivers it after its delay.
 
     Readings arrive every `period` steps, all of one stamp together. One delayed by d steps was measured d
     steps before; before the beginning the robot was at rest.
@@ -37,7 +37,7 @@ class SensorSuite:
         """
         self.period = period_in_steps(config)
         self._start_ns, self._step_ns = config.start_ns, step_ns(config)
-        self._measure: dict[str, Measure] = {  # in the order in which the noise is drawn
+        self._measure: dict[str, Measure] = {  # the order determines that of the noise samples
             "imu": lambda stamp_ns, _: sensors.imu(stamp_ns),
             "joint": lambda stamp_ns, _: sensors.joints(stamp_ns),
             "wrench": sensors.wrenches,
@@ -47,7 +47,7 @@ class SensorSuite:
         self._waiting: dict[str, deque[Any]] = {kind: deque() for kind in self._measure}
 
     def begin(self, forces_W: Array) -> None:
-        """Measure the robot at rest, for what arrives before the first measurement that is delayed.
+        """Measure the robot at rest, for readings that arrive before the first delayed measurement.
 
         Args:
             forces_W: Forces of the ground on the contact points [N], shape (n, 3).
@@ -61,7 +61,7 @@ class SensorSuite:
         return step % self.period in self._due
 
     def measure(self, step: int, forces_W: Array) -> None:
-        """Measure the present instant with the sensors that are due.
+        """Measure the current state with the sensors that are due.
 
         Args:
             step: Steps since the beginning.
@@ -72,7 +72,7 @@ class SensorSuite:
                 self._put(kind, step + delay, forces_W)
 
     def arrived(self, step: int) -> SensorReadings | None:
-        """Return what arrives at a step; None between two stamps."""
+        """Return the readings that arrive at a step; None between two stamps."""
         if step % self.period:
             return None
         imu, joints, wrenches = (queue.popleft() for queue in self._waiting.values())

@@ -1,4 +1,4 @@
-"""A robot in simulation: torques in, sensor readings out, and the true state."""
+"""A simulated robot: applies torques and returns sensor readings and the true state."""
 
 from collections.abc import Sequence
 
@@ -24,15 +24,15 @@ from inertial_estimation.simulation.true_state import base_rotation, base_state,
 __all__ = ["Simulation"]
 
 FALLEN_HEIGHT_SHARE = 0.6  # a base below this share of its height at the start has fallen
-FALLEN_UPRIGHT = np.cos(np.radians(60.0))  # so has one whose vertical axis has a smaller vertical component
+FALLEN_UPRIGHT = np.cos(np.radians(60.0))  # smallest vertical component of the base's z axis before a fall
 
 
 class Simulation:
     """A simulated robot with ground, actuators, sensors and disturbances.
 
     Until the first `apply` the robot hangs from a hoist, its weight already on its feet: time runs, sensors
-    read a robot at rest, nothing moves and nothing pushes. The times of disturbances count from its release;
-    on the hoist it weighs what it weighs at the release.
+    measure a robot at rest without motion and disturbing forces. Times of disturbances are relative to the
+    release; on the hoist the robot has its inertias at the release.
 
     Attributes:
         robot: Model the names refer to.
@@ -41,7 +41,7 @@ class Simulation:
     """
 
     def __init__(self, config: SimulationConfig, urdf: str, disturbances: Sequence[Disturbance] = ()) -> None:
-        """Build the robot and stand it on the ground.
+        """Build the robot and place it on the ground.
 
         Args:
             config: Parameters.
@@ -66,7 +66,7 @@ class Simulation:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the beginning, with the same start and the same noise."""
+        """Reset to the start, with the same initial state and the same noise."""
         self._steps, self._release_step, self.released = 0, 0, False
         sensors = NoisySensors(self._true, self._config.sensors, self._corrections)
         self._suite = SensorSuite(sensors, self._config)
@@ -78,12 +78,12 @@ class Simulation:
 
     @property
     def stamp_ns(self) -> int:
-        """Time now [ns]."""
+        """Current simulated time [ns]."""
         return self._config.start_ns + self._steps * self._step_ns
 
     @property
     def period_ns(self) -> int:
-        """Time from one reading to the next [ns]."""
+        """Period of the readings [ns]."""
         return self._suite.period * self._step_ns
 
     @property
@@ -125,7 +125,7 @@ class Simulation:
             duration_ns: A multiple of the step [ns].
 
         Returns:
-            The readings that arrive meanwhile, in order of time; the stamp at the end is included, that at
+            The readings that arrive during this time, in order; the stamp at the end is included, that at
             the beginning is not.
 
         Raises:
@@ -146,7 +146,7 @@ class Simulation:
         return arrived
 
     def truth(self, links: Sequence[str] = ()) -> GroundTruth:
-        """Return the true state now.
+        """Return the current true state.
 
         Args:
             links: Links whose bodies' inertias are wanted.
@@ -197,7 +197,7 @@ class Simulation:
             self._suite.measure(self._steps, self._instant())
 
     def _instant(self) -> Array:
-        """Forces on the contact points, with accelerations and torques of the present instant found."""
+        """Compute the current accelerations and torques, and return the forces on the contact points."""
         if self._forces_W is None:
             self._forces_W = self._physics.accelerate() if self.released else self._physics.rest()
         return self._forces_W

@@ -14,7 +14,7 @@ __all__ = ["ActuatorConfig", "GroundConfig", "SensorConfig", "SimulationConfig",
 
 @dataclass(frozen=True)
 class GroundConfig:
-    """Shape of the ground and how it gives way under a contact point."""
+    """Shape, stiffness and friction of the ground."""
 
     terrain: str = parameter(
         "flat",
@@ -55,7 +55,7 @@ class GroundConfig:
 
 @dataclass(frozen=True)
 class ActuatorConfig:
-    """What lies between a torque command and the links."""
+    """Actuators between a torque command and the links."""
 
     armature: float = parameter(
         0.0,
@@ -127,7 +127,7 @@ class SensorConfig:
 
 @dataclass(frozen=True)
 class SimulationConfig:
-    """Everything a simulation is built from, but the disturbances."""
+    """All parameters of a simulation except the disturbances."""
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     stance: StanceConfig = section(StanceConfig)

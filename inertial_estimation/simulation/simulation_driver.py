@@ -28,7 +28,7 @@ __all__ = ["SimulationDriver"]
 class SimulationDriver:
     """Runs one simulation tick by tick.
 
-    A tick takes the torques to apply, advances by one control period and returns what the sensors delivered.
+    A tick applies torques, advances by one control period and returns the readings of the sensors.
     In lockstep it waits for the command that answers the readings of the tick before.
 
     Attributes:
@@ -38,11 +38,11 @@ class SimulationDriver:
     """
 
     def __init__(self, simulation: Simulation, robot: RobotConfig, pacing: SimulationPacing) -> None:
-        """Prepare.
+        """Initialise the driver.
 
         Args:
             simulation: The robot, on its hoist.
-            robot: Its IMU and contacts: what a reading consists of.
+            robot: IMU and contacts of the robot, which determine the parts of a reading.
             pacing: Pace and time-outs.
 
         Raises:
@@ -59,11 +59,11 @@ class SimulationDriver:
 
     @property
     def wall_period(self) -> float:
-        """Wall time of a tick at the pace asked for [s]; zero for as fast as possible."""
+        """Wall time of a tick at the requested pace [s]; zero for as fast as possible."""
         return self.pace.period(on_hoist=not self.simulation.released)
 
     def push_command(self, command: TorqueCommand) -> None:
-        """Take the torques of a controller; a bad command is refused and counted, never applied.
+        """Receive the torques of a controller; an invalid command is rejected and counted.
 
         Args:
             command: A torque for every joint, in any order.
@@ -71,13 +71,13 @@ class SimulationDriver:
         self.commands.push(command, self.simulation.stamp_ns)
 
     def poll(self, wall: float) -> list[SensorReadings]:
-        """Go on by one tick if it is due.
+        """Execute one tick if it is due.
 
         Args:
             wall: Time of a steady clock [s].
 
         Returns:
-            What the sensors delivered; empty while nothing is due.
+            The readings of the sensors; empty if no tick is due.
 
         Raises:
             ~inertial_estimation.errors.InertialEstimationError: If the motion diverges.
@@ -96,13 +96,13 @@ class SimulationDriver:
         return readings
 
     def pause(self, paused: bool) -> None:
-        """Stop, or go on from where it is."""
+        """Pause or resume the simulation."""
         self._paused = paused
         self.pace.restart()
         self._phase.suspend()
 
     def reset(self) -> None:
-        """Begin again on the hoist; the time of the simulation goes back to its start."""
+        """Restart on the hoist, with the simulated time at its start."""
         self.simulation.reset()
         self.commands.clear()
         self.pace.restart()
@@ -110,7 +110,7 @@ class SimulationDriver:
         self._phase = OnHoist(self.simulation.stamp_ns, self._pacing.hoist)
 
     def health(self) -> list[Health]:
-        """Return how commands and simulation are; a warning holds for what came since the last report."""
+        """Return the health of commands and simulation; warnings concern the time since the last report."""
         return [self.commands.health(), self._simulation_health()]
 
     def _apply(self, choice: TorqueChoice) -> None:
@@ -130,7 +130,7 @@ class SimulationDriver:
         return FreeRunning(self._pacing.command_timeout)
 
     def _complete(self, readings: SensorReadings) -> bool:
-        """Whether nothing of a reading was lost: only then does a command follow from it."""
+        """Whether a reading is complete, since a controller answers only complete readings."""
         has_imu = readings.imu is not None or not self._robot.imus
         contacts = len(self._robot.contacts)
         return has_imu and readings.joints is not None and len(readings.wrenches) == contacts

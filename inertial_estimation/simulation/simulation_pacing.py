@@ -1,4 +1,4 @@
-"""How fast a simulation runs beside a controller that is another process."""
+"""Parameters of the pace of a simulation with a controller in another process."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["SimulationPacing"]
 
 @dataclass(frozen=True)
 class SimulationPacing:
-    """Lockstep or real time, time-outs, and how the robot is held before the first command."""
+    """Lockstep or real time, time-outs, and the hoist before the first command."""
 
     lockstep: bool = parameter(
         False,

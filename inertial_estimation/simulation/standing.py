@@ -1,4 +1,4 @@
-"""Static equilibrium of a robot on its contact points: where the springs of the ground carry its weight."""
+"""Static equilibrium of a robot on its contact points, where the ground springs carry its weight."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["stand_at_rest"]
 
 MAX_ITERATIONS = 60
-LARGEST_MOVE = 0.01  # of the base in one iteration [m, rad]
-FIRST_DEPTH = 1e-3  # of the lowest point where the search for the equilibrium begins [m]
-FORCE_TOLERANCE = 1e-10  # of force and moment on the base, of the weight
+LARGEST_MOVE = 0.01  # largest change of the base pose in one iteration [m, rad]
+FIRST_DEPTH = 1e-3  # initial penetration of the lowest point [m]
+FORCE_TOLERANCE = 1e-10  # residual force and moment on the base, as a share of the weight
 
 
 def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
-    """Stand still in a posture, soles where the ground carries the weight.
+    """Place the robot at rest in a posture, with the soles where the ground carries its weight.
 
     Args:
         physics: The robot.
@@ -40,7 +40,7 @@ def stand_at_rest(physics: RobotPhysics, q: Array) -> None:
 
 
 def _put_on_ground(physics: RobotPhysics) -> None:
-    """Put the base upright on the ground at the origin, lowest contact point just below the surface."""
+    """Place the base upright at the origin, with the lowest contact point just below the surface."""
     height, normal = physics.points.ground_below(np.zeros(3))
     w = np.sqrt(0.5 * (1.0 + normal[2]))  # the rotation that takes the vertical to the normal
     qpos: Any = physics.data.qpos
@@ -51,7 +51,7 @@ def _put_on_ground(physics: RobotPhysics) -> None:
 
 
 def _balance(physics: RobotPhysics) -> None:
-    """Move the base of the resting robot to where the springs carry it, by Newton's method."""
+    """Find the base pose at which the springs carry the resting robot, by Newton's method."""
     points, ground, data = physics.points, physics.ground, physics.data
     for _ in range(MAX_ITERATIONS):
         J = points.jacobian[:, :6]

@@ -1,4 +1,4 @@
-"""What sensors without error read at the present instant of a simulated robot."""
+"""Readings of ideal sensors at the current state of a simulated robot."""
 
 import mujoco
 import numpy as np
@@ -13,7 +13,7 @@ __all__ = ["TrueReadings"]
 
 
 class TrueReadings:
-    """What perfect sensors read at the present instant of a robot's physics."""
+    """Ideal sensors of a robot's physics."""
 
     def __init__(self, physics: RobotPhysics, config: SimulationConfig) -> None:
         self._physics = physics

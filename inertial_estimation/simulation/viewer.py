@@ -14,13 +14,13 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["RobotViewer", "visible_model"]
 
-THICKNESS = 0.02  # of a capsule [m]
+CAPSULE_THICKNESS = 0.02  # [m]
 LIMB, BODY, FLOOR = (0.35, 0.4, 0.5, 1.0), (0.85, 0.55, 0.2, 0.6), (0.8, 0.82, 0.85, 1.0)
-CELLS, HALF_WIDTH = 200, 5.0  # of uneven ground: samples a side, half its side [m]
+GROUND_CELLS, GROUND_HALF_WIDTH = 200, 5.0  # of uneven ground: samples per side, half its side [m]
 
 
 class RobotViewer:
-    """MuJoCo's window on a robot; it shows states, it does not simulate."""
+    """MuJoCo's window, which shows states of a robot without simulating."""
 
     def __init__(self, robot: RobotModel, terrain: Terrain) -> None:
         """Open the window.
@@ -48,7 +48,7 @@ class RobotViewer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the window has not been closed."""
+        """Whether the window is open."""
         return bool(self._window.is_running())
 
     def show(self, base: BaseState, q: Array) -> None:
@@ -73,7 +73,7 @@ class RobotViewer:
 
 
 def visible_model(robot: RobotModel, terrain: Terrain) -> Any:
-    """Return the MuJoCo model of a robot with shapes to look at.
+    """Return the MuJoCo model of a robot with visible shapes.
 
     Args:
         robot: The robot.
@@ -85,7 +85,7 @@ def visible_model(robot: RobotModel, terrain: Terrain) -> Any:
         reach = model.jointPlacements[j].translation
         if model.parents[j] and np.linalg.norm(reach) > 1e-3:
             limb = [0.0, 0.0, 0.0, *reach]
-            _add(bodies[model.parents[j]], "CAPSULE", LIMB, size=[THICKNESS, 0.0, 0.0], fromto=limb)
+            _add(bodies[model.parents[j]], "CAPSULE", LIMB, size=[CAPSULE_THICKNESS, 0.0, 0.0], fromto=limb)
         inertia = model.inertias[j]
         half, R = _equivalent_box(inertia.mass, np.array(inertia.inertia))
         quat = np.empty(4)
@@ -107,15 +107,15 @@ def _equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
 
 def _add_ground(spec: Any, terrain: Terrain) -> None:
     if terrain.level:
-        _add(spec.worldbody, "PLANE", FLOOR, size=[HALF_WIDTH, HALF_WIDTH, 0.1])
+        _add(spec.worldbody, "PLANE", FLOOR, size=[GROUND_HALF_WIDTH, GROUND_HALF_WIDTH, 0.1])
         return
-    side = np.linspace(-HALF_WIDTH, HALF_WIDTH, CELLS)
+    side = np.linspace(-GROUND_HALF_WIDTH, GROUND_HALF_WIDTH, GROUND_CELLS)
     x, y = np.meshgrid(side, side)
     height, _ = terrain.surface(np.column_stack([x.ravel(), y.ravel()]))
     low, span = float(height.min()), max(float(np.ptp(height)), 1e-3)
     share = (height - low) / span
-    size = [HALF_WIDTH, HALF_WIDTH, span, 0.1]
-    spec.add_hfield(name="ground", nrow=CELLS, ncol=CELLS, size=size, userdata=share)
+    size = [GROUND_HALF_WIDTH, GROUND_HALF_WIDTH, span, 0.1]
+    spec.add_hfield(name="ground", nrow=GROUND_CELLS, ncol=GROUND_CELLS, size=size, userdata=share)
     _add(spec.worldbody, "HFIELD", FLOOR, hfieldname="ground", pos=[0.0, 0.0, low])
 
 

@@ -1,10 +1,10 @@
-"""When ticks are due by the wall clock, and the pace that was reached."""
+"""Schedule of ticks by the wall clock, and the achieved pace."""
 
 from inertial_estimation.signals import seconds
 
 __all__ = ["WallClockPace"]
 
-MAX_BACKLOG = 0.25  # a simulation further behind its schedule does not catch up [s]
+MAX_BACKLOG = 0.25  # delay beyond which a simulation does not catch up with its schedule [s]
 
 
 class WallClockPace:
@@ -26,7 +26,7 @@ class WallClockPace:
     def period(self, *, on_hoist: bool) -> float:
         """Return the wall time of a tick [s], zero for as fast as possible; the hoist is not sped up."""
         factor = self.factor
-        if on_hoist:  # nodes start meanwhile, by the wall clock
+        if on_hoist:  # the nodes start during this time, by the wall clock
             factor = min(factor or 1.0, 1.0)
         return seconds(self.tick_ns) / factor if factor else 0.0
 
@@ -35,14 +35,14 @@ class WallClockPace:
         return self._due is None or wall >= self._due - 0.5 * period
 
     def ticked(self, wall: float, period: float, stamp_ns: int) -> None:
-        """Note a tick that began at a wall time [s] and a stamp [ns]."""
+        """Record a tick that began at a wall time [s] and a stamp [ns]."""
         due = wall if self._due is None else self._due
         self._due = max(due, wall - MAX_BACKLOG) + period
         self._last = (wall, stamp_ns)
         self._first = self._first or self._last
 
     def restart(self) -> None:
-        """Let the next tick be due at once."""
+        """Make the next tick due immediately."""
         self._due = self._first = self._last = None
 
     def reached(self) -> float | None:

@@ -1,1 +1,1 @@
-"""Rotations and inertial parameters: the mathematics without a robot."""
+"""Rotations, inertial parameters and linear algebra; the mathematics that needs no robot model."""

@@ -1,4 +1,4 @@
-"""Inertial parameters of a rigid body: one value, its orders, its pseudo-inertia, its consistency.
+"""Inertial parameters of a rigid body: parameter vectors, pseudo-inertia and physical consistency.
 
 The vector `pi` is Pinocchio's: [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz], rotational inertia
 about the origin of the frame. The pseudo-inertia J = [[Sigma, h], [h', m]], Sigma = tr(I)/2 1 - I, is
@@ -17,7 +17,6 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import skew
 
 __all__ = [
-    "FOSTER_ORDER",
     "PARAMETER_NAMES",
     "PSEUDO_INERTIA_BASIS",
     "InertialParameters",
@@ -27,11 +26,8 @@ __all__ = [
 ]
 
 PARAMETER_NAMES = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-# Position in Pinocchio's order of each entry of [m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz] (F, T):
-# pi_foster = pi[FOSTER_ORDER]. The permutation is its own inverse.
-FOSTER_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 _MOMENT_INDEX = {(0, 0): 4, (0, 1): 5, (1, 1): 6, (0, 2): 7, (1, 2): 8, (2, 2): 9}
-SMALLEST_RADIUS = 1e-3  # of the gyration radius: floor of the second moments of a repaired inertia
+SMALLEST_RADIUS = 1e-3  # share of the gyration radius; its square bounds second moments of repaired inertias
 
 
 def pseudo_inertia(pi: Array) -> Array:
@@ -80,7 +76,8 @@ def transfer_matrix(T_AB: pin.SE3) -> Array:
 class InertialParameters:
     """Mass distribution of a rigid body up to second order, in a frame F.
 
-    May be inconsistent (a difference of two bodies is): ask `violations`, or `checked`.
+    The value may be physically inconsistent, for example the difference of two bodies; see `violations` and
+    `checked`.
 
     Attributes:
         mass: Mass [kg].
@@ -142,7 +139,7 @@ class InertialParameters:
     def violations(self) -> list[str]:
         """List every condition of full physical consistency that does not hold; empty if consistent."""
         if not np.isfinite(self.inertia_Fcm).all():
-            return [f"inertia {self.inertia_Fcm.tolist()} holds what is no number"]
+            return [f"inertia {self.inertia_Fcm.tolist()} is not finite"]
         found = []
         if not self.mass > 0.0:
             found.append(f"mass {self.mass:.6g} kg is not positive")
@@ -182,7 +179,7 @@ class InertialParameters:
             name: Of the body, for the message.
 
         Raises:
-            InconsistentInertiaError: If the mass is not positive: nothing is near then.
+            InconsistentInertiaError: If the mass is not positive, in which case no consistent value is near.
         """
         if not self.mass > 0.0:
             raise InconsistentInertiaError(f"inertia of '{name}': mass {self.mass:.6g} kg is not positive")

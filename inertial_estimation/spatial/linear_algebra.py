@@ -1,9 +1,8 @@
 """Factorisations that raise an error of this package for any matrix on which they fail.
 
-Same results as `numpy.linalg`, except that a failure is a `NumericalError` that names the matrix.
-LAPACK's divide and conquer (`gesdd`, behind numpy's svd, and `gelsd`, behind its lstsq) gives up on some
-finite, well scaled matrices, depending on processor and number of threads; QR iteration (`gesvd`) solves
-those.
+The results are those of `numpy.linalg`, except that a failure raises a `NumericalError` that describes the
+matrix. LAPACK's divide and conquer (`gesdd` in numpy's svd, `gelsd` in its lstsq) fails on some finite, well
+scaled matrices, depending on processor and number of threads; QR iteration (`gesvd`) solves these.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +48,7 @@ def triangular_factor(A: Array) -> Array:
 
 
 def square_factor(factor: Array) -> Array:
-    """Return a triangular factor with rows of zeros below, shape (n, n) of at most n rows of n columns."""
+    """Return a triangular factor of n columns and at most n rows, padded with zero rows to shape (n, n)."""
     square = np.zeros((factor.shape[1], factor.shape[1]))
     square[: len(factor)] = factor
     return square
@@ -76,7 +75,7 @@ def svd(A: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
 
 
 def singular_values(A: Array) -> Array:
-    """Return the singular values of A alone, largest first, shape (..., min(m, n)).
+    """Return the singular values of A, largest first, shape (..., min(m, n)).
 
     Args:
         A: Shape (..., m, n).
@@ -216,10 +215,10 @@ def solve(A: Array, b: Array) -> Array:
 
 @contextmanager
 def naming_failures(what: str) -> Iterator[None]:
-    """Turn what a solver of SciPy raises where a factorisation fails into a `NumericalError`.
+    """Convert the exceptions of a SciPy solver whose factorisation fails into a `NumericalError`.
 
     Args:
-        what: What is computed, for the message.
+        what: Name of the computation, for the message.
 
     Raises:
         NumericalError: If a factorisation inside fails.
@@ -240,7 +239,7 @@ def _or_failure(factorisation: Callable[[Array], Any], what: str, A: Array) -> A
 
 def _by_qr_iteration(A: Array, full_matrices: bool, first: LinAlgError) -> tuple[Array, Array, Array]:
     """Decompose the matrices of a stack one by one by `gesvd`."""
-    import scipy.linalg  # here: it takes a node without it a third longer to start
+    import scipy.linalg  # imported on first use: it lengthens the start of a node by a third
 
     what, (m, n) = "the singular value decomposition", A.shape[-2:]
     if not np.isfinite(A).all():

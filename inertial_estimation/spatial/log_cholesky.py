@@ -1,10 +1,10 @@
-"""Log-Cholesky coordinates: ten numbers without constraints for every consistent rigid body.
+"""Log-Cholesky coordinates: ten unconstrained numbers for every consistent rigid body.
 
 theta = [alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3] fills the upper triangular
 
     U = e^alpha [[e^d1, s12, s13, t1], [0, e^d2, s23, t2], [0, 0, e^d3, t3], [0, 0, 0, 1]]
 
-and a pseudo-inertia is made of it in one of two ways:
+and the pseudo-inertia is computed from U by one of two conventions:
 
     rucker: J = U U'   m = e^(2 alpha), t = centre of mass (Rucker and Wensing 2022; Pinocchio)
     foster: J = U' U   m = e^(2 alpha) (1 + t't)           (Foster et al. 2024, eq. 17)
@@ -21,33 +21,16 @@ from inertial_estimation.spatial.inertial_parameters import PSEUDO_INERTIA_BASIS
 
 __all__ = [
     "CONVENTIONS",
-    "COORDINATE_NAMES",
     "contracted_curvature",
     "log_cholesky_from_parameters",
     "parameters_and_jacobian",
     "parameters_from_log_cholesky",
-    "triangular_factor",
 ]
 
 CONVENTIONS = ("rucker", "foster")
-COORDINATE_NAMES = ("alpha", "d1", "d2", "d3", "s12", "s13", "s23", "t1", "t2", "t3")
 # Entry of U that each coordinate fills; alpha the last one, and it scales all the others.
 _ROWS = np.array([3, 0, 1, 2, 0, 0, 1, 0, 1, 2])
 _COLUMNS = np.array([3, 0, 1, 2, 1, 2, 2, 3, 3, 3])
-
-
-def triangular_factor(theta: Array) -> Array:
-    """Return U of coordinates.
-
-    Args:
-        theta: Coordinates, shape (n, 10).
-
-    Returns:
-        Upper triangular factors, shape (n, 4, 4).
-    """
-    U = np.zeros((len(theta), 4, 4))
-    U[:, _ROWS, _COLUMNS], _slope = _entries(theta)
-    return U
 
 
 def parameters_from_log_cholesky(theta: Array, convention: str = "rucker") -> Array:

@@ -1,7 +1,7 @@
 """The covariance of ten inertial parameters as 55 named numbers, and back.
 
 A symmetric 10 x 10 matrix is its upper triangle, row by row: (m, m), (m, mcx), ... (m, Izz), (mcx, mcx),
-... (Izz, Izz), the parameters in Pinocchio's order. So it travels in a message of named numbers.
+... (Izz, Izz), the parameters in Pinocchio's order. In this form it is sent in a message of named numbers.
 """
 
 import numpy as np

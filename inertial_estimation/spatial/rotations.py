@@ -13,10 +13,8 @@ __all__ = [
     "log_so3",
     "quaternion_from_rotation",
     "roll_pitch_of",
-    "rotate_unit_vector",
     "rotation_from_quaternion",
     "rotation_from_roll_pitch_yaw",
-    "rotation_from_tilt_and_yaw",
     "skew",
     "skews",
     "vertical_of_quaternion",
@@ -101,20 +99,6 @@ def left_jacobian_so3(phi: Array) -> Array:
     return J
 
 
-def rotate_unit_vector(x: Array, phi: Array) -> Array:
-    """Move a unit vector along the sphere by the exact flow of x' = phi x x over unit time.
-
-    Args:
-        x: Unit vector, shape (3,).
-        phi: Rotation vector [rad], shape (3,).
-
-    Returns:
-        exp(S(phi)) x, renormalised against round-off, shape (3,).
-    """
-    y = exp_so3(phi) @ x
-    return y / math.sqrt(float(y @ y))
-
-
 def rotation_from_quaternion(quaternion_xyzw: Array) -> Array:
     """Return the rotation matrix of a quaternion (x, y, z, w), normalised first. Shape (3, 3)."""
     s = float(2.0 / (quaternion_xyzw @ quaternion_xyzw))
@@ -183,27 +167,6 @@ def quaternion_from_rotation(R: Array) -> Array:
     return np.array(quaternion) * scale
 
 
-def rotation_from_tilt_and_yaw(x2: Array, R_ref: Array) -> Array:
-    """Combine an exact tilt with the yaw of a reference orientation (TRIAD).
-
-    The result R satisfies R^T e_z = x2 exactly; among these it is the one closest to the reference
-    about the vertical: B V-B, Shuster and Oh 1981.
-
-    Args:
-        x2: Vertical in the body frame, R_WB^T e_z, unit norm, shape (3,).
-        R_ref: Reference orientation of the body in the world, shape (3, 3).
-
-    Returns:
-        Orientation of the body in the world, shape (3, 3).
-    """
-    # R = Rz(psi) R0 for any R0 with R0^T e_z = x2; psi maximises tr(R_ref^T R).
-    R0 = _minimal_rotation_to_vertical(x2)
-    M = R0 @ R_ref.T
-    psi = math.atan2(M[0, 1] - M[1, 0], M[0, 0] + M[1, 1])
-    c, s = math.cos(psi), math.sin(psi)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ R0
-
-
 def roll_pitch_of(R_WB: Array) -> tuple[float, float]:
     """Return roll and pitch of R_WB = Rz(yaw) Ry(pitch) Rx(roll) [rad]."""
     return math.atan2(R_WB[2, 1], R_WB[2, 2]), math.asin(max(-1.0, min(1.0, -R_WB[2, 0])))
@@ -212,13 +175,3 @@ def roll_pitch_of(R_WB: Array) -> tuple[float, float]:
 def yaw_of(R_WB: Array) -> float:
     """Return the heading of the body's x axis in the world [rad]."""
     return math.atan2(R_WB[1, 0], R_WB[0, 0])
-
-
-def _minimal_rotation_to_vertical(x2: Array) -> Array:
-    x, y, z = float(x2[0]), float(x2[1]), float(x2[2])
-    if z < -0.999999:  # any half turn about a horizontal axis, then the small rest
-        flip = np.diag([1.0, -1.0, -1.0])
-        return _minimal_rotation_to_vertical(flip @ x2) @ flip
-    k = 1.0 / (1.0 + z)
-    # Rotation that takes x2 to e_z about x2 x e_z.
-    return np.array([[1 - k * x * x, -k * x * y, -x], [-k * x * y, 1 - k * y * y, -y], [x, y, z]])

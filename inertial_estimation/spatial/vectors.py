@@ -1,4 +1,4 @@
-"""Three-vectors as tuples of floats: for a handful of operations per step, far cheaper than arrays."""
+"""Three-vectors as tuples of floats, which are much faster than arrays for a few operations per step."""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +19,13 @@ __all__ = [
     "rotate",
     "rotation",
     "times",
-    "transpose",
     "vector",
 ]
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
-OPPOSITE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
+OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 
 def vector(values: Sequence[float] | Any) -> Vector:
@@ -81,12 +80,6 @@ def times(R: Matrix, a: Vector) -> Vector:
         r10 * x + r11 * y + r12 * z,
         r20 * x + r21 * y + r22 * z,
     )
-
-
-def transpose(R: Matrix) -> Matrix:
-    """Return the transpose of a matrix."""
-    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
-    return (r00, r10, r20), (r01, r11, r21), (r02, r12, r22)
 
 
 def rotate(phi: Vector, a: Vector) -> Vector:
@@ -146,7 +139,7 @@ def align_rows(R: Matrix, x2: Vector) -> Matrix:
     """
     first, _, third = R
     scale = 1.0 + dot(third, x2)
-    if scale > OPPOSITE:  # first is orthogonal to third: the rotation third -> x2 moves it so
+    if scale > OPPOSITE_TOLERANCE:  # first is orthogonal to third: the rotation third -> x2 moves it so
         along = -dot(first, x2) / scale
         first = combine(first, along, add(third, x2))
     row = normalised(combine(first, -dot(first, x2), x2))

@@ -17,10 +17,10 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.recordings.samples import PoseSample, Sample
 from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
-from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
+from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 from inertial_estimation.synthetic.synthetic_truth import Truth
 
-__all__ = ["GROUND_TRUTH_TOPIC", "NOISE_FREE", "REALISTIC", "SensorNoise", "measure"]
+__all__ = ["GROUND_TRUTH_TOPIC", "measure"]
 
 GROUND_TRUTH_TOPIC = "/ground_truth/pose"
 

@@ -12,7 +12,7 @@ from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
-from inertial_estimation.calibration.identifiability import Identifiability, offset_knowledge
+from inertial_estimation.calibration.identifiability import OffsetIdentifiability, offset_knowledge
 from inertial_estimation.calibration.marker import MarkerProblem
 from inertial_estimation.calibration.plane import PlaneProblem
 from inertial_estimation.calibration.problem import CalibrationProblem
@@ -63,11 +63,11 @@ def test_derivatives_against_central_differences(which: int) -> None:
         assert linear.by_local[:, :, j] == pytest.approx((ahead - behind) / (2 * h), abs=1e-7)
 
 
-def identifiable(scene: Scene) -> tuple["np.ndarray", "np.ndarray", list[Identifiability]]:
+def identifiable(scene: Scene) -> tuple["np.ndarray", "np.ndarray", list[OffsetIdentifiability]]:
     solution = solve(scene.problem)
     assert solution.converged
     knowledge = offset_knowledge(scene.problem.unknowns, solution, 0.01)
-    known = np.array([kind is Identifiability.IDENTIFIABLE for kind in knowledge.kinds])
+    known = np.array([kind is OffsetIdentifiability.IDENTIFIABLE for kind in knowledge.kinds])
     error = solution.x[: len(scene.offsets)] - scene.offsets
     return error, known, list(knowledge.kinds)
 
@@ -97,7 +97,9 @@ def test_plane_gives_back_the_offsets_it_can() -> None:
     error, known, kinds = identifiable(plane_scene(np.random.default_rng(1)))
     assert known.sum() >= 4
     assert np.abs(error[known]).max() < 1e-6
-    assert kinds[0] is Identifiability.COMBINATION  # turns about the base's vertical: with the plane's tilt
+    assert (
+        kinds[0] is OffsetIdentifiability.COMBINATION
+    )  # turns about the base's vertical: with the plane's tilt
     assert not known[6]  # turns the hand about the normal
 
 
@@ -124,8 +126,8 @@ def test_joints_not_between_imu_and_soles_are_not_identifiable() -> None:
     chain = CalibratedChain(kinematics, feet.chain.q, CalibrationConfig())
     solution = solve(FlatFeetProblem(chain, feet.soles, feet.imus))
     kinds = offset_knowledge(chain.unknowns([]), solution, 0.01).kinds
-    assert kinds[12:] == (Identifiability.NOT, Identifiability.NOT)
-    assert set(kinds[:12]) == {Identifiability.IDENTIFIABLE}
+    assert kinds[12:] == (OffsetIdentifiability.NOT, OffsetIdentifiability.NOT)
+    assert set(kinds[:12]) == {OffsetIdentifiability.IDENTIFIABLE}
     assert solution.x[12:] == pytest.approx(np.zeros(2), abs=1e-12)
 
 
@@ -135,7 +137,7 @@ def test_postures_all_alike_identify_no_joint_alone() -> None:
     report = calibrate(
         CalibrationTask("flat-feet", lambda _c: alike, CalibrationConfig(), np.zeros(40, bool))
     )
-    assert all(j.identifiability is not Identifiability.IDENTIFIABLE for j in report.joints)
+    assert all(j.identifiability is not OffsetIdentifiability.IDENTIFIABLE for j in report.joints)
     assert report.written == ()
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.closed_loop.time_series import Trace, rms
+from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
@@ -84,12 +84,12 @@ def test_a_misspelt_parameter_is_named() -> None:
 
 
 def test_trace_keeps_its_columns_and_refuses_others() -> None:
-    trace = Trace()
-    trace.add(0.0, a=1.0)
-    trace.add(1.0, a=2.0)
-    np.testing.assert_array_equal(trace.columns()["a"], [1.0, 2.0])
+    series = TimeSeries()
+    series.add(0.0, a=1.0)
+    series.add(1.0, a=2.0)
+    np.testing.assert_array_equal(series.columns()["a"], [1.0, 2.0])
     with pytest.raises(ConfigurationError, match="expected time, a"):
-        trace.add(2.0, b=1.0)
+        series.add(2.0, b=1.0)
     assert rms(np.array([3.0, -3.0])) == 3.0
 
 

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
-from inertial_estimation.recordings.trajectory_files import read_trajectory_bag, read_trajectory_csv
+from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 
 pytest.importorskip("rosbags")
+
+from support.trajectory_bag import read_trajectory_bag
+
 pytest.importorskip("example_robot_data")
 QUICK = ["--duration", "8", "--terms", "3", "--starts", "2", "--iterations", "2", "--design-rate", "5"]
 

@@ -10,7 +10,7 @@ from support.program_scene import FRICTION, ProgramScene
 
 from inertial_estimation.control.contact_constraints import make_contacts
 from inertial_estimation.control.control_result import ControlState
-from inertial_estimation.control.inverse_dynamics_problem import FORCE_UNIT, ContactLoad
+from inertial_estimation.control.inverse_dynamics_problem import FORCE_UNIT, ContactDemand
 from inertial_estimation.models.stance_config import StanceConfig, stance_positions
 
 pytest.importorskip("example_robot_data")
@@ -21,14 +21,14 @@ def scene(request):
     return ProgramScene(request.param)
 
 
-@pytest.mark.parametrize("load", [ContactLoad(200.0, 0.0), ContactLoad(200.0, 1e4, in_contact=False)])
+@pytest.mark.parametrize("load", [ContactDemand(200.0, 0.0), ContactDemand(200.0, 1e4, in_contact=False)])
 def test_neither_a_limit_of_zero_nor_a_foot_without_contact_pushes_the_robot(scene, load):
     """Newton: the other feet carry everything that moves the centre of mass."""
     rng = np.random.default_rng(0)
     _, state = scene.state(rng)
     last = len(scene.contacts) - 1
     tasks = [task for task in scene.tasks(state, rng, 0.05) if scene.contacts[last].name not in task.name]
-    loads = [ContactLoad(200.0, 5e3)] * last + [load]
+    loads = [ContactDemand(200.0, 5e3)] * last + [load]
     builder, _problem, solution = scene.solve(state, tasks, loads, 500.0)
     assert solution.solved
     a = solution.x[: scene.dynamics.nv]
@@ -46,7 +46,7 @@ def test_forces_within_the_robot_are_those_nearest_to_the_wanted_normal_forces(s
     _, state = scene.state(rng)
     wanted = np.full(len(scene.contacts), 100.0)
     wanted[[0, -1]] = 300.0, 400.0
-    loads = [ContactLoad(force, 1e6) for force in wanted]
+    loads = [ContactDemand(force, 1e6) for force in wanted]
     builder, problem, solution = scene.solve(state, scene.tasks(state, rng, 0.01), loads, 1e6)
     assert solution.solved
     n_forces = builder.n - scene.dynamics.nv

@@ -5,9 +5,11 @@ import pinocchio as pin
 import pytest
 from support.program_scene import FRICTION, ProgramScene
 
-from inertial_estimation.control.contact_constraints import world_wrench
-from inertial_estimation.control.inverse_dynamics_problem import ContactLoad
+from inertial_estimation.control.contact_constraints import Contact
+from inertial_estimation.control.inverse_dynamics_problem import ContactDemand
 from inertial_estimation.control.quadratic_program import QuadraticProgram
+from inertial_estimation.models.whole_body_dynamics import FrameMotion
+from inertial_estimation.signals import Array
 
 pytest.importorskip("example_robot_data")
 
@@ -17,8 +19,16 @@ def scene(request: pytest.FixtureRequest) -> ProgramScene:
     return ProgramScene(request.param)
 
 
-def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactLoad]:
-    return [ContactLoad(share, limit) for _ in scene.contacts]
+def world_wrench(contact: Contact, motion: FrameMotion, force: Array) -> Array:
+    """Force and torque about the contact's origin in world axes [N, Nm], shape (6,)."""
+    if not contact.is_sole:
+        return np.concatenate((force, np.zeros(3)))
+    wrench: Array = (force.reshape(2, 3) @ motion.R_WF.T).reshape(6)
+    return wrench
+
+
+def loads(scene: ProgramScene, share: float, limit: float) -> list[ContactDemand]:
+    return [ContactDemand(share, limit) for _ in scene.contacts]
 
 
 def test_solution_without_active_limit_is_that_of_the_kkt_system(scene: ProgramScene) -> None:
@@ -110,7 +120,7 @@ def test_a_foot_in_the_air_carries_nothing() -> None:
     _, state = talos.state(rng)
     tasks = talos.tasks(state, rng, 0.05)[:3]  # the second foot is free
     builder, _, solution = talos.solve(
-        state, tasks, [ContactLoad(880.0, 2e3), ContactLoad(0.0, 0.0, in_contact=False)], 300.0
+        state, tasks, [ContactDemand(880.0, 2e3), ContactDemand(0.0, 0.0, in_contact=False)], 300.0
     )
     assert solution.solved
     left, right = builder.forces(solution.x)

@@ -18,7 +18,7 @@ from inertial_estimation.experiments.payload_stand import (
     QUICK,
     ROBOT,
     TRUNK,
-    Identification,
+    IdentificationTrial,
     Scene,
     identification,
     perturbed,
@@ -198,7 +198,7 @@ def test_settled_is_the_last_time_it_comes_near() -> None:
     off = np.array([1.0, 0.1, 1.0, 0.1, 0.1])
     zero = np.zeros(5)
     columns = {"time": time, "x_hat": off, **dict.fromkeys(("x", "y", "z", "y_hat", "z_hat"), zero)}
-    run = Identification("contact_forces", True, "", False, columns)
+    run = IdentificationTrial("contact_forces", True, "", False, columns)
     assert run.settled(0.5) == 3.0
     assert run.settled(2.0) == 0.0
     assert math.isnan(run.settled(0.05))

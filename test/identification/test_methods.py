@@ -36,7 +36,7 @@ def test_least_squares_is_free_to_give_impossible_bodies(noisy):
     _scene, identifier, report, _block = noisy
     result = report.methods["least-squares"]
     assert not result.consistent
-    with pytest.raises(InconsistentInertiaError, match=r"panda_link\d \(.*take the method 'consistent'"):
+    with pytest.raises(InconsistentInertiaError, match=r"panda_link\d \(.*use the method 'consistent'"):
         identifier.urdf(result)
 
 
@@ -197,8 +197,8 @@ def test_a_gradient_cut_short_says_so(noisy, monkeypatch):
     identifier = scene.identifier()
     identifier.push(block)
     short = identifier.report(["bounded-gradient"])
-    assert "stopped before its end" in short.methods["bounded-gradient"].unfinished
-    assert any("stopped before its end" in sentence for sentence in result_diagnostics(short))
+    assert "stopped before convergence" in short.methods["bounded-gradient"].unfinished
+    assert any("stopped before convergence" in sentence for sentence in result_diagnostics(short))
 
 
 def test_a_solver_that_fails_is_not_believed(impossible, monkeypatch):

@@ -1,18 +1,9 @@
 import numpy as np
-from scipy.spatial.transform import Rotation
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.models.contacts import ContactKinematics
-from inertial_estimation.models.imu import base_twist, specific_force
+from inertial_estimation.models.imu import base_twist
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-
-G = np.array([0.0, 0.0, -9.80665])
-
-
-def test_at_rest_one_g_upwards_and_nothing_in_free_fall():
-    R_WI = Rotation.from_rotvec([0.3, -0.5, 1.0]).as_matrix()
-    np.testing.assert_allclose(R_WI @ specific_force(R_WI, np.zeros(3)), -G, atol=1e-12)
-    np.testing.assert_allclose(specific_force(R_WI, G), np.zeros(3), atol=1e-12)
 
 
 def test_velocity_of_the_imu_moved_to_the_base_is_the_velocity_of_the_base():

@@ -14,14 +14,9 @@ from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import replay_results
 from inertial_estimation.signals import JointReading
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import (
-    GROUND_TRUTH_TOPIC,
-    NOISE_FREE,
-    REALISTIC,
-    SensorNoise,
-    measure,
-)
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 pytest.importorskip("example_robot_data")

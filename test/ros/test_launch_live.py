@@ -17,6 +17,7 @@ pytest.importorskip("launch_ros.actions", reason="needs the ROS package launch_r
 
 from geometry_msgs.msg import InertiaStamped, QuaternionStamped
 from sensor_msgs.msg import JointState
+from support.installation import install_package
 
 from inertial_estimation.commands.main import main
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
@@ -45,15 +46,7 @@ def installed(tmp_path_factory):
     """Where the package is installed as colcon does it; or the prefix in INERTIAL_ESTIMATION_PREFIX."""
     if given := os.environ.get("INERTIAL_ESTIMATION_PREFIX"):
         return Path(given)
-    folder = tmp_path_factory.mktemp("install")
-    build = ["build", "--build-base", str(folder / "build")]
-    install = ["install", "--prefix", str(folder / "prefix"), "--single-version-externally-managed"]
-    record = ["--record", str(folder / "record.txt")]
-    egg = ["egg_info", "--egg-base", str(folder)]
-    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", *egg, *build, *install, *record]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "prefix"
+    return install_package(tmp_path_factory.mktemp("install"))
 
 
 @pytest.fixture(scope="module")

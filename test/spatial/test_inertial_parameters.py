@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.spatial.inertial_parameters import (
-    FOSTER_ORDER,
-    PARAMETER_NAMES,
     InertialParameters,
     parameters_from_pseudo_inertia,
     pseudo_inertia,
@@ -63,12 +61,6 @@ def test_moving_between_frames_moves_the_point_masses(seed):
     pi = parameters_of(masses, points)
     assert np.allclose(transfer_matrix(T) @ pi, moved)
     assert np.allclose(InertialParameters.from_vector(pi).expressed_in(T).vector, moved)
-
-
-def test_foster_order_is_read_off_its_definition():
-    names = np.array(PARAMETER_NAMES)
-    assert list(names[FOSTER_ORDER][4:]) == ["Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"]
-    assert list(names[FOSTER_ORDER][FOSTER_ORDER]) == list(names)
 
 
 def test_every_violated_condition_is_listed():

@@ -33,6 +33,11 @@ def model_of(name: str) -> RobotModel:
     return RobotModel.from_urdf(read_urdf(f"example-robot-data:{name}"))
 
 
+def moment_about_base(measurement: StaticMeasurement) -> np.ndarray:
+    """Moment of the ground about the base origin, axes parallel to the world's [Nm], shape (3,)."""
+    return measurement.moment_W + np.cross(measurement.points_W, measurement.forces_W).sum(axis=0)
+
+
 @dataclass
 class Standing:
     """A robot with a point load on its trunk; readings by an oracle that knows the load."""

@@ -13,7 +13,8 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.simulation.payload import ball
-from inertial_estimation.synthetic.synthetic_sensors import REALISTIC, measure
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Payload, StanceMotion, Timing, Truth, stance_truth
 
 pytest.importorskip("example_robot_data")

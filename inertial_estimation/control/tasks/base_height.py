@@ -9,7 +9,7 @@ __all__ = ["BaseHeightTask"]
 
 
 class BaseHeightTask(Task):
-    """Holds the base at a height above the soles it stands on.
+    """Holds the base at a height above the supporting soles.
 
     z'' = z''_ref + k (z_ref - z) + d (z'_ref - z'), z the height of the base above the support and z' its
     vertical velocity in the world: the support is at rest.

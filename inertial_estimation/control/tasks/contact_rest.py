@@ -10,7 +10,7 @@ __all__ = ["ContactRestTask"]
 
 
 class ContactRestTask(Task):
-    """Brings a contact to rest: J a + J'v = -d J v. A heavy weight stands for the equality.
+    """Brings a contact to rest: J a + J'v = -d J v. A large weight replaces the equality.
 
     With a weight, not an equality, the problem keeps a solution in every state: a robot that falls gets
     the torques nearest to what was wanted.

@@ -1,9 +1,7 @@
-"""What a task of the whole-body controller asks for."""
+"""Interface of a task of the whole-body controller."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-
-import numpy as np
 
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
@@ -24,11 +22,6 @@ class TaskRows:
     A: Array | None
     b: Array
     weight: Array
-
-    def residual(self, a: Array) -> float:
-        """Return the root mean square of A a - b over the rows."""
-        reached = a[len(a) - len(self.b) :] if self.A is None else self.A @ a
-        return float(np.sqrt(np.mean((reached - self.b) ** 2)))
 
 
 class Task(ABC):

@@ -47,11 +47,11 @@ class BipedGait(Gait):
 
     @property
     def held(self) -> bool:
-        """Whether the robot is asked to stand, whatever is left of the walk."""
+        """Whether the robot is requested to stand, even during an unfinished walk."""
         return self._context.held
 
     def reset(self) -> None:
-        """Stand; forget the steps asked for, those made and where the feet were at the start."""
+        """Stand; discard the requested and completed steps and the initial positions of the feet."""
         context = self._context
         context.home, context.asked = [], None
         context.steps.left = context.steps_made = context.kept = 0

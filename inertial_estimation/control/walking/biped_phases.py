@@ -40,9 +40,9 @@ class BipedContext:
         walking: Durations and heights.
         steps: Steps still to be made.
         home: Places of the feet at the start, in axes of the heading [m], shape (2,) each.
-        asked: Walk to begin from standing.
-        held: Whether the robot is asked to stand, whatever is left of the walk.
-        kept: Steps kept for after the hold.
+        asked: Requested walk that starts from standing.
+        held: Whether the robot is requested to stand, even during an unfinished walk.
+        kept: Steps that remain for after the hold.
         steps_made: Steps landed since the last reset.
     """
 
@@ -126,7 +126,7 @@ class Standing(BipedPhase):
     phase = GaitPhase.STANDING
 
     def next(self, tick: BipedTick) -> BipedPhase:
-        """Begin the walk that was asked for."""
+        """Begin the requested walk."""
         context = self._context
         if context.asked is None or context.held:
             return self

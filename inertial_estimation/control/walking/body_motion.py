@@ -1,4 +1,4 @@
-"""Motion of the centre of mass along its paths, laid anew where it leaps."""
+"""Motion of the centre of mass along its paths, which are replanned after a jump of its estimate."""
 
 import math
 from collections.abc import Sequence

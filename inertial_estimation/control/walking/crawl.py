@@ -63,7 +63,7 @@ class CrawlGait(Gait):
 
     @property
     def held(self) -> bool:
-        """Whether the robot is asked to stand, whatever is left of the walk."""
+        """Whether the robot is requested to stand, even during an unfinished walk."""
         return self._context.plan.held
 
     def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:
@@ -71,7 +71,7 @@ class CrawlGait(Gait):
         self._context.walking, self._context.crawl = walking, crawl
 
     def reset(self) -> None:
-        """Stand; forget the steps asked for, those made and where the feet were at the start."""
+        """Stand; discard the requested and completed steps and the initial positions of the feet."""
         self._context.plan.reset()
         self._state = Standing(self._context)
 
@@ -124,7 +124,7 @@ class CrawlGait(Gait):
         return self._target(frame, omega, fresh)
 
     def _tips(self, frame: GroundFrame, omega: float, dcm: Array) -> bool:
-        """Whether the robot is about to tip over, as far as the model knows."""
+        """Whether the robot is about to tip over according to the model."""
         place, velocity, _ = self._context.body.reference()
         error = dcm - _horizontal(frame, place + velocity / omega)
         return 0.0 < self._context.crawl.catch < math.hypot(*error.tolist())

@@ -45,7 +45,7 @@ class CrawlContext:
         ground: Places of the feet.
         body: Motion of the centre of mass.
         loads: Share of its load that each foot takes.
-        tipping: Whether the robot is about to tip over, as far as the model knows.
+        tipping: Whether the robot is about to tip over according to the model.
     """
 
     walking: WalkingConfig

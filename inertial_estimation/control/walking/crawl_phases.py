@@ -57,7 +57,7 @@ class CrawlPhase(ABC):
         self._context.body.advance(h)
 
     def after_leap(self) -> "CrawlPhase":
-        """Return the phase that follows a leap of the believed centre of mass."""
+        """Return the phase that follows a jump of the estimated centre of mass."""
         return self
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Standing(CrawlPhase):
         return self.phase.value
 
     def next(self, tick: CrawlTick) -> CrawlPhase:
-        """Set off where a walk is asked for."""
+        """Start walking if a walk is requested."""
         context = self._context
         context.plan.take_command(context.ground.places)
         return _set_off(context) if context.plan.walking else self
@@ -135,7 +135,7 @@ class _Dwell(_BetweenSwings):
     phase = GaitPhase.DWELL
 
     def after_leap(self) -> CrawlPhase:
-        """Move on: the centre of mass rests no more."""
+        """Return the transfer phase: the centre of mass is no longer at rest."""
         return _Transfer(self._context)
 
     def share_load(self, h: float) -> None:

@@ -1,4 +1,4 @@
-"""The walk a crawl has been asked for: which foot steps next, where it lands, what is left."""
+"""The requested walk of a crawl: next swing foot, its foothold, and the remaining steps."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ class CrawlPlan:
     """Commands, sequence and footholds; they outlive an interruption of the control.
 
     Attributes:
-        held: Whether the robot is asked to stand, whatever is left of the walk.
+        held: Whether the robot is requested to stand, even during an unfinished walk.
         steps_made: Swings landed since the last reset.
     """
 
@@ -40,7 +40,7 @@ class CrawlPlan:
         self.steps_made = 0
 
     def reset(self) -> None:
-        """Forget the steps asked for, those made and where the feet were at the start."""
+        """Discard the requested and completed steps and the initial positions of the feet."""
         self._next = 0
         self._has_home = False
         self._footholds = Footholds(np.zeros((len(self._names), 2)))
@@ -67,7 +67,7 @@ class CrawlPlan:
         self._asked = command
 
     def take_command(self, places: Array) -> None:
-        """Plan the walk that was asked for since the last call, if there was one.
+        """Plan the walk requested since the last call, if any.
 
         Args:
             places: Places of the feet in the ground frame [m], shape (n, 3).

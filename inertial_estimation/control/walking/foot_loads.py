@@ -26,7 +26,7 @@ class FootLoads:
         Args:
             change: Of a share since the last call.
             unloading: A foot that gives up its load instead.
-            airborne: A foot that carries nothing.
+            airborne: A foot without load.
         """
         self._share += change
         if unloading is not None:

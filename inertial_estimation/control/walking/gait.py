@@ -14,7 +14,7 @@ __all__ = ["Gait", "check_step_length"]
 
 
 class Gait(ABC):
-    """Decides which feet stand, which one swings, and where the centre of mass goes meanwhile.
+    """Determines the support feet, the swing foot and the motion of the centre of mass.
 
     Everything is relative to the feet as measured: where the base is in the world plays no part.
     """
@@ -32,11 +32,11 @@ class Gait(ABC):
     @property
     @abstractmethod
     def held(self) -> bool:
-        """Whether the robot is asked to stand, whatever is left of the walk."""
+        """Whether the robot is requested to stand, even during an unfinished walk."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Stand; forget the steps asked for, those made and where the feet were at the start."""
+        """Stand; discard the requested and completed steps and the initial positions of the feet."""
 
     @abstractmethod
     def set_config(self, walking: WalkingConfig, crawl: CrawlConfig) -> None:

@@ -130,7 +130,7 @@ def turn_between(then: Array, now: Array) -> float:
 
     Args:
         then: Points relative to their mean, shape (n, 2 or 3).
-        now: The same points, turned.
+        now: The points after the rotation.
     """
     cross = float(then[:, 0] @ now[:, 1] - then[:, 1] @ now[:, 0])
     return math.atan2(cross, float(then[:, 0] @ now[:, 0] + then[:, 1] @ now[:, 1]))

@@ -1,1 +1,1 @@
-"""Link inertias: measurement windows, innovation gate, filters, hand-over."""
+"""Estimation of link inertias: measurement windows, innovation gate, filters, hand-over."""

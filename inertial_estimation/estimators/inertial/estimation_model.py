@@ -1,4 +1,4 @@
-"""What an inertial pipeline knows of its robot before the first measurement."""
+"""The robot model of an inertial pipeline: bodies, friction and measurement equation."""
 
 from dataclasses import dataclass
 
@@ -50,7 +50,7 @@ class EstimationModel:
         Args:
             config: The parameters.
             setup: The robot and its contacts.
-            imu: IMU that senses the acceleration of the base; None where nothing does.
+            imu: IMU that senses the acceleration of the base; None without one.
             urdf: Text of the URDF.
 
         Raises:

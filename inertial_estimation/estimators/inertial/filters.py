@@ -33,7 +33,7 @@ FILTERS: dict[str, FilterFactory] = {"log_cholesky": LogCholeskyEkf, "linear": _
 
 
 def filter_named(name: str) -> FilterFactory:
-    """Return what builds a filter.
+    """Return the factory of a filter.
 
     Its arguments are the bodies, the prior, the gate, the time constant of the pull to nominal [s], the
     updates per independent measurement, and the convention of log-Cholesky coordinates.

@@ -1,4 +1,4 @@
-"""Gate on the normalised innovation: rejects impacts, re-opens on a change that lasts."""
+"""Gate on the normalised innovation: rejects impacts and re-opens on a persistent change."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ __all__ = ["GateConfig", "InnovationGate"]
 
 @dataclass(frozen=True)
 class GateConfig:
-    """When a measurement is an outlier, and when outliers are a change."""
+    """Parameters by which measurements count as outliers, and outliers as a parameter change."""
 
     enabled: bool = parameter(
         True,
@@ -38,25 +38,26 @@ class GateConfig:
 
 
 class InnovationGate:
-    """Decides on one measurement after the other.
+    """Accepts or rejects measurements one by one.
 
     y' S^-1 y is chi-square distributed with as many degrees of freedom as there are rows (Foster et al.
     22 gates it with a hand-picked bound). Rejection that lasts longer than an impact means that the
-    parameters have changed; the gate then asks to re-open. Time rejected counts up, time accepted counts
-    it down, so a single measurement that fits by chance does not reset the count.
+    parameters have changed; the gate then requests re-opening. Rejected time is added to a counter and
+    accepted time subtracted, so a single measurement that fits by chance does not reset the counter.
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
         self.config = config
-        self.bound = float(chdtri(rows, 1.0 - config.quantile))  # chi2.ppf; scipy.stats imports in a second
+        # The same as chi2.ppf, without the second that the import of scipy.stats takes.
+        self.bound = float(chdtri(rows, 1.0 - config.quantile))
         self._rejected_for = 0.0
 
     def reset(self) -> None:
-        """Forget what was rejected."""
+        """Reset the counter of rejected time."""
         self._rejected_for = 0.0
 
     def decide(self, nis: float, dt: float) -> Decision:
-        """Judge one measurement.
+        """Test one measurement.
 
         Args:
             nis: Normalised innovation squared y' S^-1 y.

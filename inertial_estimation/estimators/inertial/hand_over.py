@@ -1,4 +1,4 @@
-"""Rate-limited hand-over of the estimate to its users, physically consistent at every step."""
+"""Rate-limited hand-over of the estimate to controllers, physically consistent at every step."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ __all__ = ["HandOver"]
 
 
 class HandOver:
-    """Moves published parameters towards the estimate at a capped rate.
+    """Moves published parameters towards the estimate at a limited rate.
 
     A convex combination of two pseudo-inertias is a pseudo-inertia, and the pseudo-inertia is linear in
     the parameters, so (1 - s) pi_published + s pi_estimate is consistent for every s in [0, 1] (F IV-B
-    caps the mass at 3 kg/s). First and second moments count as masses at the gyration radius, at most
-    as the body's own mass, so a change of the centre of mass alone is limited as well.
+    limits the mass to 3 kg/s). Changes of first and second moments are measured as masses at the gyration
+    radius, up to the body's own mass, so a change of only the centre of mass is limited as well.
     """
 
     def __init__(self, nominal_C: Array, rate: float) -> None:
@@ -43,7 +43,7 @@ class HandOver:
             Parameters to publish, in C, shape (10,).
         """
         change = estimate_C - self.published
-        moments = float(np.abs(pseudo_inertia(change)).max())  # [kg], lengths being dimensionless
+        moments = float(np.abs(pseudo_inertia(change)).max())  # [kg], since lengths are dimensionless
         distance = max(abs(float(change[0])), min(moments, float(self.published[0])))
         share = 1.0 if distance <= self.rate * dt else self.rate * dt / distance
         self.published = self.published + share * change

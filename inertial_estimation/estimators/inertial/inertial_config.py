@@ -21,7 +21,7 @@ __all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "P
 
 @dataclass(frozen=True)
 class PriorConfig:
-    """How far the inertias may be from nominal, before data say more."""
+    """Prior standard deviations of the inertial parameters about their nominal values."""
 
     mass: float = parameter(
         1.0,
@@ -55,7 +55,7 @@ class PriorConfig:
 
 @dataclass(frozen=True)
 class FrictionPriorConfig:
-    """How far the friction parameters may be from nominal, before data say more."""
+    """Prior standard deviations of the friction parameters about their nominal values."""
 
     coulomb: float = parameter(
         1.0,
@@ -87,7 +87,7 @@ class FrictionPriorConfig:
     )
 
     def sigmas(self, terms: Sequence[str], joints: int) -> Array:
-        """Return the prior standard deviations of friction terms, term after term, of a number of joints."""
+        """Return the prior standard deviations of friction terms for n joints, ordered term after term."""
         return np.repeat([float(getattr(self, term)) for term in terms], joints)
 
 
@@ -172,5 +172,5 @@ class InertialPipelineConfig:
 
     @property
     def coulomb_law(self) -> CoulombLaw:
-        """How Coulomb friction changes sign."""
+        """Sign model of Coulomb friction."""
         return coulomb_law(self.friction, self.robot.nominal_friction)

@@ -1,17 +1,17 @@
-"""Base of the inertial filters: prediction with a pull to nominal, gate, iterated Joseph update.
+"""Base of the inertial filters: prediction with decay to nominal, gate, iterated Joseph update.
 
 State x: coordinates of every body, then friction parameters. The measurement is linear in the
-parameters phi = [pi_1, ..., pi_n, friction] and phi(x) is what the kinds differ in:
+parameters phi = [pi_1, ..., pi_n, friction]; the filters differ in phi(x):
 
     z = A phi(x) + noise,   H = A dphi/dx
 
-Process: each coordinate returns to its nominal value with time constant T while noise keeps its
-stationary covariance at the prior's, x' = -(x - x_nom)/T + w. Without information P therefore stays at
-the prior, never grows, and x goes to nominal; for T to infinity the parameters are constant.
+Process: each coordinate decays to its nominal value with time constant T, x' = -(x - x_nom)/T + w, and the
+noise w makes the prior covariance stationary. Without information P therefore stays at the prior and never
+grows, and x converges to nominal; for T to infinity the parameters are constant.
 
-Measurements averaged over a window longer than the step between updates share their noise. The gate
-judges one innovation by its own covariance S = H P H' + R; the gain counts the same noise only once per
-window, R times the overlap, so P does not shrink faster than the data inform.
+Measurements averaged over a window longer than the step between updates share their noise. The gate tests
+one innovation by its own covariance S = H P H' + R; the gain uses R times the overlap, so that the shared
+noise counts once per window and P does not shrink faster than the information grows.
 
 Between linearisations the filter is the linear one in x. When the mean has moved away from the point of
 linearisation, the accumulated information is relinearised at the new mean (`linearisation`).
@@ -41,21 +41,21 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["FilterUpdate", "InertialFilter", "joseph_update"]
 
-RELINEARISATION_DISTANCE = 0.01  # of the mean; coordinates are logarithms, or lengths in gyration radii
+RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
-MOST_RELINEARISATIONS = 30  # at one update; one or two, unless the mass changes many times over
+MOST_RELINEARISATIONS = 30  # in one update; one or two suffice unless the mass changes by a large factor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterUpdate:
-    """What one update did.
+    """Result of one update.
 
     Attributes:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
         decision: ACCEPTED, REJECTED, REOPENED or DISABLED.
-        iterations: Linearisations made to take the posterior to its new mean.
+        iterations: Number of linearisations until the posterior is linearised at its new mean.
     """
 
     innovation: Array
@@ -88,9 +88,9 @@ class InertialFilter(ABC):
 
         Args:
             bodies: The bodies to estimate.
-            prior: Standard deviations about nominal, also of the pull to it.
-            gate: Judges measurements.
-            memory: Time constant T of the pull to nominal [s].
+            prior: Standard deviations about nominal, also of the stationary distribution.
+            gate: Tests measurements for outliers.
+            memory: Time constant T of the decay to nominal [s].
             overlap: Updates per independent measurement, >= 1.
         """
         self.bodies = bodies
@@ -149,7 +149,7 @@ class InertialFilter(ABC):
         return prediction
 
     def propagate(self, dt: float) -> None:
-        """Let time pass.
+        """Predict the state.
 
         Args:
             dt: Time since the last call [s], >= 0.
@@ -161,7 +161,7 @@ class InertialFilter(ABC):
         self._relinearise()
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
-        """Let time pass, then correct the state with one equation.
+        """Predict the state, then correct it with one equation.
 
         Args:
             equation: Measured rows.
@@ -196,7 +196,7 @@ class InertialFilter(ABC):
         return FilterUpdate(innovation, nis, True, decision, self._relinearise())
 
     def _relinearise(self) -> int:
-        """Take the posterior to a linearisation near its mean, by limited steps; return how many."""
+        """Relinearise the posterior near its mean by limited steps; return the number of steps."""
         if self.linear or self._farthest(self.x - self._at.x) < RELINEARISATION_DISTANCE:
             return 0
         prior = Prior(self._centre, self._prior_information)
@@ -211,7 +211,7 @@ class InertialFilter(ABC):
         return steps
 
     def _near_mean(self, data: DataInformation) -> tuple[Posterior, int]:
-        """Return the posterior linearised near its mean, and the number of steps to get there."""
+        """Return the posterior linearised near its mean, and the number of steps taken."""
         origin, target, steps = self._at.x, self.x, 0
         while True:
             steps += 1
@@ -233,7 +233,7 @@ class InertialFilter(ABC):
         return float(np.abs(step[: self._n_inertial]).max())
 
     def _admit_change(self) -> None:
-        """Take the bodies' covariance back to the prior's; friction does not change with a payload."""
+        """Reset the bodies' covariance to the prior; friction does not change with a payload."""
         n = self._n_inertial
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
@@ -241,7 +241,7 @@ class InertialFilter(ABC):
         self._centre = np.concatenate((self.x[:n], self._centre[n:]))
 
     def _bounded(self, x: Array) -> Array:
-        """Limit the state to parameters that floating point can separate from impossible ones."""
+        """Limit the state to parameters that floating point can distinguish from inconsistent ones."""
         return x
 
     def _body_coordinates(self, x: Array) -> Array:

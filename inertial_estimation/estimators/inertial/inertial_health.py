@@ -10,16 +10,16 @@ from inertial_estimation.estimators.inertial.inertial_filter import InertialFilt
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
-__all__ = ["StepCounts", "filter_figures", "filter_health"]
+__all__ = ["FilterStepCounts", "filter_figures", "filter_health"]
 
 
 @dataclass
-class StepCounts:
-    """How many steps there were since the last restart.
+class FilterStepCounts:
+    """Numbers of steps since the last restart.
 
     Attributes:
-        by_decision: Steps with all inputs, by what became of the measurement.
-        incomplete: Steps without an input.
+        by_decision: Steps with all inputs, by the decision of the gate.
+        incomplete: Steps with a missing input.
     """
 
     by_decision: dict[Decision, int] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class StepCounts:
         self.by_decision[decision] = self.by_decision.get(decision, 0) + 1
 
     def reset(self) -> None:
-        """Begin at zero."""
+        """Set all counters to zero."""
         self.by_decision.clear()
         self.incomplete = 0
 
 
 def filter_figures(
-    steps: StepCounts,
+    steps: FilterStepCounts,
     information: InformationReport,
     filter_: InertialFilter,
     *,
@@ -46,11 +46,11 @@ def filter_figures(
     """Return the counters and figures of the filter by name, rendered as text.
 
     Args:
-        steps: How many steps there were.
-        information: What the data inform.
+        steps: Numbers of steps.
+        information: Information of the data about each direction of the state.
         filter_: The filter.
         short_windows: Number of windows that held too few samples.
-        velocity_source: Where the joint velocities come from.
+        velocity_source: Human-readable source of the joint velocities.
     """
     values = {f"steps {decision.value}": str(n) for decision, n in steps.by_decision.items()}
     values |= {

@@ -1,4 +1,4 @@
-"""Everything between raw readings and inertial estimates; node, replay and tests use this object."""
+"""Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from inertial_estimation.estimators.inertial.estimation_model import EstimationM
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_health import (
-    StepCounts,
+    FilterStepCounts,
     filter_figures,
     filter_health,
 )
@@ -44,13 +44,13 @@ __all__ = ["InertialPipeline", "InertialPipelineConfig"]
 
 
 class InertialPipeline:
-    """Inertial parameters of chosen links, from joint states, IMU and contact wrenches.
+    """Estimates the inertial parameters of selected links from joint states, IMU and contact wrenches.
 
     Attributes:
         config: Its parameters.
         robot: The robot.
         row_names: Names of the measurement rows.
-        filter: The filter, to inspect.
+        filter: The inertial filter.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -80,7 +80,7 @@ class InertialPipeline:
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
         self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
         self._information = InformationReport(len(self.filter.x), config.information_period)
-        self._steps = StepCounts()
+        self._steps = FilterStepCounts()
         self._learning = config.enabled
         self.reset()
 
@@ -90,12 +90,12 @@ class InertialPipeline:
         return self._model.friction_names
 
     def push_imu(self, sample: ImuSample) -> None:
-        """Take an IMU reading, ignored where not needed."""
+        """Add an IMU reading; it is ignored if the filter does not need it."""
         if self._inputs.imu is not None:
             self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take a joint state, joints by name in any order; one that does not fit is dropped and counted."""
+        """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
         try:
             row = self._joints.row(reading)
         except MeasurementError as error:
@@ -104,7 +104,7 @@ class InertialPipeline:
         self._stepper.aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of a contact, ignored where not needed.
+        """Add the wrench of a contact; it is ignored if the filter does not need it.
 
         Raises:
             MeasurementError: If there is no such contact.
@@ -116,15 +116,15 @@ class InertialPipeline:
             self._stepper.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
 
     def push_base_state(self, state: BaseState) -> None:
-        """Take a base state, ignored where not needed."""
+        """Add a base state; it is ignored if the filter does not need it."""
         if self._inputs.base_state:
             self._stepper.aligner.push(BASE_STATE, state.stamp_ns, base_state_row(state))
 
     def tick(self, now_ns: int) -> list[InertialEstimate]:
-        """Make every step whose inputs are complete.
+        """Execute every step whose inputs are complete.
 
         Args:
-            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale.
+            now_ns: Current time on the clock of the stamps [ns]; used only to detect stale inputs.
 
         Returns:
             The estimates since the last tick, in order of their stamps; none while an input is stale.
@@ -146,11 +146,11 @@ class InertialPipeline:
         return [*aligner.health(now_ns), state]
 
     def calibrate(self) -> None:
-        """Measure the residual at rest from now on and take it as a bias; the last bias is dropped."""
+        """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
         self._bias.start()
 
     def set_enabled(self, enabled: bool) -> None:
-        """Switch learning on or off; switched off, parameters are frozen and residuals still reported."""
+        """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
         self._learning = enabled
 
     def reset(self) -> None:

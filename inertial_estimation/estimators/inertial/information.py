@@ -1,4 +1,4 @@
-"""Which directions of the state the data have informed."""
+"""Information of the data about the directions of the state, relative to the prior."""
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
@@ -13,8 +13,9 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
     """Return the eigenvalues of the accumulated information relative to the prior's.
 
     A covariance P that started at P_0 = L L' holds the information P^-1 - P_0^-1. Relative to the prior
-    that is (L^-1 P L^-T)^-1 - 1, so its eigenvalues are 1/mu - 1, mu those of L^-1 P L^-T: no inverse and
-    no sum over the data. Zero: the data say nothing; one: as much as the prior; 100: sigma is a tenth.
+    that is (L^-1 P L^-T)^-1 - 1, so its eigenvalues are 1/mu - 1 with mu those of L^-1 P L^-T; neither an
+    inverse nor a sum over the data is needed. An eigenvalue of 0 means that the data hold no information,
+    1 as much as the prior, and 100 that sigma is a tenth of the prior's.
 
     Args:
         P: Covariance, shape (n, n).
@@ -31,7 +32,7 @@ def relative_information(P: Array, prior_factor: Array) -> Array:
 
 
 def informed_directions(eigenvalues: Array) -> int:
-    """Return how many directions the data inform more than the prior does."""
+    """Return the number of directions about which the data hold more information than the prior."""
     return int(np.count_nonzero(eigenvalues > 1.0))
 
 
@@ -39,9 +40,9 @@ class InformationReport:
     """The eigenvalues of the accumulated information, updated at most once a period.
 
     Attributes:
-        period: Least time between two computations [s].
-        eigenvalues: Relative to the prior, ascending, shape (n,).
-        informed: Number of directions that the data inform more than the prior does.
+        period: Shortest time between two computations [s].
+        eigenvalues: Information relative to the prior, ascending, shape (n,).
+        informed: Number of directions about which the data hold more information than the prior.
     """
 
     def __init__(self, states: int, period: float) -> None:
@@ -56,13 +57,13 @@ class InformationReport:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the prior: no direction is informed."""
+        """Set all eigenvalues to zero, as for the prior."""
         self.eigenvalues: Array = np.zeros(self._states)
         self.informed = 0
         self._computed_at_ns: int | None = None
 
     def update(self, time_ns: int, P: Array, prior_factor: Array) -> None:
-        """Compute the eigenvalues where the period has passed.
+        """Compute the eigenvalues if the period has passed since the last computation.
 
         Args:
             time_ns: Time of the covariance [ns].

@@ -13,17 +13,17 @@ __all__ = ["InertialJointRows"]
 
 
 class InertialJointRows:
-    """Makes rows of joint states and follows the direction of Coulomb friction from one to the next.
+    """Converts joint states to rows and integrates the sign of Coulomb friction over consecutive ones.
 
-    With a presliding travel the direction depends on the motion so far, so it is a column of the row;
-    without, it is a function of the velocities and is computed where it is needed.
+    With a presliding travel the sign depends on the past motion and is a column of the row. Otherwise it
+    is a function of the velocities and is computed where needed.
 
     Attributes:
         columns: Layout of a row.
     """
 
     def __init__(self, config: InertialPipelineConfig, robot: RobotModel) -> None:
-        """Decide which columns are needed.
+        """Determine the columns that are needed.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
@@ -41,11 +41,11 @@ class InertialJointRows:
 
     @property
     def velocity_source(self) -> str:
-        """Where the joint velocities come from, for people."""
+        """Human-readable source of the joint velocities."""
         return self._map.velocity_source
 
     def reset(self) -> None:
-        """Forget the positions velocities are derived from."""
+        """Discard the positions from which velocities are derived."""
         self._map.reset()
 
     def row(self, reading: JointReading) -> Array:
@@ -69,7 +69,7 @@ class InertialJointRows:
         return smooth_sign(rows[:, self.columns.v], self._law.smoothing_speed)
 
     def _direction_after(self, v: Array, stamp_ns: int) -> Array:
-        """Follow Coulomb friction to a new joint state; a gap or a backward stamp starts it again."""
+        """Integrate the sign of Coulomb friction over a step; restart after a gap or a backward stamp."""
         last = self._direction_ns
         step_ns = None if last is None else stamp_ns - last
         if step_ns is None or not 0 <= step_ns <= self._max_gap_ns:

@@ -1,4 +1,4 @@
-"""Kalman filter in the inertial parameters themselves: the baseline without consistency (F 8-15)."""
+"""Linear Kalman filter in the inertial parameters, the baseline without physical consistency (F 8-15)."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ __all__ = ["LinearKalman"]
 
 
 class LinearKalman(InertialFilter):
-    """State is pi itself; the equation is linear and the update exact.
+    """The state is pi itself, so the measurement equation is linear and the update exact.
 
-    Nothing keeps the mass positive or the principal moments within the triangle inequality.
+    The mass may become negative, and the principal moments may violate the triangle inequality.
     """
 
     linear = True

@@ -1,18 +1,18 @@
-"""Where a filter is linearised, and how its posterior moves when the linearisation does.
+"""Linearisation of a filter, and the transformation of its posterior to another linearisation.
 
 Data are quadratic in the parameters phi, the prior is quadratic in the coordinates x. A posterior (x, P)
 about a linearisation phi(x) = phi_a + G_a (x - x_a) with prior (c, P_0) therefore holds, exactly,
 
-    information of the data  I = P^-1 - P_0^-1,   their pull at x  g = P_0^-1 (x - c)
+    information of the data  I = P^-1 - P_0^-1,   negative gradient of their cost at x  g = P_0^-1 (x - c)
 
 in the coordinates of that linearisation. At another point y, with T = G_a^-1 G_y and
 d = G_a^-1 (phi(y) - phi_a) - (x - x_a), the same data give
 
     P_y^-1 = P_0^-1 + T' I T,   x_y = y - P_y (P_0^-1 (y - c) + T' (I d - g))
 
-One such step is Gauss-Newton on the posterior of all data so far, without keeping any of them: information
-gathered with the Jacobians of a worse estimate is relinearised with those of a better one. A filter that
-keeps its old Jacobians becomes overconfident in directions that no measurement has informed.
+One such step is Gauss-Newton on the posterior of all past data without storing them: information
+accumulated with the Jacobians of an earlier estimate is relinearised with those of a better one. A filter
+that keeps its old Jacobians becomes overconfident in directions about which the data hold no information.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class BodyLinearisation:
     """Parameters and Jacobians of the bodies at one point.
 
     Attributes:
-        x: Where, bodies and then friction, shape (n,).
+        x: The point, bodies and then friction, shape (n,).
         pi_C: Parameters of the bodies in C, shape (n_bodies, 10).
         G: Their Jacobians, shape (n_bodies, 10, 10).
         phi: All parameters about the joint frames, friction last, shape (n,).
@@ -53,7 +53,7 @@ class BodyLinearisation:
         return H
 
     def seen_from(self, other: "BodyLinearisation") -> tuple[Array, Array]:
-        """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), y this point and a the other."""
+        """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), with y this point and a the other."""
         n = 10 * len(self.G)
         difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
         solved = linear_algebra.solve(other.G, difference)
@@ -66,20 +66,20 @@ class BodyLinearisation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """Normal belief before the data: centre, shape (n,), and inverse covariance, shape (n, n)."""
+    """Gaussian prior: centre, shape (n,), and inverse covariance, shape (n, n)."""
 
     centre: Array
     information: Array
 
 
 class DataInformation:
-    """Information of the data alone: a posterior without its prior."""
+    """Information of the data: a posterior without its prior."""
 
     def __init__(self, at: BodyLinearisation, x: Array, P: Array, prior: Prior) -> None:
-        """Take it out.
+        """Extract it from a posterior.
 
         Args:
-            at: Where the posterior is linearised.
+            at: Linearisation of the posterior.
             x: Its mean, shape (n,).
             P: Its covariance, shape (n, n).
             prior: The prior it contains.
@@ -109,13 +109,13 @@ class DataInformation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """All data so far and the prior, about one linearisation.
+    """Posterior of all past data and the prior about one linearisation.
 
     Attributes:
         at: The linearisation.
         x: Mean, shape (n,).
         P: Covariance, shape (n, n).
-        gradient: Of the negative logarithm at the point of the linearisation, shape (n,).
+        gradient: Gradient of the negative log posterior at the point of the linearisation, shape (n,).
         hessian: P^-1, shape (n, n).
         slope_pi: Gradient of the data's part by the parameters in C, shape (n_bodies, 10).
     """
@@ -128,11 +128,11 @@ class Posterior:
     slope_pi: Array
 
     def newton_point(self, curvature: Array) -> Array:
-        """Return where Newton's method goes next.
+        """Return the next iterate of Newton's method.
 
-        Where data inform only a curved surface of coordinates, Gauss-Newton swings across it for ever.
-        Where the true second derivative is not positive, its curvature counts by size, so the step is
-        downhill all the same.
+        Where the data determine only a curved surface of coordinates, Gauss-Newton oscillates across it.
+        Where the true second derivative is not positive definite, its eigenvalues are replaced by their
+        magnitudes, so that the step is a descent direction.
 
         Args:
             curvature: Second derivatives of slope_pi' pi by the coordinates, shape (n_bodies, 10, 10).
@@ -152,7 +152,7 @@ class Posterior:
 
 
 def cholesky(S: Array) -> Array:
-    """Return the lower Cholesky factor of S, which is overwritten where it can be; its upper half is junk.
+    """Return the lower Cholesky factor of S; S may be overwritten, and the upper triangle is undefined.
 
     Raises:
         MeasurementError: If S is not positive definite.

@@ -1,4 +1,4 @@
-"""From filter coordinates to what is reported of each link: about the centre of mass, with covariance."""
+"""Conversion of filter states to link estimates about the centre of mass, with covariances."""
 
 from collections.abc import Sequence
 
@@ -11,23 +11,23 @@ from inertial_estimation.signals import Array, LinkEstimate, LinkInertia
 __all__ = ["LinkReport", "PublishedLinks", "central_jacobian", "central_parameters", "parameter_covariance"]
 
 SMALLEST_MASS = 1e-9  # [kg] below which a difference of bodies has no centre of mass
-_MATRIX = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
-_COM = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
-_UPPER = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
+_INERTIA_ENTRIES = np.array([[4, 5, 7], [5, 6, 8], [7, 8, 9]])  # entries of pi that fill the inertia matrix
+_COM_ENTRIES = np.array([1, 2, 3])  # rows and columns of the centre of mass in the Jacobian
+_UPPER_ENTRIES = (np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 1, 2, 2]))  # xx, xy, xz, yy, yz, zz
 
 
 def _constant_jacobian() -> Array:
     """Entries of the Jacobian that do not depend on the body: of the mass and of I_cm by I."""
     D = np.zeros((10, 10))
     D[0, 0] = 1.0
-    D[np.arange(4, 10), _MATRIX[_UPPER]] = 1.0
+    D[np.arange(4, 10), _INERTIA_ENTRIES[_UPPER_ENTRIES]] = 1.0
     return D
 
 
 def _by_moment() -> Array:
     """Derivative of I_cm by h, linear in the centre of mass, shape (3, 18)."""
     by_moment = np.zeros((3, 6, 3))
-    for row, (i, j) in enumerate(zip(*_UPPER, strict=True)):
+    for row, (i, j) in enumerate(zip(*_UPPER_ENTRIES, strict=True)):
         by_moment[j, row, i] += 1.0
         by_moment[i, row, j] += 1.0
         if i == j:
@@ -44,8 +44,8 @@ def _parallel_axes() -> Array:
 def _steiner() -> Array:
     """Second derivatives of c'c 1 - c c' by c, in Pinocchio's order of moments, shape (6, 3, 3)."""
     second = np.zeros((6, 3, 3))
-    for i, j in zip(*_UPPER, strict=True):
-        row = _MATRIX[i, j] - 4
+    for i, j in zip(*_UPPER_ENTRIES, strict=True):
+        row = _INERTIA_ENTRIES[i, j] - 4
         second[row, i, j] -= 1.0
         second[row, j, i] -= 1.0
         if i == j:
@@ -75,7 +75,7 @@ def central_parameters(pi: Array) -> tuple[Array, Array, Array]:
     inverse = np.divide(1.0, m, out=np.zeros(len(m)), where=np.abs(m) > SMALLEST_MASS)
     com = h * inverse[:, None]
     products = (com[:, :, None] * h[:, None, :]).reshape(-1, 9)
-    inertia = pi.take(_MATRIX, axis=1) + (products @ _PARALLEL_AXES).reshape(-1, 3, 3)
+    inertia = pi.take(_INERTIA_ENTRIES, axis=1) + (products @ _PARALLEL_AXES).reshape(-1, 3, 3)
     return m, com, inertia
 
 
@@ -95,7 +95,7 @@ def central_jacobian(pi: Array) -> Array:
     D = np.empty((n, 10, 10))
     D[:] = _CONSTANT
     D[:, 1:4, 0] = -c * inverse
-    D[:, _COM, _COM] = inverse
+    D[:, _COM_ENTRIES, _COM_ENTRIES] = inverse
     D[:, 4:, 1:4] = by_moment
     D[:, 4:, 0] = -0.5 * (by_moment @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D
@@ -104,9 +104,9 @@ def central_jacobian(pi: Array) -> Array:
 def parameter_covariance(estimate: LinkEstimate) -> Array:
     """Return the covariance of a body's ten parameters, linear in the mass, about the link frame.
 
-    Undoes `central_jacobian`: with h = m c and I = I_cm + m (c'c 1 - c c'), the derivative of
-    [m, h, I] by [m, c, I_cm] takes the estimate's covariance there. That one comes from the filter's P
-    through the Jacobian of its coordinates, so the two say the same of the same P.
+    The inverse of the transformation by `central_jacobian`: with h = m c and I = I_cm + m (c'c 1 - c c'),
+    the covariance is transformed by the derivative of [m, h, I] with respect to [m, c, I_cm]. The result
+    is consistent with the filter's P, from which the covariance of the estimate was computed.
 
     Args:
         estimate: Estimate of a link, with the covariance of mass, centre of mass and inertia about it.
@@ -120,7 +120,7 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
     by_com = _STEINER @ c  # of c'c 1 - c c', which is quadratic: half of it times c is the value
     D = _CENTRAL_TO_ORIGIN.copy()
     D[1:4, 0] = c
-    D[_COM, _COM] = m
+    D[_COM_ENTRIES, _COM_ENTRIES] = m
     D[4:, 0] = 0.5 * (by_com @ c)
     D[4:, 1:4] = m * by_com
     covariance: Array = D @ estimate.covariance @ D.T
@@ -128,7 +128,7 @@ def parameter_covariance(estimate: LinkEstimate) -> Array:
 
 
 class LinkReport:
-    """Builds what is reported of each link."""
+    """Builds the estimate of each link."""
 
     def __init__(self, bodies: tuple[BodyReference, ...]) -> None:
         self._links = tuple(body.link for body in bodies)
@@ -157,14 +157,14 @@ class LinkReport:
 
 
 class PublishedLinks:
-    """Hand-over of every body, and the report of what is estimated and published."""
+    """Hand-over of every body, and the estimates of the links."""
 
     def __init__(self, bodies: Sequence[BodyReference], rate: float) -> None:
         """Start at nominal.
 
         Args:
             bodies: The bodies, in the order of the filter's state.
-            rate: Largest change of a published mass [kg/s].
+            rate: Largest rate of change of a published mass [kg/s].
         """
         self._hand_over = [HandOver(body.nominal_C, rate) for body in bodies]
         self._report = LinkReport(tuple(bodies))
@@ -175,12 +175,12 @@ class PublishedLinks:
             hand_over.reset()
 
     def set_rate(self, rate: float) -> None:
-        """Change the largest change of a published mass [kg/s]."""
+        """Set the largest rate of change of a published mass [kg/s]."""
         for hand_over in self._hand_over:
             hand_over.rate = rate
 
     def advance(self, pi_C: Array, covariance_C: Array, dt: float) -> tuple[LinkEstimate, ...]:
-        """Move what is published towards the estimates and report both.
+        """Move the published parameters towards the estimates and return both.
 
         Args:
             pi_C: Estimated parameters in C, shape (n, 10).

@@ -1,4 +1,4 @@
-"""Extended Kalman filter in log-Cholesky coordinates: every estimate is a possible body (F 16-21)."""
+"""EKF in log-Cholesky coordinates, in which every estimate is physically consistent (F 16-21)."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from inertial_estimation.spatial.log_cholesky import (
 __all__ = ["LogCholeskyEkf"]
 
 # From nominal: mass within e^6 = 400 times, radii of gyration within 12 times, shears within 5 of them, the
-# centre of mass within 10. Beyond, floating point cannot separate a possible body from an impossible one.
+# centre of mass within 10. Beyond, floating point cannot distinguish consistent from inconsistent bodies.
 LARGEST_DEVIATION = np.array([3.0] + 3 * [2.5] + 3 * [5.0] + 3 * [10.0])
 
 
@@ -26,7 +26,7 @@ class LogCholeskyEkf(InertialFilter):
     """The physically consistent filter, in either convention of the coordinates.
 
     Rucker's (J = U U') separates the mass from the centre of mass and is the default; Foster's
-    (J = U' U) is there for comparison. See docs/inertial_filter.md for measured differences.
+    (J = U' U) is available for comparison. See docs/inertial_filter.md for measured differences.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The prior of the inertial filters: how far the parameters may be from nominal before data say more."""
+"""Gaussian prior of the inertial filters about the nominal parameters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class PriorSigma:
     """Standard deviations of the parameters about their nominal values, in physical terms.
 
     Attributes:
-        mass: Relative, of the mass (of its logarithm, strictly).
-        com: Of each component of the centre of mass [m].
-        radii: Relative, of the three radii of gyration, and the shear between them.
-        friction: Of each friction parameter, in its unit, shape (n_friction,).
-        nominal_friction: Nominal value of each friction parameter; None: all zero.
+        mass: Standard deviation of the logarithm of the mass, approximately relative.
+        com: Standard deviation of each component of the centre of mass [m].
+        radii: Relative standard deviation of the three radii of gyration, and of the shear between them.
+        friction: Standard deviation of each friction parameter, in its unit, shape (n_friction,).
+        nominal_friction: Nominal value of each friction parameter; None for all zero.
     """
 
     mass: float

@@ -10,9 +10,9 @@ __all__ = ["ResidualBias"]
 class ResidualBias:
     """Averages the residual over a window at rest and keeps it as a bias of the measurement.
 
-    Cables and a nominal model that is slightly wrong leave a constant residual. The bias is not
-    observable together with the inertial parameters (augmenting the state with it is rank deficient), so
-    it is measured once, with the parameters taken as right.
+    Cables and errors of the nominal model cause a constant residual. The bias is not observable together
+    with the inertial parameters (a state augmented with it is rank deficient), so it is measured once
+    under the assumption that the parameters are correct.
 
     Attributes:
         bias: Subtracted from the measured rows [Nm, N], shape (m,).
@@ -34,7 +34,7 @@ class ResidualBias:
         self._clear()
 
     def start(self) -> None:
-        """Begin a calibration: what was gathered before, and the bias of the last one, are dropped."""
+        """Begin a calibration; the previous bias and any residuals averaged so far are dropped."""
         self.bias = np.zeros_like(self.bias)
         self.active = True
         self._clear()
@@ -45,11 +45,11 @@ class ResidualBias:
         self.active = False
 
     def feed(self, residual: Array, speed: float, dt: float) -> Decision:
-        """Take one residual while a calibration is active.
+        """Add one residual while a calibration is active.
 
         Args:
             residual: Measured minus predicted, bias not subtracted, shape (m,).
-            speed: Largest joint speed now [rad/s].
+            speed: Current largest joint speed [rad/s].
             dt: Time since the last residual [s].
 
         Returns:

@@ -1,4 +1,4 @@
-"""Aligned rows to the state the measurement equation needs: every stream reduced over one window."""
+"""Reduction of the aligned streams over one window to the state of the measurement equation."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,10 +33,10 @@ __all__ = ["InertialInputs", "StateWindows"]
 
 @dataclass(frozen=True, eq=False)
 class InertialInputs:
-    """The inputs of an inertial pipeline besides the joint states, which set the steps.
+    """The inputs of an inertial pipeline in addition to the joint states, which determine the steps.
 
     Attributes:
-        imu: IMU that senses the acceleration of the base; None where it is not needed.
+        imu: IMU that senses the acceleration of the base; None if it is not needed.
         base_state: Whether that acceleration comes from differences of the base state instead.
         contacts: Contacts whose wrenches are needed.
     """
@@ -47,7 +47,7 @@ class InertialInputs:
 
     @classmethod
     def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "InertialInputs":
-        """Decide which inputs are needed.
+        """Determine the inputs that are needed.
 
         Raises:
             ConfigurationError: If the acceleration of the base needs an IMU and there is none.
@@ -57,7 +57,7 @@ class InertialInputs:
         if sensed and setup.imu is None:
             raise ConfigurationError(
                 "base_acceleration is 'accelerometer' but 'imu_frame' is empty; name the link of the "
-                "IMU, or take 'finite_difference' of the base state"
+                "IMU, or use 'finite_difference' of the base state"
             )
         measured = config.rows.contact_wrenches == "measured"
         contacts = setup.contact_names if measured else ()
@@ -78,8 +78,8 @@ class InertialInputs:
 class StateWindows:
     """Reduces every stream over one window around a step.
 
-    The weights of the streams belong together, so acceleration, torque, wrench and specific force carry
-    the same delay.
+    The weights of the streams match, so acceleration, torque, wrench and specific force have the same
+    delay.
 
     Attributes:
         short: Number of windows that held too few samples.
@@ -135,7 +135,7 @@ class StateWindows:
     def _base_motion(
         self, time_ns: int, centroid: float, joints: tuple[Array, Array, Array]
     ) -> tuple[Array | None, Array | None, Array | None] | None:
-        """Return proper acceleration, rate and angular acceleration of the base; Nones if it is fixed."""
+        """Return proper acceleration, rate and angular acceleration of the base; all None if it is fixed."""
         if self._imu is not None:
             reduced = self._reduce(IMU, time_ns, centroid)
             if reduced is None:
@@ -164,7 +164,7 @@ class StateWindows:
 def _differentiated(weights: WindowWeights, rows: Array) -> tuple[Array, Array, Array]:
     """Return proper acceleration, rate and angular acceleration of the base from rows of its state.
 
-    The derivative of v in the turning base axes lacks w x v; gravity is felt as upward acceleration.
+    The derivative of v in the rotating base axes lacks w x v, and gravity appears as upward acceleration.
     """
     columns = BASE_STATE_ROW
     mean, change = weights.mean @ rows, weights.slope @ rows[:, columns.twist]
@@ -175,7 +175,7 @@ def _differentiated(weights: WindowWeights, rows: Array) -> tuple[Array, Array, 
 
 @lru_cache(maxsize=16)
 def _weights_at(stamps: bytes) -> WindowWeights:
-    """Return the weights of a window; streams that share their stamps share them, as do regular windows.
+    """Return the weights of a window, cached for streams with equal stamps and for regular windows.
 
     Args:
         stamps: Times relative to the window's centre [ns], as the bytes of 64-bit integers.

@@ -1,11 +1,10 @@
 """Aligns inputs by stamp: rows of several streams, interpolated at the stamps of one of them.
 
-One stream, the driver, sets the steps. A driver row waits until every required stream has arrived up
-to its time; it is then emitted with the others interpolated there. Nothing here reads a clock: the
-caller's `now_ns` only decides whether a stream is stale.
+One stream, the driver, determines the times of the steps. A driver row waits until every required stream
+has arrived up to its time; it is then emitted together with the other streams interpolated there. The module
+reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
-import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,13 +20,13 @@ __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
 
 class Continuity(Enum):
-    """How a sample follows the one before.
+    """Relation of a sample to the one before.
 
     Attributes:
-        CONTINUOUS: In time.
-        AFTER_GAP: Every input was gone for longer than a jump; what does not change meanwhile (inertias,
-            gyroscope bias) still holds.
-        RESTARTED: It is the first, or stamps went back: nothing before it holds.
+        CONTINUOUS: The sample follows without a gap.
+        AFTER_GAP: Every input was missing for longer than a jump. State that does not change during a gap
+            (inertias, gyroscope bias) is still valid.
+        RESTARTED: The sample is the first, or stamps went back; no earlier state is valid.
     """
 
     CONTINUOUS = "continuous"
@@ -40,11 +39,11 @@ class AlignedSample:
     """All inputs at the time of one driver row.
 
     Attributes:
-        stamp_ns: Stamp of the driver row as it came [ns]: what outputs carry.
-        time_ns: Its time, regularised and less its delay [ns]: what is integrated over.
+        stamp_ns: Stamp of the driver row as received [ns], which the outputs carry.
+        time_ns: Regularised stamp minus the delay of the driver [ns], over which the pipelines integrate.
         driver_row: Mean of the driver rows since the last step, shape (width,).
         rows: Row of each other stream at that time; None where missing (not arrived, or in a gap).
-        continuity: How it follows the sample before.
+        continuity: Relation to the sample before.
     """
 
     stamp_ns: int
@@ -84,7 +83,7 @@ class SignalAligner:
     """Buffers streams and emits them aligned.
 
     Attributes:
-        resets: How many times a jump of stamps has cleared the buffers.
+        resets: Number of times that a jump of stamps has cleared the buffers.
     """
 
     def __init__(
@@ -102,8 +101,8 @@ class SignalAligner:
             driver: Stream whose rows set the steps.
             others: Streams aligned to it.
             config: Limits and policies.
-            rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0: every row.
-            half_window: How far beyond a step streams must have arrived [s], for `window`.
+            rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
+            half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
         self._limits = _Limits.of(config)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
@@ -119,7 +118,7 @@ class SignalAligner:
         self.resets = 0
 
     def push(self, stream: str, stamp_ns: int, row: Array) -> bool:
-        """Take one row of a stream.
+        """Add one row of a stream.
 
         Args:
             stream: Name of the stream.
@@ -127,21 +126,16 @@ class SignalAligner:
             row: Its numbers, shape (width,).
 
         Returns:
-            Whether it was kept; otherwise its drop is counted by reason.
+            Whether the row was stored; a dropped row is counted by reason.
         """
         target = self._streams[stream]
         target.received += 1
-        if not math.isfinite(row.dot(row)):
-            return target.drop("not finite")
+        refusal = target.refusal(stamp_ns, row)
+        if refusal:
+            return target.drop(refusal)
         last = target.last_stamp_ns
-        if last is not None:
-            step = stamp_ns - last
-            if step == 0:
-                return target.drop("equal stamp")
-            if step < 0 and not (step < -self._limits.jump_ns and self._limits.reset_on_jump):
-                return target.drop("backward stamp")
-            if step < 0 or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns:
-                self._handle_jump(target, forward=step > 0)
+        if last is not None and (stamp_ns < last or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns):
+            self._handle_jump(target, forward=stamp_ns > last)
         self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
         time_ns = target.append(stamp_ns, row)
         if target is self._driver:
@@ -152,7 +146,7 @@ class SignalAligner:
         return True
 
     def count_drop(self, stream: str, reason: str) -> None:
-        """Count a reading that could not be made into a row (missing joint, wrong length)."""
+        """Count a reading that could not be converted to a row (missing joint, wrong length)."""
         self._streams[stream].received += 1
         self._streams[stream].drop(reason)
 
@@ -240,7 +234,7 @@ class SignalAligner:
     def _step(self, stamp_ns: int, time_ns: int) -> AlignedSample | None:
         max_gap_ns = self._limits.max_gap_ns
         row = self._driver.buffer.at(time_ns, max_gap_ns)
-        if row is None:  # fell out of the buffer while waiting
+        if row is None:  # overwritten in the buffer while the step was waiting
             self._driver.drop("overrun")
             return None
         mean = self._mean.push(time_ns, row)

@@ -1,5 +1,6 @@
-"""One input stream: its rows by time, and the account of the readings received and dropped."""
+"""One input stream: its rows by time, and counters of received and dropped readings."""
 
+import math
 from dataclasses import dataclass
 
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
@@ -7,15 +8,15 @@ from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
 
-__all__ = ["InputStream", "StreamSpec"]
+__all__ = ["InputStream", "StreamClock", "StreamSpec"]
 
-OTHER_CLOCK_S = 3600.0  # a reading this old may have been stamped by another clock
-RECENT_NS = 10 * NANOSECONDS  # how long a dropped reading shows as a warning
+OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
+RECENT_DROP_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """One input.
+    """Properties of one input.
 
     Attributes:
         name: Its name, as in diagnostics (``imu/data``).
@@ -30,37 +31,76 @@ class StreamSpec:
     required: bool = True
 
 
-class InputStream:
-    """Rows of one input and what became of its readings.
+class StreamClock:
+    """Times of the rows of one input, and the reasons for which rows are refused.
 
     Attributes:
-        spec: What the input is.
+        spec: Properties of the input.
+        regulator: Regularises stamps that come in bursts.
+        last_stamp_ns: Stamp of the last stored row [ns]; None before the first.
+    """
+
+    def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
+        self.spec = spec
+        self.regulator = StampRegulator(config.stamps, config.nominal_rate)
+        self.last_stamp_ns: int | None = None
+        self._delay_ns = round(spec.delay * NANOSECONDS)
+        self._jump_ns = round(config.jump * NANOSECONDS)
+        self._reset_on_jump = config.on_jump == "reset"
+
+    def refusal(self, stamp_ns: int, row: Array) -> str:
+        """Return the reason for which a row is refused; empty if it is stored, also after a clock jump.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, shape (width,).
+        """
+        if not math.isfinite(row.dot(row)):
+            return "not finite"
+        if self.last_stamp_ns is None:
+            return ""
+        step = stamp_ns - self.last_stamp_ns
+        if step == 0:
+            return "equal stamp"
+        if step < 0 and not (step < -self._jump_ns and self._reset_on_jump):
+            return "backward stamp"
+        return ""
+
+    def advance(self, stamp_ns: int) -> int:
+        """Note the stamp of a stored row; return its time, the regularised stamp minus the delay [ns]."""
+        self.last_stamp_ns = stamp_ns
+        return self.regulator.time_of(stamp_ns) - self._delay_ns
+
+    def restart(self) -> None:
+        """Forget all stamps."""
+        self.regulator.reset()
+        self.last_stamp_ns = None
+
+
+class InputStream(StreamClock):
+    """Rows of one input, and counters of its readings.
+
+    Attributes:
         buffer: The rows by time.
-        regulator: Makes regular stamps of those that come in bursts.
-        last_stamp_ns: Stamp of the last row kept [ns]; None before the first.
         received: Number of readings, those dropped included.
         dropped: Number of dropped readings by reason.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
-        self.spec = spec
+        super().__init__(spec, config)
         self.buffer = StampedBuffer(spec.width)
-        self.regulator = StampRegulator(config.stamps, config.nominal_rate)
-        self.last_stamp_ns: int | None = None
         self.received = 0
         self.dropped: dict[str, int] = {}
-        self._delay_ns = round(spec.delay * NANOSECONDS)
         self._dropped_after_ns: int | None = None
 
     def append(self, stamp_ns: int, row: Array) -> int:
-        """Keep a row; returns its time, regularised and less its delay [ns]."""
-        self.last_stamp_ns = stamp_ns
-        time_ns = self.regulator.time_of(stamp_ns) - self._delay_ns
+        """Store a row; return its time, the regularised stamp minus the delay [ns]."""
+        time_ns = self.advance(stamp_ns)
         self.buffer.append(time_ns, row)
         return time_ns
 
     def drop(self, reason: str) -> bool:
-        """Count a reading that is not kept; returns False, the outcome of its push."""
+        """Count a dropped reading; return False, the result of its push."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         self._dropped_after_ns = self.last_stamp_ns
         return False
@@ -68,11 +108,10 @@ class InputStream:
     def clear(self) -> None:
         """Forget all rows; counters stay."""
         self.buffer.clear()
-        self.regulator.reset()
-        self.last_stamp_ns = None
+        self.restart()
 
     def age(self, now_ns: int) -> float | None:
-        """Return the time since the stamp of the last row kept [s]; None before the first."""
+        """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
     def health(self, now_ns: int, timeout: float) -> Health:
@@ -97,7 +136,7 @@ class InputStream:
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
             return Health(name, HealthLevel.ERROR, message, values)
-        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_NS
+        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
         if self.dropped and recently:
             message = f"{sum(self.dropped.values())} of {self.received} readings dropped"
             return Health(name, HealthLevel.WARN, message, values)

@@ -1,4 +1,4 @@
-"""Rows of the aligned streams: their names, and which of their columns hold what."""
+"""Names of the aligned streams, and the layout of their rows."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ def wrench_stream(contact: str) -> str:
 
 @dataclass(frozen=True)
 class JointRow:
-    """Columns of a row of joint states; a column that is not sent has none.
+    """Columns of a row of joint states; optional quantities that are not in the row have no columns.
 
     Attributes:
         n: Number of joints.

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
-__all__ = ["StampedBuffer"]
+__all__ = ["StampedBuffer", "interpolated_rows"]
 
 Stamps = NDArray[np.int64]
 
@@ -23,7 +23,7 @@ class StampedBuffer:
         self.width = width
         self._capacity = capacity
         self._times = np.empty(2 * capacity, dtype=np.int64)
-        self._stamps = self._times.data  # the same memory: far cheaper to search one number at a time
+        self._stamps = self._times.data  # the same memory; bisection over single numbers is much faster
         self._rows = np.empty((2 * capacity, width))
         self._begin = 0
         self._end = 0
@@ -36,17 +36,12 @@ class StampedBuffer:
         """Time of the newest row [ns], None while empty."""
         return int(self._stamps[self._end - 1]) if self._end > self._begin else None
 
-    @property
-    def oldest_ns(self) -> int | None:
-        """Time of the oldest row kept [ns], None while empty."""
-        return int(self._stamps[self._begin]) if self._end > self._begin else None
-
     def clear(self) -> None:
         """Forget all rows."""
         self._begin = self._end = 0
 
     def append(self, time_ns: int, row: Array) -> None:
-        """Add a row; the caller sees to it that times increase.
+        """Add a row; the caller ensures that times increase.
 
         Args:
             time_ns: Its time [ns], after all others.
@@ -63,7 +58,7 @@ class StampedBuffer:
         """Interpolate linearly between the neighbours of a time.
 
         Args:
-            time_ns: Where to interpolate [ns].
+            time_ns: Time to interpolate at [ns].
             max_gap_ns: Widest distance between the two neighbours that is interpolated over [ns].
 
         Returns:
@@ -112,3 +107,31 @@ class StampedBuffer:
         self._times[:kept] = self._times[self._begin : self._end]
         self._rows[:kept] = self._rows[self._begin : self._end]
         self._begin, self._end = 0, kept
+
+
+def interpolated_rows(
+    times_ns: Stamps, rows: Array, at_ns: Stamps, max_gap_ns: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Interpolate rows at many times at once, with the numbers of `StampedBuffer.at`.
+
+    Args:
+        times_ns: Times of the rows, increasing [ns], shape (n,).
+        rows: The rows, shape (n, width).
+        at_ns: Where to interpolate [ns], shape (k,).
+        max_gap_ns: Widest distance between two neighbours that is interpolated over [ns].
+
+    Returns:
+        Rows, shape (k, width), and which of them are valid, shape (k,): those at the time of a row or between
+        two neighbours that are close enough.
+    """
+    last = len(times_ns) - 1
+    if last < 0:
+        return np.zeros((len(at_ns), rows.shape[1])), np.zeros(len(at_ns), dtype=bool)
+    before = np.searchsorted(times_ns, at_ns, side="right") - 1
+    low, high = np.clip(before, 0, last), np.clip(before + 1, 0, last)
+    exact = (before >= 0) & (times_ns[low] == at_ns)
+    width = times_ns[high] - times_ns[low]
+    between = (before >= 0) & (before < last) & (width <= max_gap_ns) & ~exact
+    weight = np.where(between, (at_ns - times_ns[low]) / np.maximum(width, 1), 0.0)[:, None]
+    interpolated: Array = (1.0 - weight) * rows[low] + weight * rows[high]
+    return interpolated, exact | between

@@ -1,4 +1,4 @@
-"""One step of a pipeline for each aligned sample: what it follows, and how much time has passed."""
+"""Runs one step of a pipeline for each aligned sample, with the time since the last step."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -12,11 +12,11 @@ ResultT = TypeVar("ResultT")
 
 
 class Stepper(Generic[ResultT]):
-    """Turns what an aligner has ready into the steps of a pipeline.
+    """Runs the steps of a pipeline for the samples that an aligner has completed.
 
-    Before a step that follows a gap or a restart the pipeline forgets what no longer holds. The time of
-    the last step is kept here: a pipeline asks `elapsed` and, where it makes the step, calls `advance`, so
-    that a step left out for want of an input lengthens the next one.
+    Before a step that follows a gap or a restart, a callback lets the pipeline discard state that is no
+    longer valid. The stepper stores the time of the last step: a pipeline reads `elapsed` and calls
+    `advance` if it executes the step, so a step skipped for a missing input lengthens the next one.
 
     Attributes:
         aligner: The buffers the pipeline pushes its readings into.
@@ -34,10 +34,10 @@ class Stepper(Generic[ResultT]):
 
         Args:
             aligner: The buffers.
-            on_step: Makes one step; returns None where it has no result.
+            on_step: Executes one step; returns None where there is no result.
             on_restart: Called before a step whose stamps went back; not before the first one.
-            on_gap: Called before a step for which every input was gone for longer than a jump; None where
-                everything known still holds.
+            on_gap: Called before a step for which every input was missing for longer than a jump; None where
+                all state stays valid.
         """
         self.aligner = aligner
         self._on_step = on_step
@@ -47,10 +47,10 @@ class Stepper(Generic[ResultT]):
         self._last_ns: int | None = None
 
     def tick(self, now_ns: int) -> list[ResultT]:
-        """Make every step that is ready.
+        """Execute every step that is ready.
 
         Args:
-            now_ns: Time now on the clock of the stamps [ns]; decides only whether an input is stale.
+            now_ns: Current time on the clock of the stamps [ns]; used only to detect stale inputs.
 
         Returns:
             The results in order of their stamps; none while an input is stale.
@@ -59,7 +59,7 @@ class Stepper(Generic[ResultT]):
         return [] if results and self.aligner.missing(now_ns) else results
 
     def steps(self) -> list[ResultT]:
-        """Make every step that is ready, whether or not an input is stale now."""
+        """Execute every step that is ready, even while an input is stale."""
         results: list[ResultT] = []
         for sample in self.aligner.pop_ready():
             result = self._step(sample)
@@ -68,19 +68,19 @@ class Stepper(Generic[ResultT]):
         return results
 
     def elapsed(self, sample: AlignedSample) -> float | None:
-        """Return the time from the last step made to a sample [s]; None where there is none before it."""
+        """Return the time from the last executed step to a sample [s]; None if there is no earlier step."""
         return None if self._last_ns is None else seconds(sample.time_ns - self._last_ns)
 
     def advance(self, sample: AlignedSample) -> None:
-        """Note that the step of a sample is made."""
+        """Record that the step of a sample is executed."""
         self._last_ns = sample.time_ns
 
     def interrupt(self) -> None:
-        """Let the next step follow none."""
+        """Treat the next step as the first."""
         self._last_ns = None
 
     def clear(self) -> None:
-        """Forget all readings and steps, as at the start."""
+        """Discard all readings and the time of the last step."""
         self.aligner.clear()
         self._begun = False
         self._last_ns = None

@@ -6,7 +6,7 @@ from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["THINNING_TOLERANCE", "ThinnedMean"]
 
-THINNING_TOLERANCE = 0.9  # of the period: a step this long after the last one is taken
+THINNING_TOLERANCE = 0.9  # share of the period after which a step is due, against jitter of the stamps
 
 
 class ThinnedMean:
@@ -17,7 +17,7 @@ class ThinnedMean:
 
         Args:
             width: Numbers in a row.
-            rate: Highest rate of steps [Hz]; 0: every row is a step.
+            rate: Highest rate of steps [Hz]; 0 makes every row a step.
         """
         self._period_ns = int(NANOSECONDS / rate) if rate > 0.0 else 0
         self._last_step_ns: int | None = None
@@ -25,13 +25,13 @@ class ThinnedMean:
         self._count = 0
 
     def clear(self) -> None:
-        """Forget the rows; the next one is a step."""
+        """Discard the rows; the next row is a step."""
         self._last_step_ns = None
         self._sum[:] = 0.0
         self._count = 0
 
     def push(self, time_ns: int, row: Array) -> Array | None:
-        """Take a row.
+        """Add a row.
 
         Args:
             time_ns: Its time [ns].

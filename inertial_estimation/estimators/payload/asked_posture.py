@@ -20,7 +20,7 @@ class AskedPosture:
         self._before: BaseReference | None = None
 
     def reset(self) -> None:
-        """Forget the posture of before; a base that was asked to tilt is asked back to it."""
+        """Clear the stored posture; after a requested tilt, that posture is requested once more."""
         self.reference = None if self.reference is None else self._before
         self._before = None
 
@@ -58,11 +58,11 @@ class AskedPosture:
             self.ask(None)
 
     def release(self) -> None:
-        """Ask for nothing more."""
+        """Withdraw the request."""
         self.reference = None
 
     def reached(self, reading: TrunkReading) -> bool:
-        """Return whether the base has the posture asked for.
+        """Return whether the base has the requested posture.
 
         Args:
             reading: Measurement at rest, with the posture.

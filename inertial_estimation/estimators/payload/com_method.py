@@ -7,9 +7,9 @@ from typing import Protocol
 from inertial_estimation.models.trunk_statics import StaticMeasurement
 from inertial_estimation.signals import Array
 
-__all__ = ["ComMethod", "ComStep", "not_carried", "recursion_gain", "settling_time"]
+__all__ = ["ComMethod", "ComStep", "not_carried", "recursion_gain"]
 
-LEAST_SHARE = 0.5  # of the weight believed in, below which the feet do not carry the robot
+LEAST_SHARE = 0.5  # of the estimated weight, below which the feet do not carry the robot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class ComMethod(Protocol):
         ...
 
     def update(self, measurement: StaticMeasurement, h: float) -> ComStep:
-        """Take one measurement that stands for h [s] of rest; what passed between rests is not in it."""
+        """Process one measurement that represents h [s] of rest; time between rests is not included."""
         ...
 
 
@@ -61,16 +61,6 @@ def recursion_gain(settling_time: float, h: float) -> float:
         In [0, 1).
     """
     return -math.expm1(-3.0 * max(0.0, h) / settling_time)
-
-
-def settling_time(gain: float, h: float) -> float:
-    """Return t_a = -3 h / ln(1 - beta), the inverse of `recursion_gain` [s] (T III-B).
-
-    Args:
-        gain: beta, in (0, 1).
-        h: Step [s].
-    """
-    return -3.0 * h / math.log1p(-gain)
 
 
 def not_carried(measurement: StaticMeasurement, trunk_mass: float) -> str:

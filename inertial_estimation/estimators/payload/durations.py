@@ -1,4 +1,4 @@
-"""Comparison of a time summed over steps with the duration asked for."""
+"""Comparison of a time summed over steps with a required duration."""
 
 __all__ = ["has_lasted"]
 

@@ -45,7 +45,7 @@ class Identification:
         self._restarts = 0
 
     def reset(self) -> None:
-        """Return to the nominal trunk, watching; a base that was asked to tilt is asked back."""
+        """Return to the nominal trunk and watch; after a requested tilt, request the earlier posture."""
         context = self._context
         context.method = context.config.method
         context.converged, context.refusal = False, ""
@@ -80,12 +80,12 @@ class Identification:
 
     @property
     def reference(self) -> BaseReference | None:
-        """Posture the base is asked to take; None: nothing is asked."""
+        """Requested posture of the base; None without a request."""
         return self._context.posture.reference
 
     @property
     def hold(self) -> bool:
-        """Whether the robot is asked to stand still."""
+        """Whether the robot is requested to stand still."""
         return self.phase is not Phase.WATCHING
 
     @property

@@ -42,7 +42,7 @@ class IdentificationContext:
         config: The parameters in force.
         make_method: Makes a method for the centre of mass by name.
         trunk: Estimated, published and expected trunk.
-        posture: Posture the base is asked to take.
+        posture: Requested posture of the base.
         method: Name of the method under way, or of the last one.
         converged: Whether the last identification came to its end.
         refusal: Why the last identification was given up; empty if it was not.

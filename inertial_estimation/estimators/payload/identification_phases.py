@@ -44,14 +44,14 @@ class PhaseState(ABC):
 
         Args:
             context: Data that outlive it.
-            waited: Time the identification has waited without a measurement so far [s].
+            waited: Time the identification has waited without a measurement [s].
         """
         self._context = context
         self._waited = waited
 
     @property
     def invalidated_by_load_change(self) -> bool:
-        """Whether a load change makes the identification begin anew."""
+        """Whether a load change restarts the identification."""
         return self.identifying
 
     @abstractmethod
@@ -120,7 +120,7 @@ class Watching(PhaseState):
         return self
 
     def load_change(self, observation: TrunkObservation) -> LoadChange | None:
-        """Return a load change; the posture of an undisturbed robot is kept as the one to return to."""
+        """Return a load change; the posture of an undisturbed robot is stored as the one to return to."""
         change = super().load_change(observation)
         trunk, reading, mass = self._context.trunk, observation.reading, observation.moving_mass
         detector = trunk.load_changes
@@ -135,7 +135,7 @@ class Watching(PhaseState):
 
 
 class Settling(PhaseState):
-    """The robot is asked to hold still and is not yet at rest."""
+    """The robot is requested to hold still and is not yet at rest."""
 
     phase = Phase.SETTLING
 
@@ -193,7 +193,7 @@ class _Weighed(PhaseState):
 
 
 class _ComIdentification(_Weighed):
-    """The centre of mass is identified by a method, on the tilts it asks for."""
+    """The centre of mass is identified by a method, at the tilts it requests."""
 
     phase = Phase.COM
 
@@ -205,7 +205,7 @@ class _ComIdentification(_Weighed):
         self._since_request: float | None = None  # at rest since a tilt was asked for; None: it has moved
 
     def update(self, observation: TrunkObservation) -> PhaseState:
-        """Feed the method at rest, once the base is where the method asked it to be."""
+        """Pass measurements at rest to the method, once the base has the requested tilt."""
         self._elapsed += observation.dt
         if self._elapsed > self._context.config.timeout:
             return self.give_up(self._not_converged())

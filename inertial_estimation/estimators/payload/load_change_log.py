@@ -1,4 +1,4 @@
-"""Load changes found: counted by kind, and kept until an estimate is published that carries them."""
+"""Detected load changes, counted by kind and stored until an estimate with them is published."""
 
 from dataclasses import replace
 

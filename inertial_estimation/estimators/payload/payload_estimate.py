@@ -14,7 +14,7 @@ class Phase(Enum):
     Attributes:
         WATCHING: Nothing is identified; mass and centre of mass are checked whenever the robot is at rest,
             the mass in motion too.
-        SETTLING: The robot has been asked to hold still and is not yet at rest.
+        SETTLING: The robot is requested to hold still and is not yet at rest.
         MASS: The mass is averaged.
         COM: The centre of mass is identified by the chosen method.
         RETURNING: Done; what was published moves to the result, the base back to its posture.
@@ -63,7 +63,7 @@ class PayloadEstimate:
         com_sigma_B: Of the centre of mass along the base axes [m], shape (3,); inf where never measured.
         residual: How far the last measurements were from the result, as a centre of mass [m]; NaN before.
         converged: Whether the last identification came to its end, its result published.
-        hold: Whether the robot is asked to stand still on all its feet.
+        hold: Whether the robot is requested to stand still on all its feet.
         reference: Where the base is asked to be, until another is given; None: nothing is asked.
         change: A load change, once: in the step in which it was found, or the next that is published.
         refusal: Why the last identification was given up; empty if it was not.

@@ -13,7 +13,7 @@ UNDER_WAY = (Phase.SETTLING, Phase.MASS, Phase.COM)
 
 @dataclass(frozen=True, slots=True)
 class PayloadEvent:
-    """One thing that happened.
+    """One event.
 
     Attributes:
         stamp_ns: Stamp of the measurement it was seen in [ns].

@@ -143,7 +143,7 @@ class PayloadInputs:
         self.clear_window()
 
     def clear_window(self) -> None:
-        """Begin the window anew, as after a gap."""
+        """Restart the window, for example after a gap."""
         self._window.clear()
 
     def state_at(self, sample: AlignedSample) -> MeanState | None:

@@ -205,7 +205,7 @@ class TrunkPayloadPipeline:
         return self._estimate(sample.stamp_ns, dt, change)
 
     def _lose_window(self) -> None:
-        """Wait for rest anew, without a window of readings."""
+        """Restart the detection of rest with an empty window of readings."""
         self.observer.lose_window()
         self._stepper.interrupt()
 

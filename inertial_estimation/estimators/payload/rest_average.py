@@ -24,7 +24,7 @@ class RestAverage:
         self._com_B: Array = np.zeros(3)
 
     def add(self, reading: TrunkReading, dt: float) -> None:
-        """Take a reading that stands for dt [s]."""
+        """Add a reading that represents dt [s]."""
         self.duration += dt
         self._count += 1
         before = reading.mass - self._mass

@@ -29,14 +29,14 @@ class RestDetector:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: nothing has been seen."""
+        """Discard all readings."""
         self._still_for = 0.0
         self._culprit = ""
         self._value = 0.0
 
     @property
     def why_not(self) -> str:
-        """What keeps the robot from rest; empty if nothing does."""
+        """Reason why the robot is not at rest; empty if it is."""
         units = {"the base turns": "rad/s", "the base accelerates": "m/s^2", "the base moves": "m/s"}
         if not self._culprit:
             return "" if self._rested else f"still for {self._still_for:.2f} s only"

@@ -1,4 +1,4 @@
-"""How a trunk under a posture controller turns with the centre of mass its controller believes in (T 12).
+"""Tilt response of a trunk under a posture controller to the centre of mass its controller uses (T 12).
 
 The controller carries the weight through the supposed centre of mass c_hat and turns the trunk back with
 torsional springs: the moment of the ground about c_hat is K e, e = log(R_ref R_WB') the rotation from what is

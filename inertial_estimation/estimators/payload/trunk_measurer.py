@@ -15,7 +15,7 @@ __all__ = ["Statics", "TrunkMeasurer", "TrunkReading", "across_gravity", "implau
 FEWEST_FEET = 2
 LARGEST_FACTOR = 3.0  # between a trunk's mass and its nominal one, either way
 LEAST_GRAVITY = 0.5  # of gravity, felt: below, a robot is about to fly
-SMALLEST_TRUNK = 0.1  # kg: lighter, it has no centre of mass to speak of
+SMALLEST_TRUNK = 0.1  # mass below which the centre of mass of the trunk is not determined [kg]
 
 
 class Statics(Protocol):

@@ -42,7 +42,7 @@ class TrunkObserver:
         self.measurer.reset()
 
     def lose_window(self) -> None:
-        """Wait for rest anew, without a window of readings."""
+        """Restart the detection of rest with an empty window of readings."""
         self._rest.reset()
         self.at_rest = False
         self.why_not = "an input is missing, or its window is not full"

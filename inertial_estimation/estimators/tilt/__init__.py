@@ -1,1 +1,1 @@
-"""Base orientation and velocity: tilt observers, contacts in use, gyroscope bias."""
+"""Estimation of base orientation and velocity: tilt observers, contact selection, gyroscope bias."""

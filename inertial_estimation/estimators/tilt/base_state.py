@@ -1,4 +1,4 @@
-"""Position of the base from contacts that stand still in the world."""
+"""Position of the base by dead reckoning over contacts that are fixed in the world."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ __all__ = ["BasePosition"]
 class BasePosition:
     """Dead reckoning of the base over its contacts.
 
-    A contact that comes into use is given an anchor, where it then is in the world, and keeps it while in
-    use. The base is where the weighted anchors put it: p_WB = sum_i s_i (a_i - R_WB p_BC,i). On a standing
-    foot it does not drift. As weights are zero when a contact comes in and goes out, it is continuous.
-    Without contact the velocity is integrated.
+    A contact that comes into use gets an anchor, its current position in the world, and keeps it while in
+    use. The position of the base is the weighted mean p_WB = sum_i s_i (a_i - R_WB p_BC,i). It does not
+    drift while a foot stands, and it is continuous, because the weight of a contact is zero when it comes
+    into use and when it goes out of use. Without contact the velocity is integrated.
 
     Attributes:
         p_WB: Position of the base in the world [m]; starts above the origin, with its contacts at z = 0.
@@ -24,7 +24,7 @@ class BasePosition:
         self.reset()
 
     def reset(self) -> None:
-        """Forget anchors and position."""
+        """Discard the anchors and return to the initial position."""
         self.p_WB: Vector = ZERO
         self._anchors: list[Vector | None] = [None] * self._n_contacts
         self._started = False
@@ -62,7 +62,7 @@ class BasePosition:
             candidate = (anchor[0] - lever[0], anchor[1] - lever[1], anchor[2] - lever[2])
             anchored = combine(anchored, weight, candidate)
             total += weight
-        # Contacts that have just come in have no anchor yet: they move with the prediction.
+        # Contacts that come into use in this step have no anchor yet and get the predicted position.
         self.p_WB = combine(anchored, 1.0 - total, predicted) if total < 1.0 else anchored
         self._set_anchors(R_WB, points_B, weights)
 

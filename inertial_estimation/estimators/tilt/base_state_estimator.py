@@ -1,4 +1,4 @@
-"""One step of the tilt observer: aligned readings in, base orientation, position and twist out."""
+"""Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, times
 
 __all__ = ["BaseStateEstimator"]
 
-ONLINE_SHARE = 0.1  # of the observer's slowest rate: the bias loop stays far slower than the tilt loop
+ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 
 class BaseStateEstimator:
@@ -36,7 +36,7 @@ class BaseStateEstimator:
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
-        """Build the parts and begin at the startup.
+        """Build the components and begin with the startup.
 
         Args:
             config: All parameters.
@@ -46,7 +46,7 @@ class BaseStateEstimator:
             ConfigurationError: If the robot has no IMU.
         """
         if setup.imu is None:
-            raise ConfigurationError("the robot has no IMU, expected one to observe the tilt with")
+            raise ConfigurationError("the robot has no IMU, which the tilt observer requires")
         self._config = config
         self._kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
         self.observer = make_observer(config.observer, config.gains, config.gravity)
@@ -60,12 +60,12 @@ class BaseStateEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything, the gyro bias included."""
+        """Reset the whole state, including the gyro bias."""
         self.bias.reset()
         self.restart()
 
     def restart(self) -> None:
-        """Begin again with the startup, as after a gap in the readings; the gyro bias is kept."""
+        """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
         self.uncertainty.reset()
         self._position.reset()
@@ -83,11 +83,11 @@ class BaseStateEstimator:
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
-        """Where the ground pushes and how, at the last step with joints and wrenches; none before."""
+        """Ground contacts at the last step that had joints and wrenches; empty before the first one."""
         return () if self._known is None else self._contacts.loads(self._known)
 
     def set_config(self, config: TiltPipelineConfig) -> None:
-        """Take over changed run-time parameters; the state is kept."""
+        """Apply changed run-time parameters; the state is kept."""
         self._config = config
         self.bias.config = config.bias
         self._contacts.config = config.contact
@@ -110,7 +110,7 @@ class BaseStateEstimator:
             imu: Specific force then rate, shape (6,).
             joints: Positions and velocities, shape (n_joints,) each; None where missing.
             wrenches: One per contact, in its wrench frame, shape (6,); None where one is missing.
-            R_reference: Orientation of the base from elsewhere; None where there is none.
+            R_reference: Orientation of the base from an external reference; None without one.
 
         Returns:
             The estimate; None during startup and where joints or wrenches are missing (the state is then
@@ -136,7 +136,7 @@ class BaseStateEstimator:
         return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=fresh)
 
     def _mean_imu(self, force: Vector, rate: Vector) -> tuple[Vector, Vector]:
-        """Mean reading over the step, by the trapezoidal rule."""
+        """Return the mean reading over the step by the trapezoidal rule."""
         if self._previous_imu is None:
             return force, rate
         f0, w0 = self._previous_imu
@@ -153,7 +153,7 @@ class BaseStateEstimator:
         state: KinematicState | None,
         wrenches: Sequence[Array] | None,
     ) -> None:
-        """Average the accelerometer, carried along by the gyroscope, then start the observer."""
+        """Average the accelerometer in a frame propagated by the gyroscope, then initialise the observer."""
         startup, observer = self._startup, self.observer
         startup.add(h, force, rate)
         if not startup.done or state is None or wrenches is None:
@@ -171,7 +171,7 @@ class BaseStateEstimator:
         velocity = joints[1][self._kinematics.joints] if joints is not None else None
         speed = self._joint_speed.update(h, velocity)
         correction = observer.correction if observer.velocity_aided else None
-        fastest = ONLINE_SHARE * observer.convergence_rate
+        fastest = ONLINE_RATE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
 
     def _estimate(

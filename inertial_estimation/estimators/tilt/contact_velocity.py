@@ -1,4 +1,4 @@
-"""Velocity of the IMU from the contacts in use, and what the ground does at each of them."""
+"""Velocity of the IMU from the contacts in use, and the ground reaction at each contact."""
 
 from collections.abc import Sequence
 
@@ -19,10 +19,10 @@ __all__ = ["ContactVelocity"]
 
 
 class ContactVelocity:
-    """Weighs the contacts by their vertical force and takes the velocity of the IMU from those in use.
+    """Weights the contacts by their vertical force and computes the velocity of the IMU from those in use.
 
     Attributes:
-        config: When a contact is used, and which point of it is at rest; it may be replaced at run time.
+        config: Force thresholds and resting point of the contacts; it may be replaced at run time.
         in_use: Names of the contacts in use at the last step with joints and wrenches.
         weights: Their shares in the velocity, one for each contact, of sum 1 or all zero.
     """
@@ -31,7 +31,7 @@ class ContactVelocity:
         """Begin with no contact in use.
 
         Args:
-            config: When a contact is used, and which point of it is at rest.
+            config: Force thresholds and resting point of the contacts.
             names: Names of the contacts.
             max_gap: Longest step over which the motion of a contact point is averaged [s].
         """
@@ -42,7 +42,7 @@ class ContactVelocity:
         self.reset()
 
     def reset(self) -> None:
-        """Take all contacts out of use and forget their motion."""
+        """Take all contacts out of use and discard their motion."""
         for trigger in self._triggers:
             trigger.reset()
         self._centres: list[Vector] = [ZERO] * len(self._names)  # of pressure, in the contact frames
@@ -57,13 +57,13 @@ class ContactVelocity:
         return (0.0,) * len(self._names)
 
     def remember(self, state: KinematicState | None) -> None:
-        """Keep the kinematics at the end of a step, None where its joints are missing."""
+        """Store the kinematics at the end of a step, None where its joints are missing."""
         self._previous = state
 
     def velocity(
         self, state: KinematicState, wrenches: Sequence[Array], x2: Vector, w: Vector, h: float
     ) -> Vector | None:
-        """Weigh the contacts and return the velocity they give.
+        """Compute the contact weights and return the velocity of the IMU.
 
         Args:
             state: Kinematics at the end of the step.
@@ -95,7 +95,7 @@ class ContactVelocity:
         return anchor_velocity(points, velocities, self.weights, w)
 
     def loads(self, state: KinematicState) -> tuple[ContactLoad, ...]:
-        """Return where the ground pushes and how; nothing before the first wrenches.
+        """Return point, force and weight of every contact; empty before the first wrenches.
 
         Args:
             state: Kinematics at the time of the last wrenches.

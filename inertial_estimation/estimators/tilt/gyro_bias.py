@@ -133,13 +133,13 @@ class GyroBiasEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget bias and window."""
+        """Reset bias and window."""
         self.bias: Vector = ZERO
         self.clear_window()
         self.calibrate()
 
     def clear_window(self) -> None:
-        """Forget the readings rest is judged by, as after a gap; the bias stays."""
+        """Clear the window in which rest is detected, for example after a gap; the bias is kept."""
         self._window: deque[tuple[float, Vector, Vector]] = deque()
         self._sums = [0.0] * 12
         self._duration = 0.0
@@ -159,16 +159,16 @@ class GyroBiasEstimator:
         joint_speed: float,
         fastest: float,
     ) -> None:
-        """Take one step's readings.
+        """Process the readings of one step.
 
         Args:
             h: Duration of the step [s].
-            rate_I: Gyroscope reading, bias in [rad/s].
+            rate_I: Gyroscope reading, bias included [rad/s].
             force_I: Accelerometer reading [m/s^2].
             x2: The vertical in the IMU frame.
             correction: `TiltObserver.correction` of this step [rad/s]; None without contact.
             joint_speed: Largest smoothed speed of the joints between IMU and contacts [rad/s].
-            fastest: Upper limit of the online learning rate [1/s], for the loop with the observer.
+            fastest: Upper limit of the online correction rate [1/s], for a stable loop with the observer.
         """
         config = self.config
         drift = config.drift * config.drift * h
@@ -202,7 +202,7 @@ class GyroBiasEstimator:
         self.variance_horizontal -= gain * excess
 
     def _slide(self, h: float, rate: Vector, force: Vector) -> None:
-        """Move the window on; sums of readings and of their squares are kept up to date."""
+        """Advance the window; the sums of the readings and of their squares are updated incrementally."""
         self._window.append((h, rate, force))
         self._accumulate(1.0, rate, force)
         self._duration += h
@@ -242,30 +242,30 @@ class GyroBiasEstimator:
 
 
 class JointSpeed:
-    """Speed of the fastest joint, the velocities low-passed over the window in which rest is judged."""
+    """Speed of the fastest joint, with velocities low-passed over the window in which rest is detected."""
 
     def __init__(self, rest_window: float) -> None:
         """Begin without a velocity.
 
         Args:
-            rest_window: The window [s]; the time constant is half of it.
+            rest_window: Length of the window [s]; the time constant of the low-pass is half of it.
         """
         self._time_constant = 0.5 * rest_window
         self._velocity: Array | None = None
 
     def reset(self) -> None:
-        """Forget the velocities."""
+        """Reset the low-pass."""
         self._velocity = None
 
     def update(self, h: float, velocity: Array | None) -> float:
-        """Take the velocities of one step.
+        """Process the velocities of one step.
 
         Args:
             h: Duration of the step [s].
-            velocity: Of the joints that matter [rad/s], shape (n,); None where missing.
+            velocity: Of the joints between IMU and contacts [rad/s], shape (n,); None where missing.
 
         Returns:
-            Speed of the fastest [rad/s]; infinite where the velocities are missing.
+            Speed of the fastest joint [rad/s]; infinite where the velocities are missing.
         """
         if velocity is None:
             return math.inf

@@ -4,9 +4,9 @@
     x2' = -S(w + (k1r/g0) S(x2) e) x2
 
 It differs from the R3 x S2 observer by the gain k2v, which acts on the innovation across the estimated
-vertical only, so that the loops along and across it are tuned apart. The publication itself was not at
-hand when this was written: gains and letters are those quoted by Benallegue et al. (V-A), the form is the
-one that is invariant to yaw and makes it the slowest of the three with their gains, as they report.
+vertical only, so that the loops along and across it are tuned separately. The original publication was not
+available: gains and symbols are those quoted by Benallegue et al. (V-A); the form is the one that is
+invariant to yaw and that makes this observer the slowest of the three with their gains, as they report.
 """
 
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class HuaObserver(TiltObserver[HuaConfig]):
 
 
 def _split(a: Vector, x2: Vector) -> tuple[Vector, Vector]:
-    """Parts of a vector along and across a unit vector."""
+    """Return the components of a vector along and across a unit vector."""
     k = dot(a, x2)
     along = (k * x2[0], k * x2[1], k * x2[2])
     return along, (a[0] - along[0], a[1] - along[1], a[2] - along[2])

@@ -22,8 +22,8 @@ def make_observer(name: str, gains: Any, fallback: GravityFallbackConfig) -> Til
 
     Args:
         name: Its name in `OBSERVERS`.
-        gains: Its gains, of the config class it takes.
-        fallback: Correction without contact.
+        gains: Its gains, an instance of its own config class.
+        fallback: Parameters of the correction without contact.
 
     Raises:
         ConfigurationError: If there is none of that name.

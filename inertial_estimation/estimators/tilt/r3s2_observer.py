@@ -1,4 +1,4 @@
-"""The earlier tilt observer in R3 x S2 (B V-A, reference 18 there), for comparison.
+"""The earlier tilt observer in R3 x S2 (B V-A, its reference 18), for comparison.
 
     x1' = -S(w) x1 - g0 x2 + f + k1v (y_v - x1)
     x2' = -S(w + (k1r/g0) S(x2) (y_v - x1)) x2
@@ -45,7 +45,7 @@ class R3S2Config:
 
 
 class R3S2Observer(TiltObserver[R3S2Config]):
-    """Observer with the vertical on the sphere in one stage."""
+    """Single-stage observer with the vertical on the unit sphere."""
 
     @property
     def bias_sensitivity(self) -> float:

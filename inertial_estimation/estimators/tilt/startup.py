@@ -1,4 +1,4 @@
-"""The first vertical: the mean of the accelerometer while the pipeline starts."""
+"""Initial vertical: the mean of the accelerometer during the startup."""
 
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, norm, rotate
 
@@ -6,7 +6,7 @@ __all__ = ["StartupAverage"]
 
 
 class StartupAverage:
-    """Sums the accelerometer, each reading carried along by the gyroscope to the present.
+    """Sums accelerometer readings, each rotated into the present IMU frame by the gyroscope.
 
     Attributes:
         force: Sum of the specific forces in the present IMU frame [m/s^2]; its direction is the vertical.
@@ -22,13 +22,13 @@ class StartupAverage:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all readings."""
+        """Discard all readings."""
         self.force = ZERO
         self._elapsed = 0.0
         self._steps = 0
 
     def add(self, h: float, force_I: Vector, rate_I: Vector) -> None:
-        """Take one reading.
+        """Add one reading.
 
         Args:
             h: Time since the reading before [s]; ignored at the first.

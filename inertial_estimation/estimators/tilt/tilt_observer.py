@@ -21,7 +21,7 @@ GainsT = TypeVar("GainsT")
 
 @dataclass(frozen=True)
 class GravityFallbackConfig:
-    """What corrects the tilt while no contact gives a velocity."""
+    """Parameters of the tilt correction while no contact gives a velocity."""
 
     gain: float = parameter(
         0.5,
@@ -55,7 +55,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         correction: Mean angular velocity by which the last step turned x2 beyond the gyroscope [rad/s]:
             x2' = -S(w - correction) x2. Its steady value is the horizontal gyro bias.
         velocity_aided: Whether the last step had a contact velocity.
-        gravity_aided: Whether the last step used the accelerometer alone.
+        gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
     """
 
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
@@ -89,7 +89,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         if y_v is None:
             self._step_without_contact(h, w_I, f_I)
             return
-        if not self.velocity_aided:  # what x1 integrated in flight is worth less than a measurement
+        if not self.velocity_aided:  # x1 integrated in flight is less accurate than a measurement
             self.x1 = y_v
         self.velocity_aided, self.gravity_aided = True, False
         self._step_with_contact(h, w_I, f_I, y_v)
@@ -109,7 +109,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         """Advance by one step with the measured velocity; set `innovation` and `correction`."""
 
     def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
-        """Propagate (B 16); where |f| is near g0, turn x2 to f and let x1 forget at the same rate."""
+        """Propagate (B 16); where |f| is near g0, rotate x2 towards f and decay x1 at the same rate."""
         gain = self.fallback.gain
         force = norm(f_I)
         near = abs(force - STANDARD_GRAVITY) <= self.fallback.tolerance

@@ -1,4 +1,4 @@
-"""The tilt observer from raw readings to estimates: the object a node, a replay and a test share."""
+"""Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
@@ -75,13 +75,13 @@ class TiltPipeline:
         self._incomplete = 0
 
     def push_imu(self, sample: ImuSample) -> None:
-        """Take one IMU reading; its arrival drives the steps."""
+        """Add one IMU reading; IMU readings determine the times of the steps."""
         self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_joints(self, reading: JointReading) -> None:
-        """Take one joint state; one that misses joints is dropped and counted.
+        """Add one joint state; incomplete joint states are dropped and counted.
 
-        So is one without velocities while they cannot be derived from positions yet.
+        A joint state without velocities is also dropped while they cannot be derived from positions yet.
         """
         try:
             row = self._joint_map.row(reading)
@@ -91,7 +91,7 @@ class TiltPipeline:
         self._stepper.aligner.push(JOINTS, reading.stamp_ns, row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take the wrench of one contact.
+        """Add the wrench of one contact.
 
         Raises:
             MeasurementError: If there is no such contact.
@@ -101,7 +101,7 @@ class TiltPipeline:
         self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
-        """Take an orientation of the base whose yaw the estimate follows while it arrives."""
+        """Add a reference orientation of the base; the estimate follows its yaw while references arrive."""
         quaternion = sample.quaternion_xyzw
         if float(quaternion @ quaternion) < 0.25:
             self._stepper.aligner.count_drop(YAW_REFERENCE, "quaternion not normalised")
@@ -109,10 +109,10 @@ class TiltPipeline:
         self._stepper.aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
 
     def tick(self, now_ns: int) -> list[BaseEstimate]:
-        """Process what has arrived.
+        """Process all readings that have arrived.
 
         Args:
-            now_ns: The caller's time on the clock of the stamps [ns]; decides only what is stale.
+            now_ns: The caller's time on the clock of the stamps [ns]; used only to detect stale inputs.
 
         Returns:
             One estimate per completed step, in order; none while a required input is lost.
@@ -120,7 +120,7 @@ class TiltPipeline:
         return self._stepper.tick(now_ns)
 
     def health(self, now_ns: int) -> list[Health]:
-        """Say how the inputs and the estimator are.
+        """Report the health of the inputs and of the estimator.
 
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
@@ -132,7 +132,7 @@ class TiltPipeline:
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:
-        """Where the ground pushes on the robot and how, at the last complete step; none before it."""
+        """Ground contacts at the last complete step; empty before the first one."""
         return self._estimator.contact_loads
 
     def calibrate_gyro(self) -> None:
@@ -140,7 +140,7 @@ class TiltPipeline:
         self._estimator.bias.calibrate()
 
     def reset(self) -> None:
-        """Forget state and buffered readings, as at start."""
+        """Reset the state and discard buffered readings."""
         self._stepper.clear()
         self._joint_map.reset()
         self._estimator.reset()

@@ -1,10 +1,10 @@
-"""A simple, honest covariance of the orientation estimate, for the odometry message.
+"""A simple model of the covariance of the orientation estimate, for the odometry message.
 
-The observer has fixed gains, so its error is modelled, not filtered: in contact the tilt variance relaxes,
-at twice the observer's slowest rate, to sigma^2 + (T sigma_b)^2, where sigma is the error of a velocity
-from contacts (feet that roll, legs that bend, seen through the observer), T the steady tilt error per
-gyro bias (THEORY 4) and sigma_b the uncertainty of the bias. Without contact it grows with the bias and
-the gyroscope's noise. The yaw variance is that of the reference; without one it grows in the same way.
+The observer has fixed gains, so its covariance follows from an error model instead of a filter. In contact
+the tilt variance converges, at twice the observer's slowest rate, to sigma^2 + (T sigma_b)^2. Here sigma is
+the tilt error caused by errors of the contact velocity (rolling feet, bending legs), T the steady tilt error
+per gyro bias (THEORY 4), and sigma_b the uncertainty of the bias. Without contact the variance grows with the
+bias and the gyroscope's noise. The yaw variance is that of the reference; without one it grows likewise.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["TiltUncertainty", "UncertaintyConfig"]
 
 @dataclass(frozen=True)
 class UncertaintyConfig:
-    """Errors the covariance is made of."""
+    """Standard deviations from which the covariance is computed."""
 
     initial_tilt: float = parameter(
         0.05,
@@ -57,7 +57,7 @@ class TiltUncertainty:
         self.reset()
 
     def reset(self) -> None:
-        """Begin from the accelerometer's tilt and an arbitrary yaw called zero."""
+        """Begin with the tilt variance of the accelerometer and a yaw that is zero by definition."""
         self.tilt = self._config.initial_tilt**2
         self.yaw = 0.0
 
@@ -74,17 +74,17 @@ class TiltUncertainty:
 
         Args:
             h: Duration [s].
-            aided_rate: Rate at which the correction in use forgets a tilt error [1/s]; 0: none.
+            aided_rate: Rate at which the active correction reduces a tilt error [1/s]; 0 without one.
             bias_sensitivity: Steady tilt error per gyro bias with that correction [s].
-            bias_variances: Of the gyro bias, across and along the vertical [rad^2/s^2].
-            yaw_referenced: Whether the yaw is a reference's.
+            bias_variances: Variances of the gyro bias, across and along the vertical [rad^2/s^2].
+            yaw_referenced: Whether the yaw comes from a reference.
         """
         across, along = bias_variances
         walk = self._config.gyro_noise**2 * h
         if aided_rate > 0.0:
             steady = self._config.contact_tilt**2 + bias_sensitivity * bias_sensitivity * across
             self.tilt = steady + (self.tilt - steady) / (1.0 + 2.0 * aided_rate * h)
-        else:  # sigma' = sigma_b: the error of a constant bias grows with time, not with its root
+        else:  # sigma' = sigma_b: the error caused by a constant bias grows linearly with time
             self.tilt += walk + h * (2.0 * (self.tilt * across) ** 0.5 + h * across)
         if yaw_referenced:
             self.yaw = self._config.yaw_reference**2

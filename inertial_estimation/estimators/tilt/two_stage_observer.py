@@ -5,9 +5,9 @@
     x2^' = -S(w - gamma S(x2^) x2') x2^
 
 x2' is an unconstrained estimate of the vertical with global exponential convergence; x2^, on the
-sphere, follows it smoothly and is the output. In a frame that turns with the gyroscope the first two
-lines are linear with constant coefficients and the same for each axis, so a step is a matrix exponential
-of a 2 x 2 matrix in closed form between two half rotations: no gain is too stiff for the step.
+sphere, follows it smoothly and is the output. In a frame that rotates with the gyroscope, the first two
+lines are linear with constant coefficients and equal for each axis. A step is therefore the closed-form
+exponential of a 2 x 2 matrix between two half rotations, which is stable for any gains and step lengths.
 """
 
 import cmath
@@ -70,7 +70,7 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         super().__init__(config, fallback)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
-        """Begin from a state, the intermediate vertical equal to the output."""
+        """Set the state, with the intermediate vertical equal to the output."""
         super().initialise(x1, x2)
         self.x2_intermediate = self.x2
 
@@ -158,7 +158,7 @@ def _exponential_coefficients(alpha1: float, alpha2: float, h: float) -> tuple[f
     middle = -0.5 * alpha1
     z = root * h
     ratio = 1.0 + z * z / 6.0 if abs(z) < 1e-4 else cmath.sinh(z) / z if z.real < 300.0 else None
-    if ratio is None:  # far apart: the fast root's exponential is zero
+    if ratio is None:  # the roots are far apart: the exponential of the fast one is zero
         slow, fast = middle + root.real, middle - root.real
         c1 = math.exp(slow * h) / (slow - fast)
         return -fast * c1, c1

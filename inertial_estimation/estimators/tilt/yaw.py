@@ -10,7 +10,7 @@ __all__ = ["YawConfig", "YawTracker"]
 
 @dataclass(frozen=True)
 class YawConfig:
-    """Where the yaw comes from; tilt is never taken from the reference."""
+    """Source of the yaw; the tilt of the reference is not used."""
 
     use_reference: bool = parameter(
         True, "Whether the yaw is taken from the yaw reference while that arrives.", runtime=True
@@ -37,7 +37,7 @@ class YawTracker:
         self.reset((0.0, 0.0, 1.0))
 
     def reset(self, x2_B: Vector) -> None:
-        """Begin with a tilt, at yaw zero.
+        """Begin with a tilt and zero yaw.
 
         Args:
             x2_B: The vertical in the base frame.
@@ -49,21 +49,21 @@ class YawTracker:
     def step(self, h: float, w_WB_B: Vector, x2_B: Vector, R_reference: Matrix | None = None) -> None:
         """Advance by one step.
 
-        Without a reference R_WB turns with the measured rate; with one its yaw is that of the reference.
-        Then the smallest rotation makes the tilt exact (`align_rows`). So the yaw is continuous where a
-        reference goes missing.
+        Without a reference R_WB is integrated from the measured rate; with one its yaw is that of the
+        reference. The smallest rotation then makes the tilt exact (`align_rows`). The yaw is therefore
+        continuous when the reference stops.
 
         Args:
             h: Duration of the step [s].
             w_WB_B: Angular velocity of the base, mean over the step, base frame [rad/s].
             x2_B: The vertical in the base frame at the end of the step.
-            R_reference: Orientation of the base from elsewhere; None: integrate.
+            R_reference: Orientation of the base from an external reference; None integrates the rate.
         """
         self.referenced = R_reference is not None
         if R_reference is not None:
             self.R_WB = align_rows(R_reference, x2_B)
             return
         back = (-h * w_WB_B[0], -h * w_WB_B[1], -h * w_WB_B[2])
-        # Rows of R_WB are the world's axes in the base: they turn against the base.
+        # Rows of R_WB are the world axes in the base frame, so they rotate opposite to the base.
         first, third = rotate(back, self.R_WB[0]), rotate(back, self.R_WB[2])
         self.R_WB = align_rows((first, cross(third, first), third), x2_B)

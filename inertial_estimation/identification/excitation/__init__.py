@@ -1,1 +1,1 @@
-"""Motions that excite what is to be identified."""
+"""Design of motions that excite the parameters to be identified."""

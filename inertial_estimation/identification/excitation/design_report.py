@@ -1,4 +1,4 @@
-"""What an exciting motion promises: condition numbers, standard deviations, curves."""
+"""Expected precision of an identification from a motion: condition numbers, standard deviations, curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class BaseDeviation:
     """Expected standard deviation of one base parameter.
 
     Attributes:
-        name: The unknown that stands for it.
+        name: The unknown after which the base parameter is named.
         unit: Its unit.
-        sigma: Standard deviation from the noise of the rows; infinite where they do not fix it.
+        sigma: Standard deviation from the noise of the rows; infinite where they do not determine it.
         grouped: Unknowns that are identifiable only in combination with it.
-        shares: How much of each of them it holds.
+        shares: Coefficient of each of `grouped` in the base parameter.
     """
 
     name: str
@@ -43,16 +43,16 @@ class BaseDeviation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precision:
-    """What rows of white noise tell of the unknowns.
+    """Expected precision of the unknowns from rows with white noise.
 
     Attributes:
         samples: Times at which rows are taken.
         rank: Number of base parameters.
         unknowns: Number of unknowns.
         condition: Condition number with all columns scaled to unit length, as identification reports it.
-        condition_plain: Of the base columns in SI units.
+        condition_plain: Condition number of the base columns in SI units.
         objectives: Every objective by name (logarithms).
-        deviations: Of every base parameter.
+        deviations: Expected standard deviation of every base parameter.
         not_excited: Unknowns that no motion of this kind excites.
     """
 
@@ -73,10 +73,10 @@ class Precision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Precision against something that is varied.
+    """Precision as a function of one varied quantity.
 
     Attributes:
-        x: What is varied: number of samples, or share of the speed, shape (k,).
+        x: The varied quantity: number of samples, or share of the speed, shape (k,).
         variance: Largest variance of a base parameter [SI units], infinite where singular, shape (k,).
         condition: Scaled condition number, shape (k,).
     """
@@ -87,10 +87,10 @@ class Curve:
 
 
 def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.0) -> Precision:
-    """Judge what rows at some states tell.
+    """Compute the expected precision from the rows at given states.
 
     Args:
-        rows: What makes them.
+        rows: Computes the rows of a state.
         states: The states.
         noise: Standard deviation of each row [Nm].
         repeat: How many samples each state stands for.
@@ -127,14 +127,14 @@ def precision(rows: DesignRows, states: States, noise: float, repeat: float = 1.
 def sample_curve(
     rows: DesignRows, states: States, noise: float, counts: Sequence[int], *, spread: bool = True
 ) -> Curve:
-    """Return the precision of ever more samples.
+    """Return the precision as a function of the number of samples.
 
     Args:
         rows: What makes the rows.
         states: The states.
         noise: Standard deviation of each row [Nm].
-        counts: Numbers of samples; more than there are states stand for several each.
-        spread: Whether the samples are spread evenly over the states, or are the first of them.
+        counts: Numbers of samples; where they exceed the number of states, each state counts several times.
+        spread: Whether the samples are spread evenly over the states instead of being the first ones.
     """
     A = rows.rows(*states)
     informations = []
@@ -149,7 +149,7 @@ def sample_curve(
 def speed_curve(
     rows: DesignRows, states: States, noise: float, shares: Sequence[float], repeat: float = 1.0
 ) -> Curve:
-    """Return the precision of the same path at shares of its speed, with as many samples.
+    """Return the precision of the path at fractions of its speed, with the number of samples unchanged.
 
     Args:
         rows: What makes the rows.

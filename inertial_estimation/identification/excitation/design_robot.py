@@ -1,4 +1,4 @@
-"""Which robot moves in an exciting motion: an arm, or one limb of a robot whose base is held."""
+"""The robot and the joints that move in an exciting motion: an arm, or one limb of a hung robot."""
 
 import fnmatch
 from collections.abc import Sequence
@@ -19,14 +19,15 @@ __all__ = ["DesignRobot", "design_robot"]
 
 @dataclass(frozen=True, eq=False)
 class DesignRobot:
-    """A robot with a fixed base, and what of it moves.
+    """A robot with a fixed base, and the joints of it that move.
 
     Attributes:
-        config: Identification of this robot; for a hung limb the base is fixed, all else locked.
+        config: Identification of this robot; for a limb of a hung robot the base is fixed and all other
+            joints are locked.
         robot: Its model.
         moving: Indices of the joints that move, in the model's order.
-        home: Posture of the joints that do not, shape (n_joints,).
-        limits: What the description says of all joints.
+        home: Posture of the joints that do not move, shape (n_joints,).
+        limits: Limits of all joints from the description.
     """
 
     config: IdentificationConfig
@@ -44,20 +45,21 @@ class DesignRobot:
 def design_robot(
     config: IdentificationConfig, urdf: str, *, joints: Sequence[str] = (), leg: str = ""
 ) -> DesignRobot:
-    """Choose what moves.
+    """Choose the joints that move.
 
-    Of a fixed arm the joints that are not chosen rest in the middle of their ranges, and their torques
-    are measured as well. Of a robot with a floating base the base is held (hung, Tournois IV), one limb
-    moves, and all else is locked at zero.
+    Joints of a fixed arm that are not chosen rest in the middle of their ranges, and their torques are
+    measured as well. The base of a floating robot is held (hung, Tournois IV), one limb moves, and all
+    other joints are locked at zero.
 
     Args:
-        config: Identification of the robot as it stands in its parameter file.
+        config: Identification of the robot from its parameter file.
         urdf: Text of the URDF.
-        joints: Joints that move, by name or shell pattern; empty: all of a fixed arm.
+        joints: Joints that move, by name or shell pattern; empty selects all joints of a fixed arm.
         leg: Prefix of the names of a leg's joints ("lf" for lf_haa_joint ...).
 
     Raises:
-        ConfigurationError: If a floating robot gets neither, or nothing matches.
+        ConfigurationError: If both are given, if neither is given for a floating robot, or if no joint
+            matches.
         ~inertial_estimation.errors.ModelError: If the URDF cannot be used.
     """
     known = config.robot

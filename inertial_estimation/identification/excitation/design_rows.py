@@ -1,4 +1,4 @@
-"""The rows of identification along a motion that is planned: same parameters, same rows, no measurements."""
+"""Rows of the identification along a planned motion, without measurements."""
 
 import numpy as np
 from numpy.random import Generator
@@ -12,19 +12,19 @@ from inertial_estimation.signals import Array
 
 __all__ = ["DesignRows"]
 
-STRUCTURE_STATES = 200  # random states that tell the base parameters
-DIFFERENCE_STEP = 1e-6  # of the one-sided differences in position, velocity, acceleration
+STRUCTURE_STATES = 200  # random states from which the base parameters are determined
+DIFFERENCE_STEP = 1e-6  # of one-sided differences in position, velocity and acceleration, SI units
 
 
 class DesignRows:
     """Rows of the unknowns at states of the moving joints.
 
     Attributes:
-        design: The robot and what of it moves.
-        parameters: What the unknowns mean.
+        design: The robot and its moving joints.
+        parameters: The unknowns and their relation to the standard parameters.
         row_names: Joints whose torque is measured.
         torque_limits: Torque limit of each row, infinite where the URDF has none, shape (m,).
-        base: What motions of this kind can tell of the unknowns.
+        base: Base parameters that motions of this kind determine.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class DesignRows:
 
         Args:
             design: The robot.
-            rng: Source of the random states that tell the base parameters.
+            rng: Source of the random states from which the base parameters are determined.
             static: Whether the robot rests in every state.
             acceleration: Spread of the accelerations of those states [rad/s^2].
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the parameters or rows do not fit the robot,
-                or nothing can be excited.
+                or no parameter can be excited.
         """
         self.design = design
         config, robot = design.config, design.robot
@@ -84,7 +84,7 @@ class DesignRows:
         return self._at(q, v, a).regressor @ self._map
 
     def stacked(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the same rows one below the other, shape (k m, number of unknowns)."""
+        """Return the rows of all states one below the other, shape (k m, number of unknowns)."""
         rows = self.rows(q, v, a)
         return rows.reshape(-1, rows.shape[-1])
 
@@ -95,7 +95,7 @@ class DesignRows:
         return torques
 
     def torque_shares(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the same over their limits, zero where the URDF has none, shape (k, m)."""
+        """Return the nominal torques divided by their limits, zero where the URDF has none, shape (k, m)."""
         shares: Array = self.torques(q, v, a) / self.torque_limits
         return shares
 

@@ -1,4 +1,4 @@
-"""Excitation design in one call: a robot and what is wanted of it, to a trajectory and what it promises."""
+"""Excitation design in one call: from a robot and design parameters to a trajectory and its precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,23 +33,23 @@ from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
 from inertial_estimation.signals import Array
 
-__all__ = ["JUDGING_RATE_HZ", "ExcitationDesign", "Motion", "design_excitation"]
+__all__ = ["JUDGING_RATE_HZ", "EvaluatedMotion", "ExcitationDesign", "design_excitation"]
 
 OUTPUT_STEP_S = 0.01
-JUDGING_RATE_HZ = 20.0  # of the states rows are computed at; a motion is slow against it
+JUDGING_RATE_HZ = 20.0  # of the states at which rows are computed; motions are slow compared with it
 SPEED_SHARES = tuple(np.linspace(0.1, 1.0, 10).tolist())
 CURVE_POINTS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """A motion and what it promises.
+class EvaluatedMotion:
+    """A motion and its expected precision.
 
     Attributes:
-        states: Where rows are taken: along a trajectory, or one for each pose.
-        precision: What those rows tell.
-        by_samples: The same against their number.
-        by_speed: Against the share of the speed; None for poses.
+        states: States at which rows are taken: along a trajectory, or one for each pose.
+        precision: Expected precision from these rows.
+        by_samples: Precision as a function of the number of samples.
+        by_speed: Precision as a function of the share of the speed; None for poses.
     """
 
     states: States
@@ -60,33 +60,33 @@ class Motion:
 
 @dataclass(frozen=True, eq=False)
 class ExcitationDesign:
-    """What a design gives.
+    """Result of a design.
 
     Attributes:
-        design: The robot, and what of it moves.
-        rows: The rows it was judged by.
-        limits: Limits of the moving joints, margins taken off.
-        trajectory: What the robot is to follow.
+        design: The robot and its moving joints.
+        rows: The rows from which the precision is computed.
+        limits: Limits of the moving joints, reduced by the margins.
+        trajectory: The trajectory for the robot to follow.
         chosen: The designed motion.
-        random: Random ones of the same kind, length and limits, to compare with; may be empty.
+        random: Random motions of the same kind, length and limits, for comparison; may be empty.
         clearance: Smallest distance of two links [m]; infinite where none was checked.
         torque_share: Largest share of the torque limit by row name, where the URDF has one.
-        notes: What a reader must know, a sentence each.
+        notes: Assumptions and restrictions of the design, one sentence each.
     """
 
     design: DesignRobot
     rows: DesignRows
     limits: JointLimits
     trajectory: JointTrajectory
-    chosen: Motion
-    random: tuple[Motion, ...]
+    chosen: EvaluatedMotion
+    random: tuple[EvaluatedMotion, ...]
     clearance: float
     torque_share: Mapping[str, float]
     notes: tuple[str, ...]
 
 
 class _Workshop:
-    """What every design needs: robot, limits, rows, collisions."""
+    """Robot, limits, rows and collisions, which every design needs."""
 
     def __init__(
         self,
@@ -108,29 +108,29 @@ class _Workshop:
             design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
         )
 
-    def judged(self, states: States, repeat: float = 1.0) -> Motion:
-        """Return what states promise, each standing for `repeat` samples."""
+    def judged(self, states: States, repeat: float = 1.0) -> EvaluatedMotion:
+        """Return the expected precision from states, each of which counts as `repeat` samples."""
         noise, count = self.config.torque_noise, round(repeat * len(states[0]))
         if self.static:
             counts = list(range(1, count + 1))
         else:
             fewest = -(-3 * self.rows.base.rank // len(self.rows.row_names))
             counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
-        return Motion(
+        return EvaluatedMotion(
             states,
             precision(self.rows, states, noise, repeat),
             sample_curve(self.rows, states, noise, counts, spread=not self.static),
             None if self.static else speed_curve(self.rows, states, noise, SPEED_SHARES, repeat),
         )
 
-    def along(self, motion: SineMotion, duration: float) -> Motion:
-        """Return what a motion promises with rows at the rate of identification."""
+    def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
+        """Return the expected precision of a motion with rows at the rate of the identification."""
         rate = self.design.config.smoothing.row_rate
         repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
         return self.judged(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
 
     def notes(self) -> list[str]:
-        """Return what was assumed, left out or not checked."""
+        """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
         notes = list(self.limits.assumed)
         notes.append(
             f"acceleration limit of every joint: {self.config.acceleration_limit:g} rad/s^2 (a URDF has none)"
@@ -157,18 +157,18 @@ def design_excitation(
     """Design an exciting motion.
 
     Args:
-        identification: What is to be identified; the same config identifies.
-        config: Kind, objective, limits, effort.
+        identification: Config of the identification for which the motion is designed.
+        config: Kind, objective, limits and effort of the design.
         urdf: Text of the URDF.
-        mesh_folders: Where meshes are looked for.
+        mesh_folders: Folders in which meshes are searched.
         joints: Joints that move, by name or pattern; empty: all of a fixed arm.
         leg: Leg of a robot that hangs by its trunk, by the prefix of its joints.
-        seed: Of all random numbers; the same seed gives the same motion.
+        seed: Seed of all random numbers; equal seeds give equal motions.
         compare: Number of random motions to compare with.
         tick: Called with the number of steps that are done.
 
     Returns:
-        The motion, what it promises, and what must be known.
+        The motion, its expected precision, and notes on the design.
 
     Raises:
         ConfigurationError: If names, limits or settings do not fit.
@@ -203,7 +203,7 @@ def design_excitation(
 
 def _trajectory(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
     config = shop.config
     family = MotionFamily(config, shop.limits, config.acceleration_limit, search)
     problem = TrajectoryProblem(config, family, shop.rows, shop.collision)
@@ -216,7 +216,7 @@ def _trajectory(
     steps = int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9))
     times = np.linspace(0.0, family.duration, steps + 1)
     q, v, a = motion.at(times)
-    v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # rest is exact in theory, 1e-16 by the sums
+    v[[0, -1]], a[[0, -1]] = 0.0, 0.0  # removes the round-off of the sums, about 1e-16
     trajectory = _of_all_joints(shop, times, q, v, a)
     notes = []
     if found.reduced < 1.0:
@@ -228,7 +228,7 @@ def _trajectory(
 
 def _poses(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, Motion, tuple[Motion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
     config, rows = shop.config, shop.rows
     place = (rows, shop.limits, shop.collision, config.clearance, config.torque_share)
     candidates = random_poses(config.candidates, *place, search)
@@ -237,8 +237,10 @@ def _poses(
     path = path_through(chosen, rows, shop.collision, config.clearance, candidates)
     notes = []
     if path.left_out:
-        notes.append(f"{len(path.left_out)} of {config.poses} poses were left out: no free way to them")
-    chosen = chosen[sorted(path.visited)]  # the most telling first
+        notes.append(
+            f"{len(path.left_out)} of {config.poses} poses were left out: no path is free of collisions"
+        )
+    chosen = chosen[sorted(path.visited)]  # the most informative first
     sampled = path.sampled(shop.limits, config.acceleration_limit, config.dwell, OUTPUT_STEP_S)
     random = []
     for _ in range(compare):

@@ -9,7 +9,7 @@ __all__ = ["ExcitationConfig"]
 
 @dataclass(frozen=True)
 class ExcitationConfig:
-    """What an exciting motion is made of, and by what it is judged."""
+    """Kind, objective and limits of an exciting motion."""
 
     objective: str = parameter(
         "condition",

@@ -1,7 +1,7 @@
-"""What rows say of the unknowns: information matrix, objectives with their gradients.
+"""Information of rows about the unknowns: information matrix, objectives and their gradients.
 
-Rows A x + noise of variance s^2 give Sigma = s^2 (A'A)^-1 (SYDE 652). Only some combinations of the standard
-parameters act on the rows of any motion: the base parameters.
+Rows A x + noise of variance s^2 give Sigma = s^2 (A'A)^-1 (SYDE 652). Only the base parameters, certain
+combinations of the standard parameters, act on the rows of any motion.
 """
 
 import math
@@ -20,8 +20,8 @@ __all__ = [
     "scaled_condition",
 ]
 
-RIDGE_SHARE = 1e-13  # keeps the logarithm of a singular information finite
-SINGULAR_RATIO = 1e-7  # smallest ratio of singular values of A that is not round-off in A'A
+RIDGE_SHARE = 1e-13  # added to the scaled information, so that log det of a singular one is finite
+SINGULAR_RATIO = 1e-7  # smallest ratio of singular values of A that exceeds the round-off of A'A
 OBJECTIVES = ("condition", "max-variance", "log-det")
 
 
@@ -33,8 +33,8 @@ def objective(name: str, M: Array, base: BaseParameters, sharpness: float = math
     - max-variance: log of the largest variance of a base parameter, in SI units
     - log-det: -log det of the information of the base parameters, the volume of their uncertainty
 
-    The first two have kinks where the largest changes place. A finite sharpness p puts the p-norm in place
-    of the maximum, which an optimiser with gradients can follow.
+    The first two are not differentiable where another value becomes the largest. A finite sharpness p
+    replaces the maximum by the p-norm, which is smooth, as a gradient-based optimiser needs.
 
     Args:
         name: One of `OBJECTIVES`.
@@ -91,10 +91,10 @@ def scaled_condition(M: Array, base: BaseParameters) -> float:
 
     Args:
         M: A'A of all unknowns, shape (n, n).
-        base: Identifiable combinations of the unknowns; its rank says how many singular values count.
+        base: Identifiable combinations of the unknowns; its rank is the number of singular values considered.
 
     Returns:
-        Largest singular value over the last one that counts; infinite where the rows do not fix as many.
+        Largest singular value over the smallest considered one; infinite where the rows have a lower rank.
     """
     return _condition(_unit_diagonal(M[np.ix_(base.acting, base.acting)])[0], base.rank)
 

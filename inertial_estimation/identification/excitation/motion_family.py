@@ -1,12 +1,12 @@
-"""Trajectories by a vector of numbers, all of them within their limits by construction.
+"""Trajectories parameterised by a vector, all of which satisfy the joint limits by construction.
 
     q_j(t) = c_j + g_j s(t) sum_k (a_jk cos w_jk t + b_jk sin w_jk t)
 
-Fourier: w_k multiples of one base frequency, s = 1; two linear conditions on a and b make velocity and
-acceleration zero at both ends (a period starts and ends alike). Sines: frequencies drawn once, s fades in
-and out. The gain g_j is a share of the largest one that keeps range, speed and acceleration of the joint,
-and the centre c_j a place in what is left of its range. So the numbers need no bounds, and joints do not
-depend on one another. Limits hold between the samples too: max |x| <= max over samples + h^2/8 max |x''|.
+Fourier: w_k are multiples of one base frequency, s = 1; two linear conditions on a and b make velocity and
+acceleration zero at both ends of the period, which are equal. Sines: the frequencies are drawn once, and s
+fades in and out. The gain g_j is a share of the largest gain that satisfies the limits of range, speed and
+acceleration of the joint, and the centre c_j lies in the remaining range. The vector is therefore unbounded,
+and the joints are independent. Limits hold between samples: max |x| <= max over samples + h^2/8 max |x''|.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["FULL_GAIN", "MotionFamily", "MotionSamples"]
 
-POINTS_PER_PERIOD = 60  # of the shortest period, where limits are looked at
-FULL_GAIN = 0.95  # share of the largest gain that random motions get
-LARGEST_FADE_S = 3.0  # shorter ones take more acceleration than the motion itself
+POINTS_PER_PERIOD = 60  # points per shortest period at which limits are evaluated
+FULL_GAIN = 0.95  # share of the largest gain in random motions
+LARGEST_FADE_S = 3.0  # a shorter fade would need larger accelerations than the motion itself
 # Largest derivatives of the quintic from 0 to 1 over a time of one, of orders 0 to 4.
 QUINTIC = (1.0, 1.875, 10.0 / np.sqrt(3.0), 60.0, 360.0)
 BINOMIALS = ((1,), (1, 1), (1, 2, 1), (1, 3, 3, 1), (1, 4, 6, 4, 1))
@@ -45,7 +45,7 @@ class MotionFamily:
     """All motions of one kind, length and set of limits.
 
     Attributes:
-        size: Length of the vector that names a motion.
+        size: Length of the vector of parameters of a motion.
         joints: Number of joints.
         coefficients: Free coefficients of each joint.
     """
@@ -57,7 +57,7 @@ class MotionFamily:
 
         Args:
             config: Kind, duration, terms, frequencies.
-            limits: Of the moving joints, margins taken off.
+            limits: Limits of the moving joints, reduced by the margins.
             acceleration: Largest acceleration [rad/s^2].
             rng: Source of the frequencies of sines.
 
@@ -112,7 +112,7 @@ class MotionFamily:
         for i in range(Z.shape[1]):
             step = 1e-7
             moved = Z.copy()
-            moved[:, i] += step  # joints do not depend on one another: all at once
+            moved[:, i] += step  # the joints are independent: all of them in one evaluation
             changed = self._states(moved)
             gradient[:, i] = sum(
                 np.einsum("kj,jk->j", by, (new - old) / step)

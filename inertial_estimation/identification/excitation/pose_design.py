@@ -1,4 +1,4 @@
-"""Static poses chosen out of random ones (SYDE 652): greedily, then by exchange while that helps."""
+"""Static poses selected from random candidates (SYDE 652): greedily, then by exchange."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["chosen_poses", "random_poses"]
 
-WEAK_INFORMATION = 1e-6  # of the information of all candidates: what the greedy choice begins with
-SMALLEST_IMPROVEMENT = 1e-9  # smallest change of an objective that counts
-RANK_TOLERANCE = 1e-10  # smallest eigenvalue that counts, of information scaled to a diagonal of ones
-MOST_DRAWS_PER_POSE = 200  # draws for each pose that is wanted, at most
+WEAK_INFORMATION = 1e-6  # share of the candidates' mean information with which the greedy choice starts
+SMALLEST_IMPROVEMENT = 1e-9  # smallest decrease of an objective for which poses are exchanged
+RANK_TOLERANCE = 1e-10  # smallest nonzero eigenvalue of the information scaled to a unit diagonal
+MOST_DRAWS_PER_POSE = 200  # largest number of random draws per requested pose
 
 
 def random_poses(
@@ -36,19 +36,19 @@ def random_poses(
     """Draw poses of the moving joints, uniform within the limits, free of collisions.
 
     Args:
-        count: How many.
-        rows: Which joints move, and where the others rest.
-        limits: Of the moving joints, margins taken off.
+        count: Number of poses.
+        rows: The moving joints, and the posture of the others.
+        limits: Limits of the moving joints, reduced by the margins.
         collision: Distances between links.
-        clearance: Smallest one allowed [m].
-        torque_share: Share of the torque limits that may be needed.
+        clearance: Smallest allowed distance [m].
+        torque_share: Largest allowed share of the torque limits.
         rng: Source of the poses.
 
     Returns:
         Shape (count, n).
 
     Raises:
-        ConfigurationError: If hardly any pose is free.
+        ConfigurationError: If too few random poses satisfy clearance and torque limits.
     """
     found: list[Array] = []
     for _ in range(MOST_DRAWS_PER_POSE * count):
@@ -72,19 +72,19 @@ def random_poses(
 def chosen_poses(
     config: ExcitationConfig, base: BaseParameters, A: Array, tick: Tick = no_tick
 ) -> tuple[int, ...]:
-    """Choose the poses of the smallest objective out of candidates.
+    """Select the poses that minimise the objective from candidates.
 
     Args:
-        config: Objective, number of poses, and how many sweeps of exchange at most (`iterations`).
-        base: What static poses can tell of the unknowns.
+        config: Objective, number of poses, and largest number of exchange sweeps (`iterations`).
+        base: Base parameters that static poses determine.
         A: Rows of every candidate, shape (candidates, m, n).
         tick: Called after every pose that is chosen and every sweep.
 
     Returns:
-        Indices of the poses, the most telling first.
+        Indices of the poses, the most informative first.
 
     Raises:
-        ConfigurationError: If there are fewer candidates than poses, or the poses cannot fix all base
+        ConfigurationError: If there are fewer candidates than poses, or the poses cannot determine all base
             parameters.
     """
     if config.poses > len(A):
@@ -95,7 +95,7 @@ def chosen_poses(
     rank = int((np.abs(linear_algebra.eigvalsh(_scaled(M, base))) > RANK_TOLERANCE).sum())
     if rank < base.rank:
         raise ConfigurationError(
-            f"{config.poses} poses with {A.shape[1]} rows each cannot fix {base.rank} parameters; "
+            f"{config.poses} poses with {A.shape[1]} rows each cannot determine {base.rank} parameters; "
             "take more poses"
         )
     for _ in range(config.iterations):
@@ -109,7 +109,7 @@ def chosen_poses(
 def _greedy(
     infos: Array, candidates: Sequence[int], count: int, base: BaseParameters, tick: Tick = no_tick
 ) -> list[int]:
-    """Take the candidates that add most to the determinant, one after the other."""
+    """Add the candidate that increases the determinant most, one after the other."""
     M = WEAK_INFORMATION * infos.mean(0)
     chosen: list[int] = []
     for _ in range(count):
@@ -122,7 +122,7 @@ def _greedy(
 
 
 def _swept(name: str, infos: Array, chosen: list[int], base: BaseParameters) -> bool:
-    """Exchange every chosen pose for a better candidate, if there is one; say whether any was."""
+    """Replace every chosen pose by a better candidate where there is one; return whether any was replaced."""
     improved = False
     for place in range(len(chosen) if len(chosen) < len(infos) else 0):
         M = infos[chosen].sum(0)

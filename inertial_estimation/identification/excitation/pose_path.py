@@ -1,4 +1,4 @@
-"""The motion from pose to pose: quintics in joint space, rest in between, around collisions."""
+"""The motion from pose to pose: quintics in joint space with rest in between, free of collisions."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from inertial_estimation.spatial.minimum_jerk import minimum_jerk_derivatives
 
 __all__ = ["PosePath", "path_through"]
 
-CHECK_SPACING = 0.05  # of postures that are checked on the way [rad]
+CHECK_SPACING = 0.05  # between the postures of a path that are checked for collisions [rad]
 # Largest speed and acceleration of the quintic from 0 to 1.
 QUINTIC_PEAK_SPEED, QUINTIC_PEAK_ACCELERATION = 1.875, 10.0 / np.sqrt(3.0)
 
@@ -24,9 +24,9 @@ class PosePath:
 
     Attributes:
         stops: Postures of the moving joints, shape (k, n).
-        held: Whether each stop is a pose that is measured, or only on the way, length k.
+        held: Whether each stop is a measured pose and not only a waypoint, length k.
         visited: Index of the pose at each measured stop.
-        left_out: Indices of poses that no free way was found to.
+        left_out: Indices of poses to which no path without collision was found.
     """
 
     stops: Array
@@ -42,7 +42,7 @@ class PosePath:
         Args:
             limits: Speeds of the moving joints.
             acceleration: Largest acceleration [rad/s^2].
-            dwell: How long a measured pose is held [s].
+            dwell: Duration for which a measured pose is held [s].
             step: Time between samples [s].
 
         Returns:
@@ -65,20 +65,20 @@ class PosePath:
 def path_through(
     poses: Array, rows: DesignRows, collision: SelfCollision, clearance: float, ways: Array
 ) -> PosePath:
-    """Order poses so that each is near the last, and go around collisions by one more posture.
+    """Order poses so that consecutive ones are near, and avoid collisions by one waypoint in between.
 
     Args:
         poses: Poses of the moving joints, shape (p, n).
-        rows: Which joints move, and where the others rest.
+        rows: The moving joints, and the posture of the others.
         collision: Distances between links.
-        clearance: Smallest one allowed [m].
-        ways: Postures that may be passed on the way, shape (w, n).
+        clearance: Smallest allowed distance [m].
+        ways: Postures that may serve as waypoints, shape (w, n).
 
     Raises:
         ConfigurationError: If there is no pose.
     """
     if not len(poses):
-        raise ConfigurationError("there are no poses to go through")
+        raise ConfigurationError("there are no poses to visit")
     left = list(range(1, len(poses)))
     stops, held, visited = [poses[0]], [True], [0]
     while left:
@@ -124,7 +124,7 @@ def _free(start: Array, end: Array, rows: DesignRows, collision: SelfCollision, 
 def _quintic(
     start: Array, end: Array, limits: JointLimits, acceleration: float, step: float
 ) -> tuple[Array, Array, Array]:
-    """Return the samples from the start up to, but without, the end."""
+    """Return the samples from the start up to the end, the end excluded."""
     way = end - start
     shortest = max(
         float((QUINTIC_PEAK_SPEED * np.abs(way) / limits.velocity).max()),

@@ -17,11 +17,11 @@ __all__ = ["Tick", "TrajectoryDesign", "design_trajectory", "no_tick"]
 Tick = Callable[[int], None]
 """Called with the number of steps done since the last call."""
 
-FINE_RATE_HZ = 100.0  # at which the result is checked for collisions
-REFINEMENT_ROUNDS = 4  # of refinement, with ever heavier penalty, until the result is free of collisions
+FINE_RATE_HZ = 100.0  # sampling rate at which the result is checked for collisions
+REFINEMENT_ROUNDS = 4  # rounds with an increasing penalty until the result is free of collisions
 PENALTY_GROWTH = 10.0
 GAIN_SHRINK, SMALLEST_GAIN = 0.9, 0.3  # of the gains, where the penalty does not help
-LEAST_IMPROVEMENT = 1e-3  # gain of the logarithm from one beginning to the next that is not worth another
+LEAST_IMPROVEMENT = 1e-3  # decrease of the (logarithmic) objective below which L-BFGS is not restarted
 
 
 def no_tick(_steps: int) -> None:
@@ -33,10 +33,10 @@ class TrajectoryDesign:
     """A designed trajectory.
 
     Attributes:
-        z: The trajectory, for its family.
+        z: Vector of the trajectory in its family.
         value: Its objective.
         clearance: Smallest distance of links along it [m]; infinite where none is checked.
-        reduced: Share its gains were reduced to, to be free of collisions; 1 where that was not needed.
+        reduced: Factor by which the gains were reduced to avoid collisions; 1 where that was not needed.
     """
 
     z: Array
@@ -48,13 +48,13 @@ class TrajectoryDesign:
 def design_trajectory(
     problem: TrajectoryProblem, config: ExcitationConfig, rng: Generator, tick: Tick = no_tick
 ) -> TrajectoryDesign:
-    """Look for the trajectory of the smallest objective.
+    """Search the trajectory of the smallest objective.
 
     Args:
         problem: Objective and limits.
         config: Starts and iterations.
         rng: Source of the starts.
-        tick: Called with the number of starts and iterations that are done; `steps` of them at most.
+        tick: Called with the number of completed starts and iterations, at most `steps` in total.
 
     Returns:
         The best one found that is free of collisions.
@@ -80,7 +80,7 @@ def design_trajectory(
 
 
 def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tick: Tick) -> TrajectoryDesign:
-    """Refine one start; the penalty grows until the robot can do it between the samples too."""
+    """Refine one start; the penalty grows until the limits also hold between the samples."""
     weight = 1.0
     for round_number in range(REFINEMENT_ROUNDS):
         iterations = config.iterations if round_number == 0 else -(-config.iterations // 4)
@@ -98,7 +98,7 @@ def _refined(problem: TrajectoryProblem, config: ExcitationConfig, z: Array, tic
 
 
 def _descended(problem: TrajectoryProblem, z: Array, weight: float, iterations: int, tick: Tick) -> Array:
-    """Run L-BFGS, anew from where a kink of the limits stops it."""
+    """Run L-BFGS, restarted where it stops at a point at which the limits are not differentiable."""
     left, value = iterations, np.inf
     while left > 0:
         found = minimize(

@@ -1,4 +1,4 @@
-"""What a trajectory is worth: the objective of its information, and a penalty where links come too close."""
+"""Cost of a trajectory: objective of its information, and penalties on collisions and torque limits."""
 
 import numpy as np
 from numpy.random import Generator
@@ -13,13 +13,13 @@ from inertial_estimation.signals import Array
 
 __all__ = ["EXTRA_CLEARANCE", "TrajectoryProblem"]
 
-DISTANCE_STEP = 1e-5  # of differences of distances [rad]
-EXTRA_CLEARANCE = 0.01  # added to the clearance asked for, as samples are sparse [m]
-EFFORT_PENALTY = 300.0  # of a torque beyond its limit, by the square of the share
-TORQUE_PENALTY_SHARE = 0.98  # of the torque allowed, from where on it is penalised
-OBJECTIVE_SHARPNESS = 8.0  # of the objective while it is optimised
-COLLISION_PENALTY = 5.0  # of one sample whose clearance lacks a centimetre
-COLLIDING_DRAWS = 20  # random motions that collide before their gains are reduced
+DISTANCE_STEP = 1e-5  # step of the finite differences of distances [rad]
+EXTRA_CLEARANCE = 0.01  # added to the requested clearance, since the samples are sparse [m]
+EFFORT_PENALTY = 300.0  # per squared excess of the share of a torque limit
+TORQUE_PENALTY_SHARE = 0.98  # share of the allowed torque from which the penalty begins
+OBJECTIVE_SHARPNESS = 8.0  # p of the p-norm that replaces the maximum during the optimisation
+COLLISION_PENALTY = 5.0  # of one sample whose clearance is a centimetre too small
+COLLIDING_DRAWS = 20  # random motions that violate the limits before the gains are reduced
 GAIN_SHRINK, SMALLEST_GAIN = 0.9, 0.05  # factor of each reduction, and the least gain
 
 
@@ -27,8 +27,8 @@ class TrajectoryProblem:
     """The objective of one kind of trajectory of one robot.
 
     Attributes:
-        family: The trajectories there are.
-        rows: The rows they give.
+        family: The family of trajectories.
+        rows: Computes the rows along a trajectory.
         collision: Distances between the links.
     """
 
@@ -50,11 +50,11 @@ class TrajectoryProblem:
         return objective(self._objective, A.T @ A, self.rows.base)[0]
 
     def value_and_gradient(self, z: Array, weight: float = 1.0) -> tuple[float, Array]:
-        """Return objective, made smooth, and penalty, and their gradient, shape (size,).
+        """Return the sum of smoothed objective and penalty, and its gradient, shape (size,).
 
         Args:
-            z: The trajectory.
-            weight: Of the penalty.
+            z: Vector of the trajectory.
+            weight: Weight of the penalty.
         """
         samples = self.family.samples(z)
         A = self.rows.stacked(samples.q, samples.v, samples.a)
@@ -77,10 +77,11 @@ class TrajectoryProblem:
         return float(np.abs(self.rows.torque_shares(*states)).max())
 
     def random(self, rng: Generator) -> Array:
-        """Draw a trajectory the robot can do, its gains as near the limits as draws allow.
+        """Draw a feasible trajectory with gains as large as random draws allow.
 
         Raises:
-            ConfigurationError: If no draw is free of collisions within the torque limits, however small.
+            ConfigurationError: If no draw is free of collisions within the torque limits, even with the
+                smallest gains.
         """
         wanted, share = self._clearance + EXTRA_CLEARANCE / 2.0, 1.0
         while share > SMALLEST_GAIN:

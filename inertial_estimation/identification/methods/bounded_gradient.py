@@ -14,15 +14,15 @@ __all__ = ["BoundedGradient"]
 
 POSITIVE_TERMS = ("coulomb", "viscous", "armature")
 MOST_ITERATIONS = 20_000
-SMALLEST_GAIN = 1e-12  # of the cost in one iteration
+SMALLEST_GAIN = 1e-12  # relative decrease of the cost in one iteration below which the iteration stops
 
 
 class BoundedGradient(IdentificationMethod):
     """Minimises ||R x - z||^2 from x = 0 along gradients, within bounds.
 
-    Directions without information have no gradient, so they stay nominal; no singular value needs to be
-    left out. With `truncated_gradient` R is replaced by its truncation (Y 22). Unknowns are counted in
-    their typical deviations, without which the steps would depend on units.
+    Directions without information have no gradient and stay nominal, so no singular value needs to be
+    left out. With `truncated_gradient` R is replaced by its truncation (Y 22). Unknowns are scaled by their
+    typical deviations; otherwise the steps would depend on the units.
     """
 
     name = "bounded-gradient"
@@ -30,7 +30,7 @@ class BoundedGradient(IdentificationMethod):
     def solve(
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
     ) -> MethodSolution:
-        """Return where the gradient leads."""
+        """Return the solution of the bounded minimisation."""
         unit = typical_deviations(parameters, config)
         lower = lower_bounds(parameters, config)
         R = truncated_factor(equation.R, config.condition_limit) if config.truncated_gradient else equation.R
@@ -59,14 +59,14 @@ class BoundedGradient(IdentificationMethod):
         notes = [f"{found.nit} iterations"]
         if reached:
             notes.append(f"bounds reached by {', '.join(reached)}")
-        unfinished = "" if found.success else f"it stopped before its end: {found.message}"
+        unfinished = "" if found.success else f"the iteration stopped before convergence: {found.message}"
         return MethodSolution(x, tuple(notes), unfinished)
 
 
 def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
     """Return the lower bound of each unknown, minus infinity for none, shape (n,).
 
-    Every mass and every friction is one unknown by itself, or tied to one of its mirror image.
+    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image.
     """
     bounds = np.full(len(parameters.unknowns), -np.inf)
     start = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))

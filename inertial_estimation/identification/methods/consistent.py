@@ -1,9 +1,9 @@
-"""The best parameters of which every body is possible: a convex problem with matrix inequalities.
+"""Least squares under physical consistency of every body: a convex problem with matrix inequalities.
 
     minimise ||R x - z||^2 + ||T x||^2   subject to   J(pi_b) > 0 of every body b, friction >= 0
 
-J is the pseudo-inertia, linear in the parameters (THEORY 3; Wensing, Kim and Slotine 2018). T holds the
-directions that the data leave open near nominal; where they speak it is outweighed.
+J is the pseudo-inertia, linear in the parameters (THEORY 3; Wensing, Kim and Slotine 2018). The prior T keeps
+directions without information near nominal; it is negligible in directions with information.
 """
 
 import math
@@ -31,14 +31,14 @@ EIGENVALUE_MARGIN = (
 UPPER_ENTRIES = tuple(
     (i, j) for j in range(4) for i in range(j + 1)
 )  # columns of the upper triangle, Clarabel's order
-# Weights of the constraints: precise data against an impossible optimum need the larger ones.
+# Weights of the constraints, tried in turn: precise data with an inconsistent optimum need the larger ones.
 CONSTRAINT_UNITS = (
     1.0,
     1e2,
     1e4,
     1e6,
 )
-RETREAT_SHARE = 0.02  # share of the way back to nominal, tried until round-off no longer matters
+RETREAT_SHARE = 0.02  # step towards nominal, repeated until all bodies are consistent despite round-off
 
 
 class Consistent(IdentificationMethod):
@@ -64,10 +64,10 @@ class Consistent(IdentificationMethod):
         A, b, cones = _constraints(parameters, back)
         y, status, iterations = _solve(U.T @ target, A, b, cones)
         x, retreats = _made_strict(parameters, back @ y)
-        unfinished = [] if status == "Solved" else [f"the solver says {status}"]
+        unfinished = [] if status == "Solved" else [f"the solver reports {status}"]
         if retreats:
             share = 100 * (1 - (1 - RETREAT_SHARE) ** retreats)
-            unfinished.append(f"moved {share:.2g} % back to nominal against round-off")
+            unfinished.append(f"moved {share:.2g} % towards nominal because of round-off")
         return MethodSolution(x, (f"{status} after {iterations} iterations",), "; ".join(unfinished))
 
 
@@ -109,15 +109,15 @@ def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> t
     else:
         if not almost:
             raise InertialEstimationError(
-                f"the solver of 'consistent' stopped with {listing(seen)}, expected Solved: there may be "
-                "numbers of very different size among the data; look at units, or take the method 'ridge'"
+                f"the solver of 'consistent' stopped with {listing(seen)}, expected Solved: the data may "
+                "hold values of very different magnitude; check units, or use the method 'ridge'"
             )
         _r, unit, solution = min(almost, key=lambda one: one[0])
     return target + unit * np.array(solution.x), str(solution.status), int(solution.iterations)
 
 
 def _attempt(A: Array, b: Array, cones: list[tuple[str, int]]) -> Any:
-    """Minimise ||u||^2, u = (y - target) / unit: so it is as accurate as what the constraints cost."""
+    """Minimise ||u||^2, u = (y - target) / unit, so that the accuracy is relative to `unit`."""
     clarabel = _clarabel()
     kinds = {"nonnegative": clarabel.NonnegativeConeT, "triangle": clarabel.PSDTriangleConeT}
     settings = clarabel.DefaultSettings()
@@ -135,7 +135,7 @@ def _attempt(A: Array, b: Array, cones: list[tuple[str, int]]) -> Any:
 
 
 def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
-    """Move towards nominal, which is possible, until every body is; return how often."""
+    """Move towards nominal, which is consistent, until every body is; return the number of steps."""
     retreats = 0
     while retreats < 400 and not _possible(parameters, x):
         x = (1.0 - RETREAT_SHARE) * x

@@ -9,9 +9,9 @@ __all__ = ["LeastSquares"]
 
 
 class LeastSquares(IdentificationMethod):
-    """x = pinv(R) z: of all minimisers the smallest deviation from nominal, in SI units.
+    """x = pinv(R) z: the minimiser with the smallest deviation from nominal, in SI units.
 
-    Directions that the data hardly move are solved for as well; nothing keeps masses positive.
+    Weakly excited directions are solved for as well, and masses may become negative.
     """
 
     name = "least-squares"

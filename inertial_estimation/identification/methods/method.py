@@ -1,4 +1,4 @@
-"""What every identification method is: weighted, reduced equations in, a vector of unknowns out."""
+"""Interface of the identification methods: from weighted, reduced equations to a vector of unknowns."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ __all__ = ["IdentificationMethod", "MethodSolution"]
 
 @dataclass(frozen=True, eq=False)
 class MethodSolution:
-    """What a method found.
+    """Solution of a method.
 
     Attributes:
         x: Deviation of the unknowns from nominal, shape (n,).
-        notes: What a reader must know, a sentence each.
-        unfinished: Why this is not quite what the method promises; empty where it is.
+        notes: Remarks on the solution, one sentence each.
+        unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
     """
 
     x: Array
@@ -30,7 +30,7 @@ class IdentificationMethod(ABC):
     """Solves the reduced equations for the deviation of the unknowns from nominal."""
 
     name: str
-    has_prior: bool = False  # whether it has an answer where there are fewer equations than unknowns
+    has_prior: bool = False  # whether it also solves fewer equations than unknowns
 
     @abstractmethod
     def solve(
@@ -39,7 +39,7 @@ class IdentificationMethod(ABC):
         """Return the unknowns' deviation from nominal.
 
         Args:
-            equation: All data.
-            parameters: What the unknowns mean, and their nominal values.
-            config: Settings.
+            equation: The weighted equations of all data.
+            parameters: The unknowns and their nominal values.
+            config: Parameters of the methods.
         """

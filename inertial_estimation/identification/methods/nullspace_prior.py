@@ -1,4 +1,4 @@
-"""What the data fix from the data, the rest completed to nominal (T 5)."""
+"""Least squares in the identifiable space, nominal parameters in the null space (T 5)."""
 
 from inertial_estimation.identification.identifiability import IdentifiableSpace
 from inertial_estimation.identification.identification_config import MethodConfig
@@ -12,10 +12,10 @@ __all__ = ["NullspacePrior"]
 
 
 class NullspacePrior(IdentificationMethod):
-    """phi = Y^+ f + N N^+ phi_CAD, as a deviation: of all least-squares solutions the nearest to nominal.
+    """phi = Y^+ f + N N^+ phi_CAD, as a deviation: the least-squares solution nearest to nominal.
 
-    Near in units of the typical deviation of each parameter by itself, not in mixed units: what the data do
-    not see at all stays nominal. The null space is that of the identifiability analysis.
+    Distances are measured in units of each parameter's typical deviation instead of mixed units. Parameters
+    without effect on the data stay nominal. The null space is that of the identifiability analysis.
     """
 
     name = "nullspace-prior"

@@ -13,7 +13,7 @@ __all__ = ["Ridge"]
 
 
 class Ridge(IdentificationMethod):
-    """[R; T] x = [z; 0]: the most probable parameters, T x being of unit covariance beforehand."""
+    """[R; T] x = [z; 0]: the maximum a posteriori parameters under a prior with unit covariance of T x."""
 
     name = "ridge"
     has_prior = True

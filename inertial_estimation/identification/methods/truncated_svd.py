@@ -1,4 +1,4 @@
-"""Least squares without the directions that the data hardly move (Y 19-21)."""
+"""Least squares without the weakly excited directions (Y 19-21)."""
 
 from inertial_estimation.identification.identification_config import MethodConfig
 from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
@@ -9,7 +9,7 @@ __all__ = ["TruncatedSvd"]
 
 
 class TruncatedSvd(IdentificationMethod):
-    """x = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as the paper has it."""
+    """x = V S^ U' z with 1 / s_i only where s_1 / s_i < c_max, in SI units as in the paper."""
 
     name = "truncated-svd"
     has_prior = True

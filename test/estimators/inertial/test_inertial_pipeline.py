@@ -19,8 +19,9 @@ from inertial_estimation.signals import (
     JointReading,
     WrenchSample,
 )
+from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import NOISE_FREE, REALISTIC, measure
+from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 TALOS = read_urdf("example-robot-data:talos_reduced")

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
+from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer, interpolated_rows
 
 MS = 1_000_000
 
@@ -34,10 +34,32 @@ def test_a_gap_is_not_interpolated_over():
     assert buffer.at(15 * MS, 20 * MS) is not None
 
 
+def test_many_times_at_once_give_the_numbers_of_one_at_a_time():
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.integers(1, 4 * MS, 60))
+    rows = rng.normal(size=(60, 3))
+    buffer = StampedBuffer(3)
+    for time, row in zip(times.tolist(), rows, strict=True):
+        buffer.append(time, row)
+    at = np.concatenate([times[::7], rng.integers(times[0] - 5 * MS, times[-1] + 5 * MS, 300)])
+    found, valid = interpolated_rows(times, rows, at, 3 * MS)
+    singles = [buffer.at(int(time), 3 * MS) for time in at]
+    np.testing.assert_array_equal(valid, [single is not None for single in singles])
+    np.testing.assert_array_equal(found[valid], [single for single in singles if single is not None])
+    assert 50 < valid.sum() < 300
+
+
+def test_nothing_is_interpolated_without_a_row():
+    found, valid = interpolated_rows(np.empty(0, dtype=np.int64), np.empty((0, 2)), np.array([1, 2]), MS)
+    assert found.shape == (2, 2)
+    assert not valid.any()
+
+
 def test_old_rows_are_forgotten_and_the_rest_stays_right():
     buffer = filled(1000, capacity=16)
     assert len(buffer) == 16
-    assert buffer.oldest_ns == 984 * MS
+    assert buffer.at(984 * MS - 1, MS) is None
+    np.testing.assert_allclose(buffer.at(984 * MS, MS), [984.0, 9840.0])
     np.testing.assert_allclose(buffer.at(990 * MS + MS // 2, MS), [990.5, 9905.0])
 
 
@@ -61,11 +83,11 @@ def test_latest_takes_a_row_of_the_very_stamp_and_of_the_very_age_allowed():
     assert buffer.latest(11 * MS + 1, 2 * MS) is None
 
 
-def test_an_empty_buffer_has_neither_a_newest_nor_an_oldest_row():
+def test_an_empty_buffer_has_no_newest_row():
     for buffer in (StampedBuffer(2), filled(3)):
         buffer.clear()
         assert buffer.newest_ns is None
-        assert buffer.oldest_ns is None
         assert len(buffer) == 0
         buffer.append(7 * MS, np.zeros(2))
-        assert buffer.newest_ns == buffer.oldest_ns == 7 * MS
+        assert buffer.newest_ns == 7 * MS
+        assert len(buffer) == 1

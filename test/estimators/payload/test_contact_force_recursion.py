@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.standing_robot import Standing
 
 from inertial_estimation.estimators.payload import contact_force_recursion
-from inertial_estimation.estimators.payload.com_method import recursion_gain, settling_time
+from inertial_estimation.estimators.payload.com_method import recursion_gain
 from inertial_estimation.estimators.payload.contact_force_recursion import ContactForceRecursion
 from inertial_estimation.estimators.payload.payload_config import ContactForcesConfig
 from inertial_estimation.estimators.payload.sample_scatter import SampleScatter
@@ -36,8 +36,8 @@ def started(com=(0.0, 0.0, 0.0), mass=None, **values) -> ContactForceRecursion:
 
 
 @given(beta=st.floats(1e-4, 0.99), h=st.floats(1e-3, 1.0))
-def test_gain_and_settling_time_are_inverse_and_leave_five_percent(beta, h) -> None:
-    t_a = settling_time(beta, h)
+def test_gain_is_that_of_the_settling_time_and_leaves_five_percent(beta, h) -> None:
+    t_a = -3.0 * h / math.log1p(-beta)  # T III-B
     assert recursion_gain(t_a, h) == pytest.approx(beta, rel=1e-9)
     assert (1.0 - beta) ** (t_a / h) == pytest.approx(0.05, abs=0.001)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from support.standing_robot import GO2, HYQ, SOLO, Standing
+from support.standing_robot import GO2, HYQ, SOLO, Standing, moment_about_base
 
 from inertial_estimation.estimators.payload.payload_config import StaticPosesConfig
 from inertial_estimation.estimators.payload.pose_lines import nearest_point, pose_line
 from inertial_estimation.estimators.payload.static_poses import StaticPoses
-from inertial_estimation.models.trunk_statics import moment_about_base, net_force
+from inertial_estimation.models.trunk_statics import net_force
 
 H = 0.02
 CONFIG = StaticPosesConfig(duration=0.1, patience=1.0)

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from support.observer_simulation import Body, vec
+from support.triad import rotation_from_tilt_and_yaw
 
 from inertial_estimation.estimators.tilt.yaw import YawTracker
-from inertial_estimation.spatial.rotations import rotation_from_tilt_and_yaw, yaw_of
+from inertial_estimation.spatial.rotations import yaw_of
 from inertial_estimation.spatial.vectors import align_rows, matrix
 
 

@@ -1,20 +1,20 @@
-"""What a closed loop gives its controller, and from when on."""
+"""Inputs of the controller in a closed loop, and their activation."""
 
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import BaseReference, BaseState, InertialEstimate, OrientationSample
 from inertial_estimation.simulation.ground_truth import SensorReadings
 
-__all__ = ["ControllerInputs"]
+__all__ = ["ControllerFeed"]
 
 
-class ControllerInputs:
+class ControllerFeed:
     """Pushes readings and estimates to the controller.
 
     Attributes:
         controller: The whole-body controller.
         adaptation: Whether it is given the estimated inertias.
-        active: Whether it is given joints and base state, without which it commands nothing.
+        active: Whether the controller receives joints and base state, without which it gives no command.
     """
 
     def __init__(self, controller: ControllerPipeline, *, adaptation: bool) -> None:
