@@ -135,3 +135,15 @@ def test_mistakes_are_named():
     bad = scene.equation()
     with pytest.raises(MeasurementError, match="not positive definite"):
         ekf(scene).update(LinearEquation(bad.regressor, bad.value, -np.eye(7) * 1e6, bad.value), 0.1)
+
+
+def test_measurements_are_taken_to_be_independent_unless_said_otherwise():
+    scene = ArmScene()
+    equation, gate = scene.equation(), scene.gate(enabled=False)
+    filters = [
+        LogCholeskyEkf(scene.bodies, PRIOR, gate, MEMORY, *overlap) for overlap in ((), (1.0,), (2.0,))
+    ]
+    for filter_ in filters:
+        filter_.update(equation, 0.0)
+    np.testing.assert_array_equal(filters[0].P, filters[1].P)
+    assert np.trace(filters[2].P) > np.trace(filters[0].P)
