@@ -25,6 +25,7 @@ from inertial_estimation.recordings.message_conversion import stamp_from_msg
 ROOT = Path(__file__).resolve().parents[2]
 ROS2_STANDIN = Path(__file__).resolve().parents[1] / "support" / "rosbag2_player.py"
 DURATION, RATE = 2.0, 200.0
+SIDES = ("left", "right")
 RUN_LAUNCH_FILE = """
 import sys
 from launch import LaunchDescription, LaunchService
@@ -228,6 +229,12 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
     commands = world.listen(JointState, "/robot1/joint_torque_commands", 1000)
     readings = world.listen(JointState, "/body/joint_states", 1000)
     given = ["robot:=talos", "namespace:=robot1", "remap:=ros2_control,joint_states:=/body/joint_states"]
+    balls = [f"{{kind: ball, link: arm_{side}_5_link, mass: 0.5, at: [0, 0, 0.05]}}" for side in SIDES]
+    given.append(f"disturbances:={'; '.join(balls)}")
+    loads = {
+        side: world.listen(InertiaStamped, f"/robot1/ground_truth/link_inertias/arm_{side}_5_link", 10)
+        for side in SIDES
+    }
     nodes = launches.run("simulation", "launch.log", *given, "real_time_factor:=0.0")
     assert world.run(lambda: len(commands) > 500 and len(readings) > 500, sensors=False, timeout=90.0), (
         launches.output("launch.log")
@@ -235,6 +242,7 @@ def test_a_simulation_in_a_namespace_stands_on_remapped_topics(launches):
     answered = {stamp_from_msg(msg.header.stamp) for msg in commands}
     common = answered & {stamp_from_msg(msg.header.stamp) for msg in readings}
     assert len(common) > 100, "commands answer the readings"
+    assert all(loads.values()), "the ground truth of each loaded link is published"
     assert launches.stop(nodes) == 0
 
 
