@@ -306,3 +306,20 @@ def test_stamps_are_at_the_start_of_every_message():
         msg = Rosbags.empty(kind)
         msg.header.stamp.sec, msg.header.stamp.nanosec = 3, 4
         assert struct.unpack_from("<iI", Rosbags.serialize(msg, kind), 4) == (3, 4)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
+    """A driver may send any bytes: names that are not UTF-8, lengths beyond the end."""
+    read = bytes_reader(kind, partial(family.deserialize, kind=kind))
+    raw = bytearray(Rosbags.serialize(random_message(kind, data.draw), kind))
+    for _ in range(data.draw(st.integers(1, 6))):
+        raw[data.draw(st.integers(4, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    raw = raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw
+    try:
+        value = read(bytes(raw))
+    except MeasurementError:
+        return
+    assert type(value) is type(data.draw(VALUES[kind]))
