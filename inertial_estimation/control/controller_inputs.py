@@ -7,8 +7,9 @@ import numpy as np
 
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.stamped_input import StampedInput
-from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.robot_config import check_contact
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import (
@@ -92,8 +93,7 @@ class ControllerInputs:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        if contact not in self.contacts:
-            raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
+        check_contact(contact, self.contacts)
         if np.isfinite(sample.wrench_F).all():
             self._wrenches[contact].append(sample)
 

@@ -151,11 +151,11 @@ class TournoisLeg(Experiment[_Trials]):
         )
         left = sum(bool(body.violations) for trial in trials for body in trial.result.bodies)
         return (
-            "What can be told are base parameters: a standard parameter plus what cannot be told from it. "
+            "Base parameters are identifiable: a standard parameter plus those inseparable from it. "
             "Six are judged, led by m c_x and m c_y of each link, over its nominal mass.",
             f"Condition number of the scaled regressor: {first.report.condition:.3g} (seed {seed}).",
             f"Rank: {first.report.rank} combinations act on the torques, whatever the motion. The paper "
-            "has 12 at most; in its Table I the 7 parameters that cannot be told here keep their CAD "
+            "has 12 at most; in its Table I the 7 parameters not identifiable here keep their CAD "
             "values.",
             "Nearest in SI units: (T 5) as written; masses stay, for kg count like kg m and kg m^2. Nearest "
             "by the prior: the package's method, which expects half a mass, 0.1 m and half a moment.",

@@ -189,7 +189,7 @@ class YamaneDynamic(Experiment[_Identified]):
             "gradient starts from nominal on the same truncated regressor (Y 22, 23).",
             "Paper: 30 s of human motion on a hydraulic robot, arms without torques; its nominal model is "
             "off by 270 N (Nm) a sample, the root of its cost over 300.",
-            "A lower cost is not a smaller error: errors against the true robot stand beside the costs.",
+            "A lower cost is not a smaller error: the table gives the errors against the true robot, too.",
         )
 
 

@@ -1,15 +1,24 @@
 """Parameters that describe a robot, shared by all nodes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
-__all__ = ["IMU_TOPIC", "ContactFrames", "InputConfig", "RobotConfig", "RobotSetup", "robot_from_config"]
+__all__ = [
+    "IMU_TOPIC",
+    "ContactFrames",
+    "InputConfig",
+    "RobotConfig",
+    "RobotSetup",
+    "check_contact",
+    "robot_from_config",
+]
 
 IMU_TOPIC = "imu/data"
 
@@ -176,6 +185,20 @@ class RobotSetup:
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts in the configured order."""
         return tuple(contact.name for contact in self.contacts)
+
+
+def check_contact(contact: str, contacts: Sequence[str]) -> None:
+    """Check that a reading is of a contact of the robot.
+
+    Args:
+        contact: Name that came with the reading.
+        contacts: Names of the robot's contacts.
+
+    Raises:
+        MeasurementError: If there is no such contact.
+    """
+    if contact not in contacts:
+        raise MeasurementError(f"no contact '{contact}'; there are {listing(contacts)}")
 
 
 def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:

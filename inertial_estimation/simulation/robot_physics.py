@@ -53,7 +53,6 @@ class RobotPhysics:
         self.points, self.patches = make_contact_points(self.robot, setup.contacts, self.built, config)
         self.ground = GroundContact(self.points, config.ground)
         self.tau_link = np.zeros(self.robot.n_joints)
-        self._step = config.step
         self._pushes = np.zeros(self.model.nv)
         self._rows = np.zeros((3 * len(self.points) + 1, self.model.nv))
         self._solved = np.zeros_like(self._rows)
@@ -111,7 +110,7 @@ class RobotPhysics:
         Raises:
             InertialEstimationError: If the motion diverges.
         """
-        model, data, h = self.model, self.data, self._step
+        model, data, h = self.model, self.data, self.model.opt.timestep
         self.actuators.motors.advance()
         qvel = data.qvel
         qvel += h * self._end_of_step_acceleration(qvel)
@@ -126,7 +125,7 @@ class RobotPhysics:
 
     def _end_of_step_acceleration(self, qvel: Array) -> Array:
         """Acceleration with the ground forces at the end of the step, shape (nv,)."""
-        h, J = self._step, self.points.jacobian
+        h, J = self.model.opt.timestep, self.points.jacobian
         n = len(J)
         rows, solved = self._rows[: n + 1], self._solved[: n + 1]
         rows[:n] = J

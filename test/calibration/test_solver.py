@@ -38,7 +38,7 @@ class LinearProblem(CalibrationProblem):
         return local + step
 
     def subset(self, rows):
-        raise NotImplementedError
+        raise AssertionError("the solver never asks for a part of the samples")
 
     def linearise(self, x, local):
         residual = self.y - self.J @ x - (self.L @ local[:, :, None])[:, :, 0]

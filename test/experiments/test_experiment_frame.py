@@ -139,13 +139,13 @@ class Seeded(Experiment[list[float]]):
 
 
 def test_experiment_makes_everything_of_what_it_simulated() -> None:
-    told: list[tuple[str, float]] = []
-    made = Seeded([3, 4]).run(lambda what, share: told.append((what, share)))
+    reported: list[tuple[str, float]] = []
+    made = Seeded([3, 4]).run(lambda what, share: reported.append((what, share)))
     assert (made.seeds, made.rows[0].ours, made.columns) == ((3, 4), 4.0, 2)
     assert made.per_seed == {"seed": (3.0, 4.0)}
     np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
     assert (made.settings, made.facts, made.caveat) == ({}, (), "")
-    assert told == [("counting", 0.5), ("done", 1.0)]
+    assert reported == [("counting", 0.5), ("done", 1.0)]
 
 
 def test_quick_run_uses_no_more_seeds_than_it_says() -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
@@ -20,14 +19,14 @@ from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     IMU,
-    JOINTS,
     base_state_row,
     imu_row,
+    push_joints,
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.dynamics_measurement import LinearEquation
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
@@ -96,12 +95,7 @@ class InertialPipeline:
 
     def push_joints(self, reading: JointReading) -> None:
         """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
-        try:
-            row = self._joints.row(reading)
-        except MeasurementError as error:
-            self._stepper.aligner.count_drop(JOINTS, str(error))
-            return
-        self._stepper.aligner.push(JOINTS, reading.stamp_ns, row)
+        push_joints(self._stepper.aligner, reading, self._joints.row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; it is ignored if the filter does not need it.
@@ -109,9 +103,7 @@ class InertialPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        contacts = self.config.robot.contacts
-        if contact not in contacts:
-            raise MeasurementError(f"no contact '{contact}'; there are {listing(contacts)}")
+        check_contact(contact, self.config.robot.contacts)
         if contact in self._inputs.contacts:
             self._stepper.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
 

@@ -1,11 +1,14 @@
 """Names of the aligned streams, and the layout of their rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
 from inertial_estimation.models.robot_config import IMU_TOPIC
-from inertial_estimation.signals import Array, BaseState, ImuSample
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "JointRow",
     "base_state_row",
     "imu_row",
+    "push_joints",
     "wrench_stream",
 ]
 
@@ -122,3 +126,21 @@ def base_state_row(state: BaseState) -> Array:
         return np.full(BASE_STATE_ROW.width, np.nan)
     vertical_B = rotation_from_quaternion(state.quaternion_xyzw)[2]
     return np.concatenate((state.v_WB_B, state.w_WB_B, vertical_B))
+
+
+def push_joints(
+    aligner: SignalAligner, reading: JointReading, make_row: Callable[[JointReading], Array]
+) -> None:
+    """Add a joint state to the aligned inputs; one that does not fit the model is dropped and counted.
+
+    Args:
+        aligner: The inputs.
+        reading: The joint state.
+        make_row: Returns the row of a joint state, or raises MeasurementError.
+    """
+    try:
+        row = make_row(reading)
+    except MeasurementError as error:
+        aligner.count_drop(JOINTS, str(error))
+        return
+    aligner.push(JOINTS, reading.stamp_ns, row)

@@ -1,6 +1,6 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import JOINTS
 from inertial_estimation.estimators.inputs.stepper import Stepper
@@ -15,7 +15,7 @@ from inertial_estimation.estimators.payload.rest_detector import RestDetector
 from inertial_estimation.estimators.payload.trunk_measurer import FEWEST_FEET, TrunkMeasurer
 from inertial_estimation.estimators.payload.trunk_observer import TrunkObserver
 from inertial_estimation.estimators.payload.trunk_publisher import TrunkPublisher
-from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
+from inertial_estimation.models.robot_config import ContactFrames, check_contact, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.trunk_statics import TrunkStatics
 from inertial_estimation.parameters import replace_runtime_value
@@ -86,8 +86,7 @@ class TrunkPayloadPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        if contact not in self._contact_names:
-            raise MeasurementError(f"no contact '{contact}'; there are {listing(self._contact_names)}")
+        check_contact(contact, self._contact_names)
         self._inputs.push_wrench(contact, sample)
 
     def push_base_state(self, state: BaseState) -> None:

@@ -1,6 +1,6 @@
 """Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inputs.rows import (
     IMU,
@@ -9,6 +9,7 @@ from inertial_estimation.estimators.inputs.rows import (
     WRENCH_WIDTH,
     JointRow,
     imu_row,
+    push_joints,
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
@@ -16,7 +17,7 @@ from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEs
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
     Array,
@@ -83,12 +84,7 @@ class TiltPipeline:
 
         A joint state without velocities is also dropped while they cannot be derived from positions yet.
         """
-        try:
-            row = self._joint_map.row(reading)
-        except MeasurementError as error:
-            self._stepper.aligner.count_drop(JOINTS, str(error))
-            return
-        self._stepper.aligner.push(JOINTS, reading.stamp_ns, row)
+        push_joints(self._stepper.aligner, reading, self._joint_map.row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of one contact.
@@ -96,8 +92,7 @@ class TiltPipeline:
         Raises:
             MeasurementError: If there is no such contact.
         """
-        if contact not in self._wrench_streams:
-            raise MeasurementError(f"no contact '{contact}'; the robot has {listing(self.contacts)}")
+        check_contact(contact, self.contacts)
         self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:

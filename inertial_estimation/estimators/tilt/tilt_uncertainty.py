@@ -4,7 +4,8 @@ The observer has fixed gains, so its covariance follows from an error model inst
 the tilt variance converges, at twice the observer's slowest rate, to sigma^2 + (T sigma_b)^2. Here sigma is
 the tilt error caused by errors of the contact velocity (rolling feet, bending legs), T the steady tilt error
 per gyro bias (THEORY 4), and sigma_b the uncertainty of the bias. Without contact the variance grows with the
-bias and the gyroscope's noise. The yaw variance is that of the reference; without one it grows likewise.
+bias and the gyroscope's noise. The yaw variance is that of the reference; without a reference it grows in the
+same way.
 """
 
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ def test_newtons_step_counts_the_curvature_of_each_body_and_goes_downhill(sign):
 
 
 def test_two_bodies_with_friction_change_their_masses_many_times():
-    """The mean of all data at once: a filter that relinearises each body apart, friction beside them."""
+    """A filter that relinearises body by body, with friction states, has the mean of a batch of all data."""
     scene = ArmScene(sigma_torque=0.05)
     friction = np.array([0.5, -1.0])
     scene.add_payload(0, 8.0, (0.0, 0.05, 0.02))
