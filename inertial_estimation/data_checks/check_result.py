@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from inertial_estimation.errors import listing
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["NAME", "CheckResult", "Verdict", "as_json", "health_of", "severest_first"]
+__all__ = ["NAME", "CheckResult", "Verdict", "as_json", "health_of", "in_words", "severest_first"]
 
 NAME = "data checks"
-MOST_NAMED = 3  # failed checks named in one health message
+MOST_NAMED = 3  # lines in one health message, and names in one line
+MOST_ALONE = 2  # alike results that have a line each
 
 
 class Verdict(Enum):
@@ -70,6 +72,21 @@ def severest_first(results: Iterable[CheckResult]) -> list[CheckResult]:
     return sorted(failed, key=lambda result: result.verdict is not Verdict.WRONG)
 
 
+def in_words(results: Iterable[CheckResult]) -> list[str]:
+    """Return one line for each failed result, the wrong ones first; alike results share a line."""
+    groups: dict[tuple[str, Verdict, str], list[CheckResult]] = {}
+    for result in severest_first(results):
+        groups.setdefault((result.check, result.verdict, result.remedy), []).append(result)
+    return [line for group in groups.values() for line in _lines(group)]
+
+
+def _lines(group: list[CheckResult]) -> list[str]:
+    if len(group) <= MOST_ALONE:
+        return [str(result) for result in group]
+    subjects = listing([result.subject for result in group], limit=MOST_NAMED)
+    return [f"{group[0].check} of {subjects}, for example {group[0]}"]
+
+
 def health_of(results: Iterable[CheckResult], waiting: str = "") -> Health:
     """Summarise results as one health entry.
 
@@ -83,8 +100,9 @@ def health_of(results: Iterable[CheckResult], waiting: str = "") -> Health:
         said = f"{len(results)} checks ok" if results else waiting
         return Health(NAME, HealthLevel.OK, said)
     wrong = any(result.verdict is Verdict.WRONG for result in failed)
-    said = ". ".join(str(result) for result in failed[:MOST_NAMED])
-    if len(failed) > MOST_NAMED:
-        said += f"; and {len(failed) - MOST_NAMED} more"
+    lines = in_words(failed)
+    said = ". ".join(lines[:MOST_NAMED])
+    if len(lines) > MOST_NAMED:
+        said += f"; and {len(lines) - MOST_NAMED} more"
     values = {f"{r.check} {r.subject}": f"{r.verdict.value} {r.value:.4g} {r.unit}".strip() for r in failed}
     return Health(NAME, HealthLevel.ERROR if wrong else HealthLevel.WARN, said, values)

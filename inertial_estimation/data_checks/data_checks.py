@@ -3,7 +3,9 @@
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
+from inertial_estimation.data_checks.aligned_signals import AlignedSignals
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, health_of
 from inertial_estimation.data_checks.data_table import (
     CheckedRobot,
@@ -17,14 +19,22 @@ from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyr
 from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
-from inertial_estimation.data_checks.window_collector import WindowCollector
+from inertial_estimation.data_checks.window_collector import WINDOW_NS, WindowCollector
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
-from inertial_estimation.signals import NANOSECONDS, Health, ImuSample, JointReading, WrenchSample, seconds
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    Health,
+    ImuSample,
+    JointReading,
+    WrenchSample,
+    seconds,
+)
 
 __all__ = ["DataChecks"]
 
-FEWEST_WINDOWS = 16  # 4 s of data
+FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
 MOST_WINDOWS = 240  # one minute of a node; of a recording, spread over all of it
 FIRST_NS = 5 * NANOSECONDS  # of data before a node judges for the first time
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
@@ -54,6 +64,8 @@ class DataChecks:
         """
         self.robot = CheckedRobot.of(setup)
         self._collector = WindowCollector(setup, config)
+        if whole_recording:
+            self._collector.period_ns = WINDOW_NS
         self._predictor = WindowPredictor(setup)
         gap = config.inputs.max_gap
         names = (JOINTS, IMU, *(f"{contact}/wrench" for contact in setup.contact_names))
@@ -85,6 +97,19 @@ class DataChecks:
         if stream is not None:
             stream.push(sample.stamp_ns)
             self._collector.push_wrench(contact, sample)
+
+    def push_signals(self, stamps_ns: NDArray[np.int64], **signals: Array | None) -> None:
+        """Take aligned signals, positions and efforts corrected, instead of single readings.
+
+        Args:
+            stamps_ns: Stamps [ns], shape (m,).
+            **signals: q, v, tau, f_I, w_I, wrenches as in `DataWindow` with m rows each; None where not
+                measured.
+        """
+        continuous = self.robot.model.continuous_joints
+        aligned = AlignedSignals.of(stamps_ns, signals, len(self.robot.contacts))
+        for window in aligned.windows(self._collector.period_ns, continuous):
+            self._add(window)
 
     def results(self) -> list[CheckResult]:
         """Judge the data.

@@ -28,8 +28,10 @@ def nominal_torques(table: DataTable) -> Array:
     n_base = table.n_base
     joints: Array = table.force[:, n_base:]
     contacts = table.jacobians.shape[1]
-    if n_base == 0 or not contacts:
+    if n_base == 0:
         return joints
+    if not contacts:
+        return np.full_like(joints, np.nan)
     load = table.contact_force[:, n_base:]
     known = np.isfinite(load).all(axis=1)
     if known.sum() >= 0.5 * table.size:

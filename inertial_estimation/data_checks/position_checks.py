@@ -12,6 +12,7 @@ __all__ = ["position_checks", "velocity_checks"]
 
 DEGREES = 180.0 / math.pi
 LIMIT_MARGIN = 0.2  # limits of descriptions are rounded, and zero positions are off by some degrees [rad]
+FAR = 0.8  # no zero position of a robot that was put together is off by as much [rad]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]
 MOVING = 0.05  # rms speed above which a sent velocity is compared with the positions [rad/s]
 TRAVEL = 0.02  # standard deviation of the position, more than an encoder flickers [rad]
@@ -36,22 +37,19 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     if not outside:
         worst = float(beyond.max(initial=-np.inf))
         return [CheckResult("joint positions", "joint_states", Verdict.OK, worst, "rad", "within the limits")]
-    fits = [j for j in outside if _fits(low[j] / DEGREES, high[j] / DEGREES, robot, j)]
-    turned = {j: _turns(low[j], high[j], robot, j) for j in outside}
+    degrees = [j for j in outside if beyond[j] > FAR and _fits(low[j] / DEGREES, high[j] / DEGREES, robot, j)]
     results = []
     for j in outside:
         name, far = robot.names[j], float(beyond[j])
         where = f"{low[j]:.4g} to {high[j]:.4g} rad is {far:.3g} rad outside the limits of the description"
-        in_degrees = j in fits and (not turned[j] or (len(fits) > 1 and far > 2.0 * math.pi))
-        if in_degrees:
-            verdict, remedy = Verdict.WRONG, "degrees? The driver must send radians"
-        elif turned[j]:
-            offset = -2.0 * math.pi * turned[j]
-            verdict = Verdict.WRONG
-            remedy = f"offset of {turned[j]:+d} turn(s)? Set joint_offsets of this joint to {offset:.5g}"
-        else:
-            verdict = Verdict.WRONG if far > 1.0 else Verdict.WARN
-            remedy = "check the zero position (joint_offsets), the order of the names and the description"
+        turns = _turns(low[j], high[j], robot, j)
+        verdict = Verdict.WRONG if far > FAR else Verdict.WARN
+        remedy = "check its zero position (joint_offsets), the order of the names and the description"
+        if j in degrees and (not turns or len(degrees) > 1):
+            remedy = "degrees? The driver must send radians"
+        elif turns:
+            offset = -2.0 * math.pi * turns
+            remedy = f"off by {turns:+d} turn(s)? Set joint_offsets of this joint to {offset:.5g}"
         results.append(CheckResult("joint positions", name, verdict, far, "rad", where, remedy))
     return results
 
