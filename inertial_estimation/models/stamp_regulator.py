@@ -28,6 +28,9 @@ DELAYS_COMPARED = 100  # samples the smallest delay is sought in
 BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
 LARGEST_SLEW_SHARE = 0.05  # of a period, by which the times may move later per sample
 SHORTEST_STEP_SHARE = 0.1  # of a period, the smallest step between two times
+LARGEST_LAG_PERIODS = 3  # periods by which times lie before stamps without a burst to explain it
+LARGEST_LEAD_PERIODS = 1  # periods by which times lie after stamps
+LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of the times is wrong
 
 
 class StampRegulator:
@@ -36,9 +39,14 @@ class StampRegulator:
     In mode "auto" times equal stamps until a tenth of the steps is shorter than half a period, as after
     late samples; from then on they are regular, until `reset`.
 
+    The line of the times is wrong where the rate of the samples has changed, or many were lost: the times then
+    lag behind the stamps though no burst follows, or lead them. They return to the stamps, and bursts are
+    sought again in the samples that follow.
+
     Attributes:
         active: Whether the times differ from the stamps.
         period_ns: Period of the samples [ns]; 0 until known.
+        returns: Number of times that they returned to the stamps, since the last reset.
     """
 
     def __init__(self, mode: str = "auto", nominal_rate: float = 0.0) -> None:
@@ -54,13 +62,19 @@ class StampRegulator:
 
     def reset(self) -> None:
         """Discard the history of stamps, for example after a jump of their clock."""
+        self._time = 0
+        self.returns = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with an empty history of stamps."""
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
         self._short: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self._shorts = 0
-        self._time = 0
+        self._lagging = 0
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
 
@@ -76,7 +90,8 @@ class StampRegulator:
         if self._mode == "as_is":
             return stamp_ns
         self._note(stamp_ns)
-        self._time = self._regular_time(stamp_ns) if self.active else stamp_ns
+        time = self._regular_time(stamp_ns) if self.active else stamp_ns
+        self._time = time if time > self._time else self._time + 1  # after a return from times that led
         return self._time
 
     def _note(self, stamp_ns: int) -> None:
@@ -126,12 +141,32 @@ class StampRegulator:
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
+        if self._wrong_line(stamp_ns - predicted):
+            self.returns += 1
+            self._begin()
+            return stamp_ns
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
             raise_by = min(max(min(self._delays) - self._raised, 0.0), LARGEST_SLEW_SHARE * period)
             self._raised += raise_by
             predicted += raise_by
         return int(predicted)
+
+    def _wrong_line(self, lag: float) -> bool:
+        """Return whether the times lag though no burst catches up, or lead.
+
+        In a burst the lag shrinks by a period per sample, because the steps between its stamps are short.
+
+        Args:
+            lag: Of the time of a sample behind its stamp [ns].
+        """
+        period = self.period_ns
+        if lag <= LARGEST_LAG_PERIODS * period:
+            self._lagging = 0
+            return lag < -LARGEST_LEAD_PERIODS * period
+        in_burst = bool(self._short) and self._short[-1]
+        self._lagging += not in_burst
+        return self._lagging >= LAGGING_SAMPLES
 
 
 def _envelope_slope(stamps: np.ndarray) -> float:
