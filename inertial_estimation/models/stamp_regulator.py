@@ -30,6 +30,9 @@ LARGEST_SLEW_SHARE = 0.05  # of a period, by which the times may move later per 
 SHORTEST_STEP_SHARE = 0.1  # of a period, the smallest step between two times
 LARGEST_LAG_PERIODS = 3  # periods by which times lie before stamps without a burst to explain it
 LARGEST_LEAD_PERIODS = 1  # periods by which times lie after stamps
+LAG_SCATTER_SHARE = 0.5  # of a lag, by which bursts may change it while it counts as constant
+REGULAR_STEP_SCATTER = 0.2  # of the median step, by which a regular step differs from it
+REGULAR_STEP_SHARE = 0.8  # of the steps, beyond which samples do not come in bursts
 LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of the times is wrong
 
 
@@ -40,13 +43,13 @@ class StampRegulator:
     late samples; from then on they are regular, until `reset`.
 
     The line of the times is wrong where the rate of the samples has changed, or many were lost: the times then
-    lag behind the stamps though no burst follows, or lead them. They return to the stamps, and bursts are
-    sought again in the samples that follow.
+    lag behind the stamps though no burst follows, or lead them. Where bursts go on and the lag is constant
+    (lost samples), the line moves by it. Otherwise the times return to the stamps, and bursts are sought again.
 
     Attributes:
         active: Whether the times differ from the stamps.
         period_ns: Period of the samples [ns]; 0 until known.
-        returns: Number of times that they returned to the stamps, since the last reset.
+        corrections: Number of times that the line was wrong, since the last reset.
     """
 
     def __init__(self, mode: str = "auto", nominal_rate: float = 0.0) -> None:
@@ -63,7 +66,7 @@ class StampRegulator:
     def reset(self) -> None:
         """Discard the history of stamps, for example after a jump of their clock."""
         self._time = 0
-        self.returns = 0
+        self.corrections = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -74,6 +77,7 @@ class StampRegulator:
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
         self._short: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self._shorts = 0
+        self._lags: list[float] = []
         self._lagging = 0
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
@@ -142,9 +146,7 @@ class StampRegulator:
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
         if self._wrong_line(stamp_ns - predicted):
-            self.returns += 1
-            self._begin()
-            return stamp_ns
+            return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
             raise_by = min(max(min(self._delays) - self._raised, 0.0), LARGEST_SLEW_SHARE * period)
@@ -162,11 +164,30 @@ class StampRegulator:
         """
         period = self.period_ns
         if lag <= LARGEST_LAG_PERIODS * period:
-            self._lagging = 0
+            if self._lags:
+                self._lags, self._lagging = [], 0
             return lag < -LARGEST_LEAD_PERIODS * period
+        self._lags.append(lag)
         in_burst = bool(self._short) and self._short[-1]
         self._lagging += not in_burst
-        return self._lagging >= LAGGING_SAMPLES
+        return self._lagging >= LAGGING_SAMPLES or len(self._lags) >= SAMPLES_FITTED
+
+    def _corrected(self, stamp_ns: int, predicted: float) -> int:
+        """Move the line by the lag if it is constant and bursts go on; otherwise return to the stamps."""
+        self.corrections += 1
+        lags, period = np.array(self._lags[-LAGGING_SAMPLES:]), self.period_ns
+        steps = np.diff(np.array(self._stamps, dtype=np.int64)[-LAGGING_SAMPLES:])
+        regular = np.abs(steps - np.median(steps)) < REGULAR_STEP_SCATTER * np.median(steps)
+        self._begin()
+        if not len(lags) or regular.mean() > REGULAR_STEP_SHARE:
+            return stamp_ns
+        earlier, later = lags[: len(lags) // 2].min(), lags[len(lags) // 2 :].min()
+        lag = min(earlier, later)
+        if abs(later - earlier) > LARGEST_LAG_PERIODS * period + LAG_SCATTER_SHARE * lag:
+            return stamp_ns
+        self.active, self.period_ns = True, period
+        self._until_fit = self._wait = SAMPLES_TO_NEXT_ACTIVE_FIT
+        return int(predicted + lag)
 
 
 def _envelope_slope(stamps: np.ndarray) -> float:
