@@ -15,6 +15,7 @@ from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdic
 from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
+from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
@@ -116,6 +117,7 @@ class SignalAligner:
         self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
         self._judge = ClockJudge((self._driver, *self._required), config)
+        self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -185,14 +187,20 @@ class SignalAligner:
             stream.clear()
         self._pending.clear()
         self._mean.clear()
+        self._watch.clear()
         self._awaited, self._changed = None, True
         self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the required streams that never arrived or are older than the timeout."""
+        """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self._limits.timeout
         watched = (self._driver, *self._required)
-        return [s.spec.name for s in watched if (age := s.age(now_ns)) is None or age > limit]
+        holding = self._watch.holding(limit)
+        return [
+            s.spec.name
+            for s in watched
+            if (age := s.age(now_ns)) is None or age > limit or s.spec.name in holding
+        ]
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each stream.
@@ -201,10 +209,13 @@ class SignalAligner:
             now_ns: The caller's time [ns], on the clock of the stamps.
 
         Returns:
-            One entry per stream: waiting, lost, losing rows, or in order.
+            One entry per stream: waiting, lost, holding the output, losing rows, or in order.
         """
         timeout = self._limits.timeout
-        return [stream.health(now_ns, timeout) for stream in self._streams.values()]
+        holding = self._watch.holding(timeout)
+        return [
+            stream.health(now_ns, timeout, holding.get(name, "")) for name, stream in self._streams.items()
+        ]
 
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
@@ -214,6 +225,7 @@ class SignalAligner:
         time_ns = target.append(stamp_ns, row)
         if target is self._driver:
             self._pending.append((stamp_ns, time_ns))
+            self._watch.begin(stamp_ns)
             self._changed = True
         elif target is self._awaited:
             self._changed = True
@@ -253,6 +265,7 @@ class SignalAligner:
         if target is self._driver:
             self._pending.clear()
             self._mean.clear()
+            self._watch.clear()
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
@@ -280,4 +293,7 @@ class SignalAligner:
             return None
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
         rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
-        return AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
+        sample = AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
+        if sample.complete:
+            self._watch.note(stamp_ns)
+        return sample

@@ -177,12 +177,13 @@ class InputStream(StreamClock):
         """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
-    def health(self, now_ns: int, timeout: float) -> Health:
-        """Report whether the stream is waiting, lost, losing rows, or in order.
+    def health(self, now_ns: int, timeout: float, holding: str = "") -> Health:
+        """Report whether the stream is waiting, lost, holding the output, losing rows, or in order.
 
         Args:
             now_ns: The caller's time [ns], on the clock of the stamps.
             timeout: Age beyond which a required input counts as lost [s].
+            holding: Why the stream holds the output although it arrives; empty where it does not.
         """
         values = {"received": str(self.received)}
         values |= self.drops.values()
@@ -198,7 +199,14 @@ class InputStream(StreamClock):
             message = f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
+            if self.candidate is not None and self.candidate.held:
+                side = "ahead" if self.candidate_step_ns > 0 else "back"
+                message += (
+                    f"; readings arrive with stamps {abs(seconds(self.candidate_step_ns)):.2f} s {side}"
+                )
             return Health(name, HealthLevel.ERROR, message, values)
+        if holding:
+            return Health(name, HealthLevel.ERROR, holding, values)
         recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
         if self.drops.total and recently:
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"

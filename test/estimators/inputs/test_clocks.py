@@ -33,7 +33,7 @@ class Rig:
         self.steps += self.aligner.pop_ready()
 
     def run(self, begin, duration, *, shift=0, streams=tuple(PERIODS), extra=()):
-        """Push clean streams from a time on, shifted by an offset of their stamps; and (time, stream, stamp)."""
+        """Push clean streams from a time on, their stamps shifted, and extra (time, stream, stamp)."""
         clean = [
             (t, name, t + shift) for name in streams for t in range(begin, begin + duration, PERIODS[name])
         ]

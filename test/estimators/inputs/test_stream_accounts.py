@@ -198,3 +198,29 @@ def test_the_first_row_is_the_first_step_as_it_came(rate, period_ms):
     assert [s.stamp_ns // MS for s in steps] == (
         list(range(0, 4001, 500)) if rate == 0.0 else [0, 2000, 4000]
     )
+
+
+def test_health_names_the_stream_whose_times_hold_the_output():
+    """Joint states arrive without pause, but on stamps that lag: no step is complete, and health says so."""
+    aligner = make()
+    for t in range(500):
+        aligner.push("imu", t * MS, np.zeros(1))
+        if t >= 300:
+            aligner.push("joints", (t - 90) * MS, np.zeros(1))
+        assert not any(sample.complete for sample in aligner.pop_ready())
+    joints = health(aligner, 499 * MS, "joints")
+    assert joints.level is HealthLevel.ERROR
+    assert "their times lag 0.09 s behind imu" in joints.message
+    assert "joints" in aligner.missing(499 * MS)
+
+
+def test_health_names_a_stream_that_is_too_slow_to_interpolate():
+    aligner = make(replace(CONFIG, timeout=1.0))
+    for t in range(1500):
+        aligner.push("imu", t * MS, np.zeros(1))
+        if not t % 150:
+            aligner.push("joints", t * MS + 1, np.zeros(1))
+        aligner.pop_ready()
+    joints = health(aligner, 1500 * MS, "joints")
+    assert joints.level is HealthLevel.ERROR
+    assert "0.15 s apart, but inputs.max_gap is 0.1 s" in joints.message
