@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.control.safety_config import RecoveryConfig, StateLimitsConfig
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
@@ -299,7 +300,17 @@ class SolverConfig:
         upper=1e-1,
     )
     max_iterations: int = parameter(
-        100, "Number of iterations after which the quadratic program's solver gives up.", lower=1, upper=10000
+        10,
+        "Number of outer iterations after which the quadratic program's solver gives up; with "
+        "solver.max_inner_iterations it bounds the time of a step.",
+        lower=1,
+        upper=10000,
+    )
+    max_inner_iterations: int = parameter(
+        6,
+        "Largest number of Newton iterations in one outer iteration of the quadratic program's solver.",
+        lower=1,
+        upper=10000,
     )
 
 
@@ -331,7 +342,8 @@ class ControllerConfig:
     )
     fallback_damping: float = parameter(
         5.0,
-        "Joint damping d of the command tau = -d v that is sent while the quadratic program has no solution.",
+        "Joint damping d of the command tau = -d v that is sent while the robot's state cannot be used or "
+        "the quadratic program has no solution; smaller where a joint's inertia is too little for it.",
         unit="Nms/rad",
         lower=0.0,
         upper=1e3,
@@ -347,4 +359,6 @@ class ControllerConfig:
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
+    limits: StateLimitsConfig = section(StateLimitsConfig)
+    recovery: RecoveryConfig = section(RecoveryConfig)
     solver: SolverConfig = section(SolverConfig)

@@ -1,8 +1,9 @@
 """The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
 
-from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.control_result import ControlResult
+from inertial_estimation.control.control_supervisor import ControlSupervisor
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_health import ControllerStepCounts, controller_health
+from inertial_estimation.control.controller_health import controller_health
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.inertia_intake import InertiaIntake
 from inertial_estimation.control.reference_intake import ReferenceIntake
@@ -64,7 +65,7 @@ class ControllerPipeline:
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
-        self._counts = ControllerStepCounts()
+        self._supervisor = ControlSupervisor(config, self.robot, self.controller)
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
@@ -140,7 +141,12 @@ class ControllerPipeline:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
         controller = controller_health(
-            self.last, self._counts, self._references, self._inputs, now_ns, held=self.controller.gait.held
+            self.last,
+            self._supervisor.counts,
+            self._references,
+            self._inputs,
+            now_ns,
+            held=self.controller.gait.held,
         )
         return [*self._inputs.health(now_ns), self._inertias.health(now_ns), controller]
 
@@ -160,7 +166,7 @@ class ControllerPipeline:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
         changed = replace_runtime_value(self.config, name, value)
-        self.controller.set_config(changed)
+        self._supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
         self._inputs.timeout = changed.robot.inputs.timeout
         self.config = changed
@@ -169,12 +175,11 @@ class ControllerPipeline:
         """Forget all but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
-        self.controller.reset()
+        self._supervisor.reset()
         self._inputs.forget_wrenches()
         self._references.reset()
         self.last = None
         self._last_stamp_ns = None
-        self._counts = ControllerStepCounts()
 
     def _ready(self) -> list[int]:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
@@ -184,7 +189,7 @@ class ControllerPipeline:
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
         earlier = sum(s < matched[-1] for s in self._inputs.joint_stamps())
-        self._counts.unmatched += earlier - len(matched) + 1
+        self._supervisor.counts.unmatched += earlier - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
@@ -203,14 +208,12 @@ class ControllerPipeline:
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        self.last = self.controller.step(
+        self.last = self._supervisor.step(
             h,
             self._inputs.base(stamp_ns),
             self._inputs.joints(stamp_ns),
             self._inputs.normal_forces(stamp_ns),
         )
-        self._counts.steps += 1
-        self._counts.damped += self.last.state is ControlState.DAMPING
         self._inputs.forget_until(stamp_ns)
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
 
