@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.control.safety_config import RecoveryConfig, StateLimitsConfig
+from inertial_estimation.control.safety_config import (
+    InertiaLimitsConfig,
+    RecoveryConfig,
+    StateLimitsConfig,
+)
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
@@ -257,6 +261,20 @@ class ReferenceConfig:
         lower=1e-3,
         upper=1000.0,
     )
+    angle_limit: float = parameter(
+        0.8,
+        "Largest roll and pitch of a base reference; one beyond it is refused.",
+        unit="rad",
+        lower=0.0,
+        upper=1.5,
+    )
+    height_range: tuple[float, ...] = parameter(
+        (0.3, 1.3),
+        "Smallest and largest height of a base reference, as shares of the height in the home posture; one "
+        "outside is refused.",
+        lower=0.0,
+        upper=10.0,
+    )
 
 
 @dataclass(frozen=True)
@@ -286,6 +304,7 @@ class InertiaIntakeConfig:
         upper=10.0,
         runtime=True,
     )
+    plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_health import controller_health
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.inertia_intake import InertiaIntake
+from inertial_estimation.control.inertia_limits import InertiaLimits
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.whole_body_controller import WholeBodyController
@@ -60,8 +61,10 @@ class ControllerPipeline:
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
         bodies = self.controller.dynamics.bodies(config.inertias.links)
-        self._inertias = InertiaIntake(bodies, config.inertias.timeout)
-        self._references = ReferenceIntake(self.robot, self.controller)
+        masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
+        limits = InertiaLimits(masses, self.robot.total_mass, config.inertias.plausible)
+        self._inertias = InertiaIntake(limits, config.inertias.timeout)
+        self._references = ReferenceIntake(self.robot, self.controller, config.references)
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
@@ -91,8 +94,11 @@ class ControllerPipeline:
         self._inputs.push_wrench(contact, sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
-        """Take the inertia of one link; all links of one stamp are applied together between two steps."""
-        self._inertias.push(stamp_ns, inertia)
+        """Take the inertia of one link; all links of one stamp are applied together between two steps.
+
+        One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
+        """
+        self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
 
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
@@ -103,8 +109,11 @@ class ControllerPipeline:
         self._references.push_joints(reading)
 
     def push_base_reference(self, reference: BaseReference) -> None:
-        """Take where the base should be; it moves there smoothly."""
-        self.controller.references.set_base(reference)
+        """Take where the base should be; it moves there smoothly.
+
+        One out of reach is refused and counted in `health`.
+        """
+        self._references.push_base(reference)
 
     def push_walk_command(self, command: WalkCommand) -> None:
         """Take steps to walk; refused and counted where the robot cannot walk."""
@@ -200,10 +209,10 @@ class ControllerPipeline:
 
     def _inertias_to_come(self, stamp_ns: int) -> bool:
         """Whether inertias recent enough for a joint state are still awaited."""
-        config, applied_ns = self.config.inertias, self._inertias.applied_stamp_ns
-        if not config.max_age or applied_ns is None:
+        config, newest_ns = self.config.inertias, self._inertias.judged_stamp_ns
+        if not config.max_age or newest_ns is None:
             return False
-        return config.max_age < seconds(stamp_ns - applied_ns) <= config.timeout
+        return config.max_age < seconds(stamp_ns - newest_ns) <= config.timeout
 
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)

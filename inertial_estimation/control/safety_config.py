@@ -1,10 +1,10 @@
-"""Parameters of what the controller does with states it cannot trust, and how it returns from damping."""
+"""Parameters of which states and inertias the controller trusts, and how it returns from damping."""
 
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
 
-__all__ = ["RecoveryConfig", "StateLimitsConfig"]
+__all__ = ["InertiaLimitsConfig", "RecoveryConfig", "StateLimitsConfig"]
 
 
 @dataclass(frozen=True)
@@ -77,4 +77,32 @@ class RecoveryConfig:
         unit="s",
         lower=0.001,
         upper=10.0,
+    )
+
+
+@dataclass(frozen=True)
+class InertiaLimitsConfig:
+    """Limits of a plausible inertia; others are refused and counted."""
+
+    least_mass: float = parameter(
+        0.02,
+        "Smallest plausible mass of the body of a link, as a share of its mass in the URDF; smaller received "
+        "ones are refused.",
+        lower=0.0,
+        upper=1.0,
+    )
+    most_mass: float = parameter(
+        2.0,
+        "Largest plausible mass on top of a body's mass in the URDF, as a multiple of the robot's mass; "
+        "larger received ones are refused.",
+        lower=0.0,
+        upper=1e3,
+    )
+    extent: float = parameter(
+        2.0,
+        "Largest plausible distance of a body's centre of mass from its link frame, and largest plausible "
+        "radius of gyration; received inertias beyond it are refused.",
+        unit="m",
+        lower=0.01,
+        upper=100.0,
     )
