@@ -122,7 +122,7 @@ def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
     np.testing.assert_array_equal(bench.simulation.truth().tau_motor, 0.0)
     report = bench.health("joint_torque_commands")
     assert report.level == HealthLevel.ERROR
-    assert "zero torque" in report.message
+    assert "braked" in report.message
     bench.command()
     assert bench.wait()
     np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
