@@ -37,7 +37,8 @@ class ControllerStepCounts:
         faults: Joint states not answered by control, by cause.
         last_fault: The last fault, for people.
         last_fault_ns: Stamp of the last fault [ns]; None before the first.
-        started_on: How the controller found the robot when it took over, for people.
+        take_overs: Times that control has begun: at the start, after damping, after a gap.
+        take_over: How the controller found the robot when it last took over, for people.
     """
 
     steps: int = 0
@@ -48,7 +49,8 @@ class ControllerStepCounts:
     faults: Counter[FaultCause] = field(default_factory=Counter)
     last_fault: str = ""
     last_fault_ns: int | None = None
-    started_on: str = ""
+    take_overs: int = 0
+    take_over: str = ""
 
 
 class ControlSupervisor:
@@ -76,6 +78,7 @@ class ControlSupervisor:
         self._tau_max = config.torque_scale * controller.dynamics.torque_limits
         self._return = TorqueReturn(self._tau_max, config.recovery.duration)
         self._hold_ns = round(NANOSECONDS * config.recovery.hold)
+        self._names, self._home = robot.joint_names, stance_positions(config.stance, robot)
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
         self._most_damping = _most_damping(config, robot, controller)
         self.set_config(config)
@@ -128,6 +131,7 @@ class ControlSupervisor:
         fault = self._limits.fault(base, joints, self._fault)
         if fault is not None:
             return fault
+        taking_over = self.controller.interrupted
         try:
             result = self.controller.step(h, base, joints, forces)
         except NumericalError as error:
@@ -138,7 +142,24 @@ class ControlSupervisor:
         tau = self._return.limited(result.tau, h)
         if not (np.abs(tau) <= self._tau_max).all():  # also true for NaN
             return StateFault(FaultCause.OUTPUT, "the torques are not finite or beyond their limits")
+        if taking_over:
+            self.counts.take_overs += 1
+            self.counts.take_over = self._description(result, joints, forces)
         return result if tau is result.tau else replace(result, tau=tau)
+
+    def _description(self, result: ControlResult, joints: JointSample, forces: Sequence[float | None]) -> str:
+        """Describe how far from its posture the robot is, and whether it stands on its feet."""
+        away = np.abs(joints.q - self._home)
+        i = int(np.argmax(away))
+        text = f"'{self._names[i]}' is {away[i]:.2f} rad from the home posture"
+        if not self._n_contacts:
+            return text
+        home = self.controller.references.home_height
+        text += f", the base {result.height:.3f} m above the feet (at home {home:.3f} m)"
+        measured = [force for force in forces if force is not None]
+        if len(measured) == self._n_contacts:
+            text += f", the feet carry {sum(measured):.0f} N"
+        return text
 
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""

@@ -39,12 +39,15 @@ def controller_health(
         "steps in damping": str(counts.damped),
         "steps with the last torques": str(counts.held),
         "gaps": str(counts.gaps),
+        "take-overs": str(counts.take_overs),
         "joint states without base": str(counts.unmatched),
         "joint velocities": inputs.velocity_source,
         "references refused": str(references.refused),
         "references beyond joint limits": str(references.clipped),
     }
     values |= {f"fault: {cause.value}": str(counts.faults[cause]) for cause in counts.faults}
+    if counts.take_over:
+        values["last take-over"] = counts.take_over
     if counts.last_fault:
         values["last fault"] = counts.last_fault
     if references.last_refusal:

@@ -40,6 +40,7 @@ class ControllerPipeline:
         contacts: Names of the contacts, in the configured order.
         last: Result of the last step; None before the first.
         controller: The controller itself.
+        supervisor: Decides whether its torques are sent; counts what became of the joint states.
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
@@ -68,7 +69,7 @@ class ControllerPipeline:
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
-        self._supervisor = ControlSupervisor(config, self.robot, self.controller)
+        self.supervisor = ControlSupervisor(config, self.robot, self.controller)
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
@@ -151,7 +152,7 @@ class ControllerPipeline:
         """
         controller = controller_health(
             self.last,
-            self._supervisor.counts,
+            self.supervisor.counts,
             self._references,
             self._inputs,
             now_ns,
@@ -175,7 +176,7 @@ class ControllerPipeline:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
         changed = replace_runtime_value(self.config, name, value)
-        self._supervisor.set_config(changed)
+        self.supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
         self._inputs.timeout = changed.robot.inputs.timeout
         self.config = changed
@@ -184,7 +185,7 @@ class ControllerPipeline:
         """Forget all but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
-        self._supervisor.reset()
+        self.supervisor.reset()
         self._inputs.forget_wrenches()
         self._references.reset()
         self.last = None
@@ -198,7 +199,7 @@ class ControllerPipeline:
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
         earlier = sum(s < matched[-1] for s in self._inputs.joint_stamps())
-        self._supervisor.counts.unmatched += earlier - len(matched) + 1
+        self.supervisor.counts.unmatched += earlier - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
@@ -217,7 +218,7 @@ class ControllerPipeline:
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        self.last = self._supervisor.step(
+        self.last = self.supervisor.step(
             h,
             self._inputs.base(stamp_ns),
             self._inputs.joints(stamp_ns),

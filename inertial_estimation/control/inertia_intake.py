@@ -131,12 +131,16 @@ class InertiaIntake:
         values["age [s]"] = f"{age:.3f}"
         if age > self.timeout:
             message = f"inertias stopped {age:.2f} s ago: the last ones are kept"
+            message += f", refused {self._last_refusal}" if self._refused_lately(now_ns) else ""
             return Health("link_inertias", HealthLevel.WARN, message, values)
-        refused_ns = self._last_refusal_ns
-        if refused_ns is not None and seconds(now_ns - refused_ns) < REFUSAL_SHOWN_S:
+        if self._refused_lately(now_ns):
             message = f"the last good inertias are kept, refused {self._last_refusal}"
             return Health("link_inertias", HealthLevel.WARN, message, values)
         return Health("link_inertias", HealthLevel.OK, "estimated inertias in force", values)
+
+    def _refused_lately(self, now_ns: int) -> bool:
+        refused_ns = self._last_refusal_ns
+        return refused_ns is not None and seconds(now_ns - refused_ns) < REFUSAL_SHOWN_S
 
     def _drop_set(self, stamp_ns: int) -> None:
         """Refuse what has come and will come of a stamp."""

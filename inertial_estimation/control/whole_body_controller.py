@@ -54,6 +54,7 @@ class WholeBodyController:
         dynamics: The model, with the inertias in force.
         references: References of base and joints.
         gait: Which feet stand and swing.
+        interrupted: Whether the next step takes over: references and gait then begin where the robot is.
     """
 
     def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
@@ -85,7 +86,7 @@ class WholeBodyController:
         builder, solver = self._builder, config.solver
         self._program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
         self.set_config(config)
-        self._interrupted = True
+        self.interrupted = True
 
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
@@ -100,7 +101,7 @@ class WholeBodyController:
         self.gait.reset()
         self._feedback.reset()
         self._program.reset()
-        self._interrupted = True
+        self.interrupted = True
 
     def step(
         self,
@@ -124,7 +125,7 @@ class WholeBodyController:
             NumericalError: If the program of this state has no solution, or none within the iterations.
         """
         state = self.dynamics.compute(base, joints.q, joints.v)
-        if self._interrupted:
+        if self.interrupted:
             self._take_over(state)
         self.references.step(h)
         if base is None:
@@ -133,7 +134,7 @@ class WholeBodyController:
 
     def interrupt(self) -> None:
         """Let references and gait begin at the next step from where the robot is then."""
-        self._interrupted = True
+        self.interrupted = True
 
     def _home_height(self, home: Array) -> float:
         """Height of the base above the contacts in the home posture, upright [m]; 0 for a fixed base."""
@@ -151,7 +152,7 @@ class WholeBodyController:
             height = _height(state)
         self.references.restart(state.q, height, roll, pitch)
         self._feedback.reset()
-        self._interrupted = False
+        self.interrupted = False
 
     def _legged(
         self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
