@@ -72,6 +72,7 @@ class StateLimits:
         self.speed: Array = np.where((rated > 0.0) & (rated < 1e6), scaled, config.speed)
         self._low = np.maximum(position_limits[0] - config.position_margin, -LARGEST_POSITION)
         self._high = np.minimum(position_limits[1] + config.position_margin, LARGEST_POSITION)
+        self._middle, self._half_range = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
         self._least_upright = math.cos(config.tilt)
 
     def fault(
@@ -84,17 +85,19 @@ class StateLimits:
             joints: Joint state in the model's order.
             before: Fault of the state before: its limit is narrower, so that the result does not alternate.
         """
-        if not (np.isfinite(joints.q).all() and np.isfinite(joints.v).all()):
-            bad = ~(np.isfinite(joints.q) & np.isfinite(joints.v))
-            names = listing([name for name, b in zip(self._names, bad, strict=True) if b], limit=3)
-            return StateFault(FaultCause.NOT_FINITE, f"the state is not finite (joint_states: {names})")
-        if base is not None:
-            fault = self._base_fault(base, before)
+        speed = RETURN_SHARE * self.speed if before is FaultCause.JOINT_SPEED else self.speed
+        near = (np.abs(joints.q - self._middle) <= self._half_range).all()
+        if not (near and (np.abs(joints.v) <= speed).all()):  # also where a number is NaN
+            fault = self._joint_fault(joints, speed)
             if fault is not None:
                 return fault
-        return self._joint_fault(joints, before)
+        return None if base is None else self._base_fault(base, before)
 
-    def _joint_fault(self, joints: JointSample, before: FaultCause | None) -> StateFault | None:
+    def _joint_fault(self, joints: JointSample, limit: Array) -> StateFault | None:
+        bad = ~(np.isfinite(joints.q) & np.isfinite(joints.v))
+        if bad.any():
+            names = listing([name for name, b in zip(self._names, bad, strict=True) if b], limit=3)
+            return StateFault(FaultCause.NOT_FINITE, f"the state is not finite (joint_states: {names})")
         beyond = (joints.q < self._low) | (joints.q > self._high)
         if beyond.any():
             i = int(np.argmax(beyond))
@@ -103,7 +106,6 @@ class StateLimits:
                 f"joint_states: '{self._names[i]}' at {joints.q[i]:.4g}, plausible are {self._low[i]:.4g} to "
                 f"{self._high[i]:.4g} rad",
             )
-        limit = self.speed * (RETURN_SHARE if before is FaultCause.JOINT_SPEED else 1.0)
         fast = np.abs(joints.v) > limit
         if fast.any():
             i = int(np.argmax(fast))
