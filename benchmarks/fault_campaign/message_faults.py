@@ -1,4 +1,4 @@
-"""Faults of names and messages: duplicate, missing, changing names, wrong lengths, damaged bytes, requests."""
+"""Faults of names and messages: doubled, missing, changing names, wrong lengths, damaged bytes, requests."""
 
 from dataclasses import replace
 
