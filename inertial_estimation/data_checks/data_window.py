@@ -10,6 +10,7 @@ from inertial_estimation.signals import Array, seconds
 
 __all__ = ["FEWEST_SAMPLES", "DataWindow", "RawWindow", "reduced"]
 
+LARGEST = 1e9  # of any signal in any unit, a torque of 1000 Nm in uNm; squares of it stay finite
 FEWEST_SAMPLES = 4  # of joint states in a window, for the parabola that gives velocity and acceleration
 
 
@@ -93,13 +94,18 @@ def reduced(raw: RawWindow, continuous: NDArray[np.int64]) -> DataWindow | None:
         q=mean,
         dq=slope,
         ddq=curvature,
-        v=joints[:, n : 2 * n].mean(axis=0),
-        tau=joints[:, 2 * n :].mean(axis=0),
-        f_I=f_I,
-        w_I=w_I,
-        wd_I=wd_I,
-        wrenches=np.array(wrenches).reshape(-1, 6),
+        v=_sane(joints[:, n : 2 * n].mean(axis=0)),
+        tau=_sane(joints[:, 2 * n :].mean(axis=0)),
+        f_I=_sane(f_I),
+        w_I=_sane(w_I),
+        wd_I=_sane(wd_I),
+        wrenches=_sane(np.array(wrenches).reshape(-1, 6)),
     )
+
+
+def _sane(values: Array) -> Array:
+    """Replace numbers that no unit explains by NaN."""
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
 
 
 def _parabola(t: Array, values: Array) -> tuple[Array, Array, Array]:

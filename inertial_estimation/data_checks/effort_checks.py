@@ -7,10 +7,10 @@ import numpy as np
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
-from inertial_estimation.data_checks.regression import best_assignment, ridge
+from inertial_estimation.data_checks.regression import best_assignment, plausible, ridge
 from inertial_estimation.signals import Array
 
-__all__ = ["effort_checks"]
+__all__ = ["effort_checks", "telling_joints"]
 
 FEWEST_WINDOWS = 8
 STRONG = 0.04  # share of the joint's effort limit above which a predicted torque exceeds its stiction
@@ -68,14 +68,10 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     Returns:
         One result for every joint that is wrong, or one that none is; none where nothing tells.
     """
-    predicted = nominal_torques(table)
-    known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
-    if known.sum() < FEWEST_WINDOWS:
+    rows = _rows(table, robot)
+    if rows is None:
         return []
-    tau, dq, predicted = table.tau[known], table.dq[known], predicted[known]
-    largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
-    strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
-    fits = [_fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j])) for j in range(table.n_joints)]
+    tau, predicted, fits = rows
     swapped = best_assignment(_likeness(tau, predicted, fits), CLOSE, FAR)
     results = [
         result
@@ -90,9 +86,31 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]
 
 
+def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
+    """Return the joints whose efforts the windows tell something about, by name."""
+    rows = _rows(table, robot)
+    return [name for name, fit in zip(robot.names, rows[2], strict=True) if fit.strong] if rows else []
+
+
+def _rows(table: DataTable, robot: CheckedRobot) -> tuple[Array, Array, list[_Fit]] | None:
+    """Measured and predicted torques of the windows in which both are known, and their fits."""
+    predicted = nominal_torques(table)
+    known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
+    if known.sum() < FEWEST_WINDOWS:
+        return None
+    tau, dq, predicted = table.tau[known], table.dq[known], predicted[known]
+    largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
+    strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
+    fits = [_fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j])) for j in range(table.n_joints)]
+    return tau, predicted, fits
+
+
 def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
     finite = np.isfinite(tau)
     tau, predicted, dq = tau[finite], predicted[finite], dq[finite]
+    if len(tau):
+        kept = plausible(tau)
+        tau, predicted, dq = tau[kept], predicted[kept], dq[kept]
     if len(tau) < FEWEST_WINDOWS:
         return _Fit(0.0, np.inf, 0.0, 0.0, False)
     size, wanted = float(np.sqrt(np.mean(tau**2))), float(np.sqrt(np.mean(predicted**2)))
@@ -102,7 +120,8 @@ def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
         columns += [np.tanh(dq / SLOW), dq / speed]
         priors += [FRICTION_SHARE * size] * 2
     if not size > 0.0 or not wanted > 0.0:
-        return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, wanted > strong)
+        telling = wanted > strong or float(predicted.std()) > VARIED / STRONG * strong
+        return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, telling)
     c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors) / size)
     varied = float(predicted.std()) > VARIED / STRONG * strong and abs(c[0]) > VARIED_SIGMAS * sigma[0]
     return _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))

@@ -81,8 +81,8 @@ def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]
     if not robot.imu or not known.any():
         return []
     w_B = rotation_of_base(table)
-    seen = known & np.isfinite(w_B).all(axis=1)
-    expected = np.einsum("nji,nj->ni", table.R_BI, np.nan_to_num(w_B)) + table.w_BI_I
+    expected = np.einsum("nji,nj->ni", table.R_BI, w_B) + table.w_BI_I
+    seen = known & np.isfinite(expected).all(axis=1)
     if seen.sum() >= 10:
         found = _axes(table.w_I[seen], expected[seen])
         if found is not None:

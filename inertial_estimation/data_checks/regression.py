@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["best_assignment", "correlations", "ridge", "scale_factor", "trimmed"]
+__all__ = ["best_assignment", "correlations", "plausible", "ridge", "scale_factor", "trimmed"]
 
 KEPT = 0.9  # share of the windows kept, those with the smallest residual
 INDEPENDENT = 0.5  # share of the windows that count as independent
@@ -23,7 +23,7 @@ def scale_factor(measured: Array, predicted: Array) -> tuple[float, float]:
     Returns:
         k and its standard deviation.
     """
-    keep = np.ones(len(measured), dtype=bool)
+    keep = plausible(measured)
     for _ in range(2):
         p, m = predicted[keep], measured[keep]
         power = float(p @ p)
@@ -34,6 +34,13 @@ def scale_factor(measured: Array, predicted: Array) -> tuple[float, float]:
     r = m - k * p
     count = max(INDEPENDENT * len(m) - 1.0, 1.0)
     return k, math.sqrt(float(r @ r) / len(m) / count * len(m) / power)
+
+
+def plausible(values: Array) -> Array:
+    """Return which values are not far beyond the others, as single wrong readings are, shape (N,)."""
+    size = np.abs(values)
+    kept: Array = size <= 10.0 * np.quantile(size, 0.8) + np.finfo(np.float64).tiny
+    return kept
 
 
 def trimmed(residual: Array) -> Array:

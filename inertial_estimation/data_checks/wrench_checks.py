@@ -18,8 +18,12 @@ HUGE = 3.0  # times the weight on one contact in the median
 HANGS = 0.1  # share of the weight below which the contacts do not carry the robot
 LIKE = 0.97  # cosine between small wrenches and the weight above which they are the weight in another unit
 LEVER = 0.3  # at which moments count as much as forces [m]
-SILENT = 1e-6  # share of the weight below which a wrench is zero
-EXPLAINED = 0.2  # residual left by the factor of one contact, of that without it
+QUIET, MISSING = 0.02, 0.08  # shares of the weight: a silent contact carries less, and must carry more
+SOLE, POINT, POINTS = (
+    0.15,
+    0.06,
+    3,
+)  # distance of the missing force from a sole, from a point [m]; points from 3 on
 
 
 def wrench_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
@@ -99,36 +103,30 @@ def _contacts(
             results.append(
                 _result(robot, k, "contact wrench unit", float(top[k]), said, "unit? expected N, Nm")
             )
-    if results or WARN_FACTOR > factor > 1.0 / WARN_FACTOR or len(robot.contacts) < 2:
+    if results or factor < 0.0 or len(robot.contacts) < 2:
         return results
-    return _single_factor(table, known, robot)
+    return _unsaid(table, known, shares, robot)
 
 
-def _single_factor(table: DataTable, known: Mask, robot: CheckedRobot) -> list[CheckResult]:
-    """Find the one contact a factor of which explains forces and moments, as zero or kN does."""
-    jacobians, wrenches = table.jacobians[known][..., :6], table.wrenches[known]
-    parts = np.einsum("nkiv,nki->nkv", jacobians, wrenches)
-    missing = table.force[known][:, :6] - parts.sum(axis=1)
-    before = float(np.median(np.linalg.norm(missing[:, :3], axis=1)))
-    for k, name in enumerate(robot.contacts):
-        part = parts[:, k]
-        power = float(np.sum(part**2))
-        weight = float(np.median(np.linalg.norm(table.force[known][:, :3], axis=1)))
-        if np.median(np.linalg.norm(part[:, :3], axis=1)) < SILENT * weight:
-            others = np.delete(np.linalg.norm(wrenches[:, :, :3], axis=2), k, axis=1)
-            if np.median(others.min(axis=1)) > SILENT * weight:
-                said = "the wrench is zero while the other contacts do not carry the weight"
-                return [
-                    _result(robot, k, "contact wrench unit", 0.0, said, f"check the driver of {name}/wrench")
-                ]
+def _unsaid(table: DataTable, known: Mask, shares: Array, robot: CheckedRobot) -> list[CheckResult]:
+    """Find contacts that report nothing while a force at them would balance the robot: zero, or kN."""
+    missing = table.force[known][:, :6] - table.contact_force[known][:, :6]
+    weight = np.linalg.norm(table.force[known][:, :3], axis=1)
+    force = np.linalg.norm(missing[:, :3], axis=1)
+    reach = SOLE if len(robot.contacts) < POINTS else POINT
+    results = []
+    for k in range(len(robot.contacts)):
+        silent = (np.abs(shares[:, k]) < QUIET) & (force > MISSING * weight)
+        if silent.sum() < max(5, 0.1 * len(shares)):
             continue
-        scale = 1.0 + float(np.sum(part * missing)) / power
-        left = missing - (scale - 1.0) * part
-        if np.median(np.linalg.norm(left[:, :3], axis=1)) < EXPLAINED * before and not 0.4 < scale < 2.5:
-            said = f"{scale:.3g} times this wrench and the others would carry the weight"
-            remedy = "check unit (N, Nm) and sign in the driver"
-            return [_result(robot, k, "contact wrench unit", 1.0 / scale, said, remedy)]
-    return []
+        left = missing[silent, 3:] - np.cross(table.points_B[known][silent, k], missing[silent, :3])
+        arm = float(np.median(np.linalg.norm(left, axis=1) / force[silent]))
+        if arm < reach:
+            share = float(np.median(force[silent] / weight[silent]))
+            said = f"it reports next to nothing while {100 * share:.0f} % of the weight must rest on it"
+            remedy = "zero, or another unit? Check its driver, expected N and Nm"
+            results.append(_result(robot, k, "contact wrench unit", share, said, remedy))
+    return results
 
 
 def _sum(factor: float, sigma: float) -> CheckResult:
