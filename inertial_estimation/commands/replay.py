@@ -16,7 +16,7 @@ from inertial_estimation.configuration.config_file import parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
-from inertial_estimation.data_checks.check_result import CheckResult, in_words, severest_first
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
@@ -169,7 +169,8 @@ def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Chec
     """Return the text of a metric, or what to check first where its value is implausible."""
     why = metrics["implausible"].get(name)
     if why is None:
-        return text
+        wrong = any(result.verdict is Verdict.WRONG for result in results)
+        return f"{text}  (doubtful: see the data checks)" if wrong else text
     failed = dict.fromkeys(f"{r.check} of {r.subject}" for r in severest_first(results))
     check = listing(list(failed), limit=3) if failed else "signs, units and the description"
     return f"implausible ({why}): check {check}"

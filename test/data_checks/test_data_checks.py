@@ -8,7 +8,9 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
 from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, DataChecks
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
@@ -190,6 +192,18 @@ def test_health_waits_for_data_then_names_the_input_and_what_to_do(panda):
         said.add((checks.health().level, checks.health().message.partition(":")[0]))
     assert (HealthLevel.ERROR, "panda_joint4") in said
     assert {level for level, _ in said} == {HealthLevel.OK, HealthLevel.ERROR}
+
+
+def test_a_pipeline_reports_the_checks_in_its_health(panda):
+    config = InertialPipelineConfig(
+        robot=panda.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")
+    )
+    pipeline = InertialPipeline(config, read_urdf("example-robot-data:panda"))
+    for _topic, sample in panda.entries:
+        pipeline.push_joints(scaled("effort", -1.0)(sample))
+    (entry,) = [h for h in pipeline.health(panda.entries[-1][1].stamp_ns) if h.name == "data checks"]
+    assert entry.level is HealthLevel.ERROR
+    assert "effort sign" in entry.message
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
