@@ -58,6 +58,15 @@ def controller_health(
     if last is None:
         message = "no joint state with base orientation and base state of its stamp yet"
         return Health(NAME, HealthLevel.WARN, message, values)
+    unanswered = seconds(now_ns - last.stamp_ns)
+    if unanswered > inputs.timeout:
+        missing = (
+            f": no {listing(inputs.unmatched())} of the newest joint state's stamp"
+            if inputs.unmatched()
+            else ""
+        )
+        message = f"no joint state has been answered for {unanswered:.2f} s{missing}"
+        return Health(NAME, HealthLevel.ERROR, message, values)
     values |= {
         "state": last.state.value,
         "phase": last.activity,

@@ -127,6 +127,13 @@ class ControllerInputs:
         streams = self._required()
         return [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
 
+    def unmatched(self) -> list[str]:
+        """Return the required inputs without a value of the newest joint state's stamp."""
+        stamps = self._joints.stamps()
+        if not stamps:
+            return [self._joints.name]
+        return [stream.name for stream in self._required() if stream.get(stamps[-1]) is None]
+
     def joints(self, stamp_ns: int) -> JointSample:
         """Return the joint state of a matched stamp [ns]."""
         joints = self._joints.get(stamp_ns)
