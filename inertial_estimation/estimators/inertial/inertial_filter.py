@@ -17,6 +17,7 @@ Between linearisations the filter is the linear one in x. When the mean has move
 linearisation, the accumulated information is relinearised at the new mean (`linearisation`).
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FilterUpdate", "InertialFilter", "joseph_update"]
+__all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation", "joseph_update"]
 
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
@@ -54,8 +55,9 @@ class FilterUpdate:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
-        decision: ACCEPTED, REJECTED, REOPENED or DISABLED.
+        decision: ACCEPTED, REJECTED, REOPENED, UNRESOLVABLE or DISABLED.
         iterations: Number of linearisations until the posterior is linearised at its new mean.
+        variance: Of each innovation before the update, the diagonal of S, shape (m,).
     """
 
     innovation: Array
@@ -63,6 +65,39 @@ class FilterUpdate:
     accepted: bool
     decision: Decision
     iterations: int
+    variance: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterState:
+    """All that the data have changed in a filter, to return to.
+
+    Attributes:
+        x: State, shape (n,).
+        P: Its covariance, shape (n, n).
+        centre: Mean of the prior, shape (n,).
+        at: Linearisation of the posterior.
+    """
+
+    x: Array
+    P: Array
+    centre: Array
+    at: BodyLinearisation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Innovation:
+    """A measurement compared with the prediction of a state.
+
+    Attributes:
+        y: Measured minus predicted, shape (m,).
+        nis: y' S^-1 y; infinite where floating point cannot factorise S.
+        S: Its covariance, shape (m, m).
+    """
+
+    y: Array
+    nis: float
+    S: Array
 
 
 class InertialFilter(ABC):
@@ -136,11 +171,62 @@ class InertialFilter(ABC):
         self._at: BodyLinearisation = self._linearisation(self.x)
         self.gate.reset()
 
+    @property
+    def masses(self) -> Array:
+        """Mass of every body [kg], shape (n_bodies,)."""
+        masses: Array = self._body_map(self._body_coordinates(self.x))[0][:, 0]
+        return masses
+
+    @property
+    def state(self) -> FilterState:
+        """A copy of the state, to be given back to `restore`."""
+        return FilterState(self.x.copy(), self.P.copy(), self._centre.copy(), self._at)
+
+    def restore(self, state: FilterState) -> None:
+        """Return to an earlier state."""
+        self.x, self.P, self._centre = state.x.copy(), state.P.copy(), state.centre.copy()
+        self._at = state.at
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the state is finite and inside its bounds, and the covariance positive definite."""
+        if not (np.isfinite(self.x).all() and np.isfinite(self.P).all()) or self.at_bound:
+            return False
+        try:
+            cholesky(self.P.copy())
+        except MeasurementError:
+            return False
+        return True
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether a coordinate is at the bound of what floating point can distinguish from inconsistent."""
+        return False
+
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
-        pi_C, G = self._body_map(self._body_coordinates(self.x))
-        blocks = [self.P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
+        return self.parameters_of(self.x, self.P)
+
+    def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
+        """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
+        pi_C, G = self._body_map(self._body_coordinates(x))
+        blocks = [P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
         return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+
+    def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
+        """Compare a measurement with the prediction of another state; nothing changes."""
+        H = state.at.chain(equation.regressor)
+        y = equation.value - equation.regressor @ state.at.phi - H @ (state.x - state.at.x)
+        S = H @ state.P @ H.T + equation.noise
+        try:
+            nis = float(y @ solve(cholesky(S.copy()), y))
+        except MeasurementError:
+            nis = np.inf
+        return Innovation(y, nis, S)
+
+    def open(self) -> None:
+        """Admit any change of the bodies: their covariance becomes the prior's, about the present mean."""
+        self._admit_change()
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -172,28 +258,43 @@ class InertialFilter(ABC):
             Innovation, NIS and decision.
 
         Raises:
-            MeasurementError: If the innovation covariance is not positive definite.
+            MeasurementError: If the equation is not finite.
         """
         if learn:
             self.propagate(dt)
         H = self._at.chain(equation.regressor)
         innovation = equation.value - equation.regressor @ self._at.phi - H @ (self.x - self._at.x)
         HP = H @ self.P
-        S_factor = cholesky(HP @ H.T + equation.noise)
-        nis = float(innovation @ solve(S_factor, innovation))
+        S = HP @ H.T + equation.noise
+        variance = S.diagonal().copy()
+        try:
+            nis = float(innovation @ solve(cholesky(S), innovation))
+        except MeasurementError:
+            return _unresolvable(innovation, variance)
         if not learn:
-            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0)
+            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REJECTED:
-            return FilterUpdate(innovation, nis, False, decision, 0)
+            return FilterUpdate(innovation, nis, False, decision, 0, variance)
         if decision is Decision.REOPENED:
             self._admit_change()
             HP = H @ self.P
-        R = self._overlap * equation.noise
-        K = solve(cholesky(HP @ H.T + R), HP).T
-        self.x = self.x + K @ innovation
+        if not self._correct(H, HP, innovation, self._overlap * equation.noise):
+            return _unresolvable(innovation, variance)
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance)
+
+    def _correct(self, H: Array, HP: Array, innovation: Array, R: Array) -> bool:
+        """Correct state and covariance; return False where floating point does not suffice for it."""
+        try:
+            K = solve(cholesky(HP @ H.T + R), HP).T
+        except MeasurementError:
+            return False
+        x = self.x + K @ innovation
+        if not math.isfinite(float(x.sum())):
+            return False
+        self.x = x
         self.P = joseph_update(self.P, K, H, HP, R)
-        return FilterUpdate(innovation, nis, True, decision, self._relinearise())
+        return True
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
@@ -253,6 +354,22 @@ class InertialFilter(ABC):
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
         return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
+
+
+def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:
+    """Return the outcome of a measurement that floating point cannot relate to the state.
+
+    Its NIS is that of rows taken as independent.
+
+    Raises:
+        MeasurementError: If it is not finite.
+    """
+    nis = float((innovation**2 / np.maximum(variance, np.finfo(float).tiny)).sum())
+    if not math.isfinite(nis):
+        raise MeasurementError(
+            "the measurement equation is not finite: readings are beyond any sensor's range"
+        )
+    return FilterUpdate(innovation, nis, False, Decision.UNRESOLVABLE, 0, variance)
 
 
 def joseph_update(P: Array, K: Array, H: Array, HP: Array, R: Array) -> Array:
