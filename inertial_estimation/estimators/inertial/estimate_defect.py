@@ -1,10 +1,12 @@
 """Check of an inertial estimate before it is published."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 
-__all__ = ["estimate_defect"]
+__all__ = ["estimate_defect", "inertia_defect"]
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -30,16 +32,23 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     own = [link.estimate for link in estimate.links]
     if not np.isfinite(_numbers(own)).all():
         return "an estimated inertia is not finite"
-    return _published_defect([link.published for link in estimate.links])
+    return inertia_defect([link.published for link in estimate.links])
 
 
-def _numbers(links: list[LinkInertia]) -> Array:
+def _numbers(links: Sequence[LinkInertia]) -> Array:
     """Return mass, centre of mass and inertia of links in rows, shape (n, 13)."""
     return np.array([[link.mass, *link.com_L.tolist(), *link.inertia_Lcm.ravel().tolist()] for link in links])
 
 
-def _published_defect(links: list[LinkInertia]) -> str:
-    """Name a published inertia that is not finite, or that no body of positive density has."""
+def inertia_defect(links: Sequence[LinkInertia]) -> str:
+    """Name a published inertia that is not finite, or that no body of positive density has.
+
+    Args:
+        links: The inertias.
+
+    Returns:
+        The defect as a phrase; empty if there is none.
+    """
     if not np.isfinite(_numbers(links)).all():
         return "a published inertia is not finite"
     inertias = np.array([link.inertia_Lcm for link in links])
