@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["estimate_defect", "inertia_defect"]
 
@@ -54,7 +55,7 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     inertias = np.array([link.inertia_Lcm for link in links])
     # The second moments of mass about the centre of mass, whose eigenvalues are positive for a real body.
     moments = 0.5 * np.trace(inertias, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertias
-    smallest = np.linalg.eigvalsh(moments)[:, 0]
+    smallest = linear_algebra.eigvalsh(moments)[:, 0]
     for link, least in zip(links, smallest.tolist(), strict=True):
         if link.mass <= 0.0 or least <= 0.0:
             return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"

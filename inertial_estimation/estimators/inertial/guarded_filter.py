@@ -12,7 +12,7 @@ from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, Tr
 from inertial_estimation.estimators.inertial.explanations import Causes
 from inertial_estimation.estimators.inertial.good_states import GoodStates
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
-from inertial_estimation.estimators.inertial.load_range import LoadRange
+from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -163,7 +163,7 @@ class GuardedFilter:
     def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
         """Undo what suspect data have taught where the last good state explains the present data."""
         good = self._good.last
-        moved = float(np.abs(self.filter.masses / self._good.parameters[:, 0] - 1.0).max())
+        moved = float(np.abs(self.filter.masses_of(self.filter.x) / self._good.parameters[:, 0] - 1.0).max())
         if moved > MOVED and self.filter.innovation_of(good, equation).nis <= limit:
             self.returns += 1
             self._good.return_to(good)
@@ -171,7 +171,7 @@ class GuardedFilter:
 
     def _examine(self) -> None:
         """Confirm a good state; one that cannot be is left for the last that could."""
-        if self._loads.admits(self.filter) and self.filter.is_sound:
+        if self._loads.admits(self.filter) and is_sound(self.filter):
             self._good.confirm()
         else:
             self._freeze()
@@ -208,7 +208,7 @@ class GuardedFilter:
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif self._in_phase_for >= self.config.retry:
-            self.filter.open()
+            self.filter.admit_change()
             self._begin_trial(equation)
             self._trial_after_freeze = True
         return replace(update, decision=Decision.FROZEN)

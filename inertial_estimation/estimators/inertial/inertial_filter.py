@@ -18,12 +18,12 @@ linearisation, the accumulated information is relinearised at the new mean (`lin
 """
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, NumericalError
+from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
@@ -100,7 +100,7 @@ class Innovation:
     S: Array
 
 
-class InertialFilter(ABC):
+class InertialFilter(BodyCoordinates):
     """Estimates the inertial parameters of bodies, and friction, from linear equations.
 
     Attributes:
@@ -108,8 +108,6 @@ class InertialFilter(ABC):
         P: Its covariance, shape (n, n).
         bodies: The bodies, in the order of the state.
     """
-
-    linear = False
 
     def __init__(
         self,
@@ -128,29 +126,17 @@ class InertialFilter(ABC):
             memory: Time constant T of the decay to nominal [s].
             overlap: Updates per independent measurement, >= 1.
         """
-        self.bodies = bodies
+        friction = prior.nominal_friction
+        super().__init__(bodies, np.zeros(len(prior.friction)) if friction is None else friction)
         self._overlap = max(1.0, overlap)
         self.gate = gate
         self._memory = memory
-        self._n_inertial = 10 * len(bodies)
-        friction = prior.nominal_friction
-        friction = np.zeros(len(prior.friction)) if friction is None else friction
-        self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
         nominal = self._body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
-        self._to_joint = np.array([body.to_joint for body in bodies])
         self.reset()
-
-    @abstractmethod
-    def _coordinates(self, pi_C: Array) -> Array:
-        """Return the coordinates of one body from its parameters in C, shape (10,)."""
-
-    @abstractmethod
-    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
-        """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
 
     @property
     def friction(self) -> Array:
@@ -172,12 +158,6 @@ class InertialFilter(ABC):
         self.gate.reset()
 
     @property
-    def masses(self) -> Array:
-        """Mass of every body [kg], shape (n_bodies,)."""
-        masses: Array = self._body_map(self._body_coordinates(self.x))[0][:, 0]
-        return masses
-
-    @property
     def state(self) -> FilterState:
         """A copy of the state, to be given back to `restore`."""
         return FilterState(self.x.copy(), self.P.copy(), self._centre.copy(), self._at)
@@ -187,31 +167,9 @@ class InertialFilter(ABC):
         self.x, self.P, self._centre = state.x.copy(), state.P.copy(), state.centre.copy()
         self._at = state.at
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether the state is finite and inside its bounds, and the covariance positive definite."""
-        if not (np.isfinite(self.x).all() and np.isfinite(self.P).all()) or self.at_bound:
-            return False
-        try:
-            cholesky(self.P.copy())
-        except MeasurementError:
-            return False
-        return True
-
-    @property
-    def at_bound(self) -> bool:
-        """Whether a coordinate is at the bound of what floating point can distinguish from inconsistent."""
-        return False
-
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
         return self.parameters_of(self.x, self.P)
-
-    def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
-        """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
-        pi_C, G = self._body_map(self._body_coordinates(x))
-        blocks = [P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
-        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
@@ -223,10 +181,6 @@ class InertialFilter(ABC):
         except MeasurementError:
             nis = np.inf
         return Innovation(y, nis, S)
-
-    def open(self) -> None:
-        """Admit any change of the bodies: their covariance becomes the prior's, about the present mean."""
-        self._admit_change()
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -271,13 +225,15 @@ class InertialFilter(ABC):
             nis = float(innovation @ solve(cholesky(S), innovation))
         except MeasurementError:
             return _unresolvable(innovation, variance)
+        if not math.isfinite(nis):
+            return _unresolvable(innovation, variance)
         if not learn:
             return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REJECTED:
             return FilterUpdate(innovation, nis, False, decision, 0, variance)
         if decision is Decision.REOPENED:
-            self._admit_change()
+            self.admit_change()
             HP = H @ self.P
         if not self._correct(H, HP, innovation, self._overlap * equation.noise):
             return _unresolvable(innovation, variance)
@@ -306,7 +262,7 @@ class InertialFilter(ABC):
         except (MeasurementError, NumericalError):
             # The data contradict each other beyond the resolution of floating point.
             self.x = self._at.x
-            self._admit_change()
+            self.admit_change()
             return 0
         self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
         return steps
@@ -326,34 +282,16 @@ class InertialFilter(ABC):
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
 
-    def _curvature(self, x: Array, slope_pi: Array) -> Array:
-        """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
-        return np.zeros((len(self.bodies), 10, 10))
-
     def _farthest(self, step: Array) -> float:
         return float(np.abs(step[: self._n_inertial]).max())
 
-    def _admit_change(self) -> None:
-        """Reset the bodies' covariance to the prior; friction does not change with a payload."""
+    def admit_change(self) -> None:
+        """Admit any change of the bodies: their covariance becomes the prior's; friction does not change."""
         n = self._n_inertial
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
         self._centre = np.concatenate((self.x[:n], self._centre[n:]))
-
-    def _bounded(self, x: Array) -> Array:
-        """Limit the state to parameters that floating point can distinguish from inconsistent ones."""
-        return x
-
-    def _body_coordinates(self, x: Array) -> Array:
-        coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
-        return coordinates
-
-    def _linearisation(self, x: Array) -> BodyLinearisation:
-        pi_C, G = self._body_map(self._body_coordinates(x))
-        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
-        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
 
 
 def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:

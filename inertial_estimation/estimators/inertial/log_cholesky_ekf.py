@@ -60,10 +60,9 @@ class LogCholeskyEkf(InertialFilter):
         np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
         return bounded
 
-    @property
-    def at_bound(self) -> bool:
-        """Whether a coordinate is at the bound of what floating point can distinguish from inconsistent."""
-        distance = np.abs(self._body_coordinates(self.x) - self._body_coordinates(self._x_nominal))
+    def touches_bound(self, x: Array) -> bool:
+        """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
+        distance = np.abs(self._body_coordinates(x) - self._body_coordinates(self._x_nominal))
         return bool((distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
 
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:

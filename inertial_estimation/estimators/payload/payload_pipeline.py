@@ -223,7 +223,7 @@ class TrunkPayloadPipeline:
         self.identification.interrupt()
 
     def _recover(self) -> None:
-        """Continue after a failed step with the trunk in force, or with the nominal one if it is not finite."""
+        """Continue after a failed step with the trunk in force, or the nominal one if that is not finite."""
         value = self.identification.trunk.value
         if np.isfinite([value.mass, *value.com_B.tolist()]).all():
             self._resume()

@@ -134,7 +134,7 @@ def test_mistakes_are_named():
         ekf(scene, "cholesky")
     bad = scene.equation()
     with pytest.raises(MeasurementError, match="beyond any sensor's range"):
-        ekf(scene).update(LinearEquation(bad.regressor * 1e200, bad.value * 1e200, bad.noise, bad.value), 0.1)
+        ekf(scene).update(LinearEquation(bad.regressor, bad.value * np.inf, bad.noise, bad.value), 0.1)
 
 
 def test_measurements_are_taken_to_be_independent_unless_said_otherwise():
