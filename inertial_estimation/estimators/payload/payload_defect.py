@@ -22,7 +22,7 @@ class PayloadCheck:
             estimate: The estimate.
         """
         own = estimate.estimate
-        numbers = (own.mass, *own.com_L.tolist(), estimate.mass_sigma, estimate.residual)
+        numbers = (own.mass, *own.com_L.tolist(), *own.inertia_Lcm.ravel().tolist())
         if not all(math.isfinite(value) for value in numbers):
             return "the estimate of the trunk is not finite"
         if estimate.trunk is self._trunk:
