@@ -71,7 +71,7 @@ class InertialPipeline:
         self.row_names = self._model.measurement.row_names
         self.filter = self._model.make_filter(config)
         self._joints = InertialJointRows(config, self.robot)
-        aligner = self._inputs.aligner(config, self._joints.columns)
+        aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner, on_step=self._step, on_restart=self._forget
