@@ -1,33 +1,18 @@
 """Health of the controller, for diagnostics."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.control_supervisor import ControllerStepCounts
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.signals import Health, HealthLevel, seconds
 
-__all__ = ["ControllerStepCounts", "controller_health"]
+__all__ = ["controller_health"]
 
 NAME = "controller"
-
-
-@dataclass(slots=True)
-class ControllerStepCounts:
-    """Numbers of steps since the start.
-
-    Attributes:
-        steps: Joint states answered.
-        damped: Of them, those answered by damping alone.
-        unmatched: Joint states whose base orientation or base state never came.
-    """
-
-    steps: int = 0
-    damped: int = 0
-    unmatched: int = 0
+FAULT_SHOWN_S = 10.0  # after a fault, so that it is seen at the rate of diagnostics
 
 
 def controller_health(
@@ -49,30 +34,60 @@ def controller_health(
         now_ns: Time now on the clock of the stamps [ns].
         held: Whether the gait is requested to stand.
     """
+    values = _counted(counts, references, inputs)
+    if last is not None:
+        values |= {
+            "state": last.state.value,
+            "phase": last.activity,
+            "held": "yes" if held else "no",
+            "solver": last.qp_status,
+            "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
+            "height [m]": f"{last.height:.4f}",
+        }
+    level, message = _verdict(last, counts, inputs, now_ns)
+    return Health(NAME, level, message, values)
+
+
+def _counted(
+    counts: ControllerStepCounts, references: ReferenceIntake, inputs: ControllerInputs
+) -> dict[str, str]:
     values = {
         "steps": str(counts.steps),
         "steps in damping": str(counts.damped),
+        "steps with the last torques": str(counts.held),
+        "gaps": str(counts.gaps),
+        "take-overs": str(counts.take_overs),
         "joint states without base": str(counts.unmatched),
         "joint velocities": inputs.velocity_source,
         "references refused": str(references.refused),
         "references beyond joint limits": str(references.clipped),
     }
-    if references.last_refusal:
-        values["last refusal"] = references.last_refusal
+    values |= {f"fault: {cause.value}": str(counts.faults[cause]) for cause in counts.faults}
+    last = {
+        "last take-over": counts.take_over,
+        "last fault": counts.last_fault,
+        "last refusal": references.last_refusal,
+    }
+    return values | {name: text for name, text in last.items() if text}
+
+
+def _verdict(
+    last: ControlResult | None, counts: ControllerStepCounts, inputs: ControllerInputs, now_ns: int
+) -> tuple[HealthLevel, str]:
     stale = inputs.stale(now_ns)
     if stale:
-        return Health(NAME, HealthLevel.STALE, f"waiting for {listing(stale)}: no torques are sent", values)
+        return HealthLevel.STALE, f"waiting for {listing(stale)}: no torques are sent"
     if last is None:
-        message = "no joint state with base orientation and base state of its stamp yet"
-        return Health(NAME, HealthLevel.WARN, message, values)
-    values |= {
-        "state": last.state.value,
-        "phase": last.activity,
-        "held": "yes" if held else "no",
-        "solver": last.qp_status,
-        "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
-        "height [m]": f"{last.height:.4f}",
-    }
+        return HealthLevel.WARN, "no joint state with base orientation and base state of its stamp yet"
+    unanswered, unmatched = seconds(now_ns - last.stamp_ns), inputs.unmatched()
+    if unanswered > inputs.timeout:
+        missing = f": no {listing(unmatched)} of the newest joint state's stamp" if unmatched else ""
+        return HealthLevel.ERROR, f"no joint state has been answered for {unanswered:.2f} s{missing}"
     if last.state is ControlState.DAMPING:
-        return Health(NAME, HealthLevel.ERROR, f"damping: {last.reason}", values)
-    return Health(NAME, HealthLevel.OK, f"controlling: {last.activity or 'posture'}", values)
+        return HealthLevel.ERROR, f"damping: {last.reason}"
+    if last.state is ControlState.HOLDING:
+        return HealthLevel.WARN, f"holding the last torques: {last.reason}"
+    if counts.last_fault_ns is not None and 0.0 <= seconds(now_ns - counts.last_fault_ns) < FAULT_SHOWN_S:
+        ago = seconds(now_ns - counts.last_fault_ns)
+        return HealthLevel.WARN, f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}"
+    return HealthLevel.OK, f"controlling: {last.activity or 'posture'}"

@@ -3,9 +3,7 @@
 Nothing here reads a clock: the node passes wall time in, so that a test can as well.
 """
 
-import numpy as np
-
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, TorqueCommand, seconds
 from inertial_estimation.simulation.command_inbox import CommandInbox
@@ -54,13 +52,19 @@ class SimulationDriver:
         self.pace = WallClockPace(pacing.real_time_factor, tick_ns)
         self._robot, self._pacing = robot, pacing
         self._paused = False
+        self._failure = ""  # why the simulation stands still until a reset
         self._released_ns: int | None = None
         self._phase: DrivingPhase = OnHoist(simulation.stamp_ns, pacing.hoist)
 
     @property
     def wall_period(self) -> float:
         """Wall time of a tick at the requested pace [s]; zero for as fast as possible."""
-        return self.pace.period(on_hoist=not self.simulation.released)
+        return self.pace.period(unattended=self.unattended)
+
+    @property
+    def unattended(self) -> bool:
+        """Whether time runs without a controller: on the hoist, or with braked joints after a time-out."""
+        return self._phase.unattended
 
     def push_command(self, command: TorqueCommand) -> None:
         """Receive the torques of a controller; an invalid command is rejected and counted.
@@ -77,13 +81,11 @@ class SimulationDriver:
             wall: Time of a steady clock [s].
 
         Returns:
-            The readings of the sensors; empty if no tick is due.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If the motion diverges.
+            The readings of the sensors; empty if no tick is due. When the motion diverges the simulation
+            stands still until a reset, and health gives the reason.
         """
         period = self.wall_period
-        if self._paused or not self.pace.is_due(wall, period):
+        if self._paused or self._failure or not self.pace.is_due(wall, period):
             return []
         before_ns = self.simulation.stamp_ns
         choice = self._phase.choose(self.commands, before_ns, wall)
@@ -91,7 +93,11 @@ class SimulationDriver:
             return []
         self._apply(choice)
         self.pace.ticked(wall, period, before_ns)
-        readings = self.simulation.advance(self.pace.tick_ns)
+        try:
+            readings = self.simulation.advance(self.pace.tick_ns)
+        except InertialEstimationError as error:
+            self._failure = str(error)
+            return []
         self._phase.advanced(before_ns, complete=any(map(self._complete, readings)))
         return readings
 
@@ -106,7 +112,7 @@ class SimulationDriver:
         self.simulation.reset()
         self.commands.clear()
         self.pace.restart()
-        self._released_ns = None
+        self._released_ns, self._failure = None, ""
         self._phase = OnHoist(self.simulation.stamp_ns, self._pacing.hoist)
 
     def health(self) -> list[Health]:
@@ -120,13 +126,13 @@ class SimulationDriver:
             if self._released_ns is None:
                 self._released_ns = self.simulation.stamp_ns
                 self._phase = self._phase_after_release()
-        elif choice is TorqueChoice.ZERO:
+        elif choice is TorqueChoice.BRAKED:
             self.commands.timeouts += 1
-            self.simulation.apply(np.zeros_like(self.commands.tau))
+            self.simulation.brake(self._pacing.brake_damping)
 
     def _phase_after_release(self) -> DrivingPhase:
         if self._pacing.lockstep:
-            return Lockstep(self._pacing.lockstep_timeout)
+            return Lockstep(self._pacing.lockstep_timeout, self._pacing.command_timeout)
         return FreeRunning(self._pacing.command_timeout)
 
     def _complete(self, readings: SensorReadings) -> bool:
@@ -143,11 +149,16 @@ class SimulationDriver:
         reached = self.pace.reached()
         if reached is not None:
             values["real-time factor"] = f"{reached:.2f}"
+        if self._failure:
+            message = f"stopped until ~/reset: {self._failure}"
+            return Health("simulation", HealthLevel.ERROR, message, values)
         if fallen:
             return Health("simulation", HealthLevel.ERROR, "the robot has fallen", values)
         if self._paused:
             return Health("simulation", HealthLevel.OK, "paused", values)
-        message = "running" if self.simulation.released else "the robot hangs from the hoist"
+        message = "the robot hangs from the hoist"
+        if self.simulation.released:
+            message = "running without commands, the joints are braked" if self.unattended else "running"
         return Health("simulation", HealthLevel.OK, message, values)
 
 
