@@ -5,6 +5,7 @@ from collections.abc import Iterable
 __all__ = [
     "ConfigurationError",
     "DamagedMessageError",
+    "DuplicateJointError",
     "InconsistentInertiaError",
     "InertialEstimationError",
     "MeasurementError",
@@ -30,6 +31,10 @@ class ModelError(InertialEstimationError):
 
 class MeasurementError(InertialEstimationError):
     """A measurement does not fit the model (names, shape, missing field)."""
+
+
+class DuplicateJointError(MeasurementError):
+    """A joint state names a joint more than once."""
 
 
 class DamagedMessageError(MeasurementError):

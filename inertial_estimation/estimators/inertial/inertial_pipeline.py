@@ -74,7 +74,7 @@ class InertialPipeline:
         self.filter = self._model.make_filter(config)
         self._guarded = self._model.guard(self.filter, config, self._inputs.names(self.robot))
         self._joints = InertialJointRows(config, self.robot)
-        aligner = self._inputs.aligner(config, self._joints.columns)
+        aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
