@@ -149,7 +149,7 @@ class BaseStateEstimator:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks, initialisation = self.observer, self.checks, self.initialisation
         before = observer.x2
-        observer.x1, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, observer.x2)
+        observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, observer.x2)
         observer.step(h, w, f, y_v)
         if checks.agreement.stretched:  # no body in gravity: such a force tells nothing about the vertical
             observer.hold(h, w, before)

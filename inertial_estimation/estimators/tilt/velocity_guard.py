@@ -57,7 +57,7 @@ class VelocityGuard:
 
     def check(
         self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None, x1: Vector, x2: Vector
-    ) -> tuple[Vector, Vector | None]:
+    ) -> tuple[Vector, Vector, Vector | None]:
         """Judge the readings of one step.
 
         Args:
@@ -69,7 +69,7 @@ class VelocityGuard:
             x2: Its vertical.
 
         Returns:
-            The velocity and the contact velocity with which the observer makes the step. The contact
+            Velocity, specific force and contact velocity with which the observer makes the step. The contact
             velocity is None only where it was None.
         """
         added = combine(f_I, -STANDARD_GRAVITY, x2)
@@ -77,13 +77,16 @@ class VelocityGuard:
         predicted = combine(add(x1, added), -h, cross(w_I, x1))
         if y_v is None:
             self._innovation, self._doubted_for = None, 0.0
-            return x1, None
+            return x1, f_I, None
         e = (y_v[0] - predicted[0], y_v[1] - predicted[1], y_v[2] - predicted[2])
-        x1, e = self._without_surge(added, x1, e)
+        surge = self._wrong_surge(added, e)
+        if surge is not None:  # as if the base were not accelerated in this step
+            x1, e = add(combine(x1, -1.0, surge), added), add(e, surge)
+            f_I = (STANDARD_GRAVITY * x2[0], STANDARD_GRAVITY * x2[1], STANDARD_GRAVITY * x2[2])
         before = self._innovation
         if before is None:  # the observer's velocity begins at this one
             self._innovation = ZERO
-            return x1, y_v
+            return x1, f_I, y_v
         jump = norm((e[0] - before[0], e[1] - before[1], e[2] - before[2]))
         limit = max(LEAST_JUMP, JUMP_FACTOR * self._mean_jump)
         share = h / (h + MEAN_MEMORY)
@@ -92,17 +95,18 @@ class VelocityGuard:
         if jump <= limit:
             self._innovation = e
             self._doubted_for = 0.0
-            return x1, y_v
-        return self._doubt(h, x1, y_v, e, jump)
+            return x1, f_I, y_v
+        x1, y_v = self._doubt(h, x1, y_v, e, jump)
+        return x1, f_I, y_v
 
-    def _without_surge(self, added: Vector, x1: Vector, e: Vector) -> tuple[Vector, Vector]:
-        """Take back what large readings of the accelerometer have added if the innovation is its opposite."""
+    def _wrong_surge(self, added: Vector, e: Vector) -> Vector | None:
+        """Return what large readings of the accelerometer have added if the innovation is its opposite."""
         x, y, z = added
         if x * x + y * y + z * z > LARGE_SURGE * LARGE_SURGE:
             self._surge = add(self._surge, added)
             self._surge_steps = 0
         elif self._surge is ZERO:
-            return x1, e
+            return None
         else:
             self._surge_steps += 1
         surge, size = self._surge, norm(self._surge)
@@ -110,10 +114,10 @@ class VelocityGuard:
             left, whole = norm(add(e, surge)), norm(e)
             if left < EXPLAINED * whole and whole > UNUSUAL * self._mean_innovation:
                 self._surge, self.force_outliers = ZERO, self.force_outliers + 1
-                return combine(x1, -1.0, surge), add(e, surge)
+                return surge
         if self._surge_steps >= SURGE_STEPS:
             self._surge = ZERO
-        return x1, e
+        return None
 
     def _doubt(self, h: float, x1: Vector, y_v: Vector, e: Vector, jump: float) -> tuple[Vector, Vector]:
         self.velocity_outliers += 1
