@@ -156,11 +156,12 @@ def test_the_fit_is_exact_in_accelerated_and_turning_motion():
     t = h * np.arange(n + 1)
     rate = np.array([0.5, -0.8, 1.1])
     a_W = np.array([3.0, -2.0, 1.0])
+    g_W = np.array([0.0, 0.0, 9.80665])
     R_0 = Rotation.from_rotvec([0.3, -0.2, 0.7])
     fit = VerticalFit()
     for k in range(1, n + 1):
         R_middle, R_end = (R_0 * Rotation.from_rotvec(s * rate) for s in (t[k] - 0.5 * h, t[k]))
-        force = R_middle.inv().apply([*a_W, 0.0, 0.0, 9.80665])
+        force = R_middle.inv().apply(a_W + g_W)
         velocity = R_end.inv().apply(np.array([0.4, 0.1, 0.0]) + a_W * t[k])
         fit.add(h, tuple(force), tuple(rate), tuple(velocity))
     v, z = fit.solve()
