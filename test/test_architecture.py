@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "parameters", "signals"}
+FOUNDATION = {"errors", "files", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 ONLINE = {"estimators", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
@@ -17,6 +17,7 @@ FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
     "errors": set(),
+    "files": {"errors"},
     "parameters": {"errors"},
     "signals": {"errors"},
     "spatial": FOUNDATION,

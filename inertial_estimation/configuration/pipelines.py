@@ -17,7 +17,15 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
 
-__all__ = ["INERTIAL_NODE", "PAYLOAD_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
+__all__ = [
+    "CONFIG_CLASSES",
+    "INERTIAL_NODE",
+    "PAYLOAD_NODE",
+    "TILT_NODE",
+    "Pipelines",
+    "build_pipelines",
+    "replay_topics",
+]
 
 TILT_NODE = "tilt_observer"
 INERTIAL_NODE = "inertial_ekf"
@@ -78,7 +86,8 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
     for node, config_class in CONFIG_CLASSES.items():
         if config.has(node):
             where = f"section '{node}' of {config.name}"
-            built[node] = build_config(config_class, config.values(node, known[node]), where=where)
+            values = config.values(node, known[node])
+            built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
     values = parameter_values(next(iter(built.values())))
     text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
     robot = RobotModel.from_urdf(
