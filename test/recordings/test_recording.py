@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import RecordingError
+from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -191,7 +191,7 @@ def test_writer_does_not_touch_what_is_no_bag(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").touch()
     for overwrite in (False, True):
-        with pytest.raises(RecordingError, match="exists"):
+        with pytest.raises(ConfigurationError, match=r"not empty, it has thesis\.tex"):
             write_recording(made_recording(), tmp_path / "precious", overwrite=overwrite)
     assert (tmp_path / "precious" / "thesis.tex").exists()
     write_recording(made_recording(), tmp_path / "bag")
