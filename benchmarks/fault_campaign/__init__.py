@@ -1,0 +1,1 @@
+"""Seeded faults injected into the readings of the pipelines, and what the pipelines make of them."""

@@ -1,0 +1,79 @@
+"""Faults by the thousand against the four pipelines: what escapes, what is wrong, and how it recovers.
+
+Run from the root of the project: ``python -m benchmarks.fault_campaign --cases 75 --output faults.json``.
+Times of steps are processor time of the child. One case alone, as a timeline:
+``python -m benchmarks.fault_campaign --case tilt/stuck/3``.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.fault_campaign.campaign import Case, all_cases, case_named, run_cases
+from benchmarks.fault_campaign.judge import Verdict
+from benchmarks.fault_campaign.kinds import KINDS
+from benchmarks.fault_campaign.outputs import ADAPTERS
+from benchmarks.fault_campaign.report import COUNTED, failures, print_timeline, table, worst_cells
+
+
+def _work(cases: list[Case]) -> list[Verdict]:
+    found = []
+    for number, verdict in enumerate(run_cases(cases), start=1):
+        found.append(verdict)
+        if number % 50 == 0:
+            print(f"{number} of {len(cases)} cases", file=sys.stderr, flush=True)
+    return found
+
+
+def run(cases: Sequence[Case], jobs: int) -> list[Verdict]:
+    """Run cases in a number of processes and return their verdicts."""
+    if jobs == 1:
+        return _work(list(cases))
+    shares = [list(cases[k::jobs]) for k in range(jobs)]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        return [verdict for found in pool.map(_work, shares, chunksize=1) for verdict in found]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", type=int, default=5, metavar="N", help="cases of each kind and pipeline")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="K", help="may be repeated")
+    parser.add_argument("--pipeline", action="append", choices=list(ADAPTERS), help="may be repeated")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--output", type=Path, metavar="FILE.json", help="every verdict")
+    parser.add_argument("--worst", type=Path, metavar="FILE.md", help="the cells that fail, with a case each")
+    parser.add_argument("--case", metavar="PIPELINE/KIND/NUMBER", help="one case alone, with its timeline")
+    parser.add_argument("--list", action="store_true", help="print the kinds")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(KINDS))
+        return 0
+    if options.case:
+        verdict = next(run_cases([case_named(options.case, options.seed)], print_timeline))
+        print(json.dumps(verdict.as_dict, indent=1))
+        print("fails:", ", ".join(failures(verdict)) or "nothing")
+        return 0
+    cases = all_cases(
+        options.cases, options.seed, options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
+    )
+    begin = time.perf_counter()
+    verdicts = run(cases, options.jobs)
+    print(table(verdicts))
+    print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
+    if options.output:
+        options.output.write_text(json.dumps([v.as_dict for v in verdicts], indent=1) + "\n")
+    if options.worst:
+        options.worst.write_text(worst_cells(verdicts) + "\n")
+    counted = [v for v in verdicts if not KINDS[v.kind].why_undetectable(v.pipeline)]
+    return 1 if any(set(failures(v)) & set(COUNTED) for v in counted) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

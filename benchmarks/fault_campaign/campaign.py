@@ -1,0 +1,241 @@
+"""Cases by the hundred, each in a forked child of a pipeline that has run up to the fault's beginning."""
+
+import gc
+import os
+import pickle
+import resource
+import signal
+import traceback
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fault_campaign.fault import Fault, Kind
+from benchmarks.fault_campaign.feed import Feed, Record
+from benchmarks.fault_campaign.judge import Errors, Verdict, clean_estimates, judge
+from benchmarks.fault_campaign.kinds import KINDS
+from benchmarks.fault_campaign.outputs import ADAPTERS
+from benchmarks.fault_campaign.readings import Reading
+from benchmarks.fault_campaign.scenes import SCENES, Recorded, Scene, build_pipeline, recorded
+from inertial_estimation.signals import NANOSECONDS
+
+__all__ = ["Case", "all_cases", "case_named", "run_cases"]
+
+CPU_LIMIT_S = 30
+WALL_LIMIT_S = 180  # generous: the machine may be shared
+MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has
+TAIL_S = 3.5  # of clean data after a fault, where the scene has them
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case, drawn from its name and the seed alone.
+
+    Attributes:
+        pipeline: Pipeline.
+        kind: Kind of fault.
+        number: Number within pipeline and kind.
+        seed: Seed of the campaign.
+    """
+
+    pipeline: str
+    kind: str
+    number: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name by which it can be repeated."""
+        return f"{self.pipeline}/{self.kind}/{self.number}"
+
+    def rng(self) -> np.random.Generator:
+        """Return its source of random choices."""
+        words = [zlib.crc32(text.encode()) for text in (self.pipeline, self.kind)]
+        return np.random.default_rng([self.seed, *words, self.number])
+
+    def draw(self) -> tuple[str, float, np.random.Generator]:
+        """Return its scene, the time at which the pipeline is forked [s], and the generator for the rest."""
+        rng, kind = self.rng(), KINDS[self.kind]
+        scenes = [name for name in _scenes(self.pipeline) if kind.applies(self.pipeline, _streams(name))]
+        scene = str(rng.choice(scenes))
+        begins = SCENES[scene].begins_s
+        early = begins[0] == 0.0 and rng.random() < 0.15  # of the faults begin at the start
+        begin_s = 0.0 if early else float(rng.choice([b for b in begins if b > 0.0]))
+        return scene, begin_s, rng
+
+
+def _scenes(pipeline: str) -> list[str]:
+    return [name for name, scene in SCENES.items() if scene.pipeline == pipeline]
+
+
+def _streams(scene: str) -> tuple[str, ...]:
+    return SCENES[scene].streams
+
+
+def all_cases(count: int, seed: int, kinds: Sequence[str], pipelines: Sequence[str]) -> list[Case]:
+    """Return a number of cases for every kind and every pipeline to which it applies."""
+    found = []
+    for pipeline in pipelines:
+        for kind in kinds:
+            if any(KINDS[kind].applies(pipeline, _streams(name)) for name in _scenes(pipeline)):
+                found += [Case(pipeline, kind, number, seed) for number in range(count)]
+    return found
+
+
+def case_named(name: str, seed: int) -> Case:
+    """Return the case of a name, ``pipeline/kind/number``."""
+    pipeline, kind, number = name.split("/")
+    return Case(pipeline, kind, int(number), seed)
+
+
+def run_cases(
+    cases: Sequence[Case], look: Callable[[Case, Fault, Record, Errors, Any], None] | None = None
+) -> Iterator[Verdict]:
+    """Run cases, those of one scene and one beginning after another.
+
+    Args:
+        cases: What to run.
+        look: Called within the child with all that was seen, to print it.
+
+    Yields:
+        Verdicts, not in the order of the cases.
+    """
+    groups: dict[str, dict[float, list[Case]]] = {}
+    for case in cases:
+        scene, begin_s, _ = case.draw()
+        groups.setdefault(scene, {}).setdefault(begin_s, []).append(case)
+    for scene, by_begin in groups.items():
+        yield from _SceneRun(scene).run(by_begin, look)
+
+
+class _SceneRun:
+    """One scene, its pipeline fed up to the beginning of the cases that are forked from it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.scene: Scene = SCENES[name]
+        self.data: Recorded = recorded(self.scene)
+        self.adapter = ADAPTERS[self.scene.pipeline](build_pipeline(self.scene), self.data)
+        self.begin_ns = self.data.readings[0].arrival_ns
+        self.feed = Feed(self.adapter)
+        self._fed_until = 0
+        gc.collect()
+        gc.freeze()  # what children share stays shared
+        self.clean: Errors = _forked(self._run_clean)
+
+    def run(self, by_begin: dict[float, list[Case]], look: Any) -> Iterator[Verdict]:
+        fed = 0
+        for begin_s in sorted(by_begin):
+            until_ns = self.begin_ns + round(begin_s * NANOSECONDS)
+            while self.data.readings[fed].arrival_ns < until_ns:
+                fed += 1
+            prefix = [r for r in self.data.readings[:fed] if r.arrival_ns >= self._fed_until]
+            self.feed.run(prefix)
+            self._fed_until = until_ns
+            rest = self.data.readings[fed:]
+            for case in by_begin[begin_s]:
+                yield self._case(case, rest, look)
+
+    def _run_clean(self) -> Errors:
+        self.feed.run(self.data.readings)
+        if self.feed.record.escape:
+            raise RuntimeError(f"clean data of {self.name}: {self.feed.record.escape}")
+        return clean_estimates(self.adapter, self.feed.record)
+
+    def _case(self, case: Case, rest: Sequence[Reading], look: Any) -> Verdict:
+        names = {"pipeline": case.pipeline, "kind": case.kind, "scene": self.name}
+
+        def run() -> Verdict:
+            fault = self._inject(case, rest)
+            self.feed.start_anew()
+            self.feed.run(fault.readings, fault.readings[-1].arrival_ns)
+            verdict = judge(case.name, self.adapter, fault, self.feed.record, self.clean, **names)
+            if look is not None:
+                look(case, fault, self.feed.record, self.clean, self.adapter)
+            return verdict
+
+        try:
+            return _forked(run)
+        except _EndedError as ended:
+            fault = self._inject(case, rest)
+            return Verdict(
+                case.name,
+                fault=fault.text,
+                duration_s=fault.duration_s,
+                escape=str(ended),
+                over_time=ended.over_time,
+                **names,
+            )
+
+    def _inject(self, case: Case, rest: Sequence[Reading]) -> Fault:
+        _, begin_s, rng = case.draw()
+        kind: Kind = KINDS[case.kind]
+        begin_ns = rest[0].arrival_ns
+        # a fault at the start begins with the first reading; others up to a quarter of a second later
+        if begin_s > 0.0:
+            begin_ns += round(float(rng.uniform(0.0, 0.25)) * NANOSECONDS)
+        fault = kind.inject(rng, rest, begin_ns)
+        last_ns = fault.end_ns + round(TAIL_S * NANOSECONDS)
+        kept = tuple(reading for reading in fault.readings if reading.arrival_ns <= last_ns)
+        return replace(
+            fault, readings=kept, text=f"{fault.text} at {begin_s:g} s for {fault.duration_s:.2f} s"
+        )
+
+
+class _EndedError(Exception):
+    """A child ended without a verdict."""
+
+    def __init__(self, text: str, *, over_time: bool) -> None:
+        super().__init__(text)
+        self.over_time = over_time
+
+
+def _forked(call: Callable[[], Any]) -> Any:
+    """Return what a call returns in a forked child with limits on time and memory.
+
+    Raises:
+        _EndedError: If the child was ended by a limit or a signal.
+    """
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(readable)
+        status = 1
+        try:
+            _limit()
+            gc.disable()  # a collection would walk the campaign's own readings within a step
+            result = pickle.dumps(call())
+            with os.fdopen(writable, "wb") as pipe:
+                pipe.write(result)
+            status = 0
+        except MemoryError:
+            status = 3
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(writable)
+    with os.fdopen(readable, "rb") as pipe:
+        content = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        over = number in (signal.SIGXCPU, signal.SIGALRM, signal.SIGKILL)
+        raise _EndedError(f"ended by {signal.Signals(number).name}", over_time=over)
+    if os.WEXITSTATUS(status) == 3:
+        raise _EndedError("ended by the limit of memory", over_time=True)
+    if os.WEXITSTATUS(status):
+        raise RuntimeError("the campaign itself failed in a child; its traceback is above")
+    return pickle.loads(content)
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 2))
+    with open("/proc/self/statm") as file:
+        size = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_LIMIT, size + MEMORY_LIMIT))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.alarm(WALL_LIMIT_S)

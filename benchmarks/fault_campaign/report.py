@@ -1,0 +1,188 @@
+"""The table of a campaign, kinds by pipelines, and one case as a timeline."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fault_campaign.campaign import Case
+from benchmarks.fault_campaign.fault import Fault
+from benchmarks.fault_campaign.feed import Record
+from benchmarks.fault_campaign.judge import GRACE_S, MOVED, SILENT_OK_S, Errors, Verdict, errors_of
+from benchmarks.fault_campaign.kinds import KINDS
+from inertial_estimation.signals import NANOSECONDS
+
+__all__ = ["failures", "print_timeline", "row_of", "table", "worst_cells"]
+
+INTERRUPTION_S = (0.02, 0.005)  # that a shared virtual machine may charge to one step, and to five
+COLUMNS = {
+    "cases": "cases",
+    "escapes": "esc.",
+    "over": "limit",
+    "late": "late",
+    "non_finite": "n.fin.",
+    "inconsistent": "incons.",
+    "wrong_ok": "OK!",
+    "silent_ok": "OK?",
+    "not_named": "unnamed",
+    "moved": "moved",
+    "silent": "silent",
+    "not_recovered": "not rec.",
+    "p50": "p50 [s]",
+    "p90": "p90 [s]",
+    "max": "max [s]",
+    "longest": "step",
+    "diagnostics": "diag.",
+    "memory": "mem.",
+}
+LEGEND = f"""\
+- esc.: an exception left push, tick or health; limit: ended by a limit of time or memory
+- late: five steps longer than a period and 5 ms, or one longer than a period and 20 ms (processor time, to
+  which a shared virtual machine adds its own interruptions)
+- n.fin., incons.: results that are not finite, or physically inconsistent
+- OK!: wrong by more than 2 deg or 10 % of a mass while health is OK for more than {GRACE_S} s
+- OK?: no output for more than {SILENT_OK_S} s while health is OK
+- unnamed: the estimate is wrong and health is not OK, but never names the input
+- moved: published masses moved by more than {100 * MOVED:.0f} % in a fault of up to 0.5 s
+- silent: output later than 1 s after the fault
+- not rec.: not within 1 deg, 5 % of the masses, or not in control, at the end of the data (3.5 s later)
+- p50, p90, max: recovery after the end of the fault, of the cases that recover
+- step: fifth longest step as a share of the period; diag.: largest diagnostics [characters]; mem.: largest
+  growth of memory [kB]"""
+
+
+def failures(v: Verdict) -> list[str]:
+    """Return the columns in which a case fails."""
+    found = {
+        "escapes": bool(v.escape) and not v.over_time,
+        "over": v.over_time,
+        "late": _late(v),
+        "non_finite": v.non_finite > 0,
+        "inconsistent": bool(v.inconsistent),
+        "wrong_ok": v.wrong_ok_s > GRACE_S,
+        "silent_ok": v.silent_ok_s > SILENT_OK_S,
+        "not_named": v.named is False,
+        "moved": v.moved > MOVED,
+        "silent": v.silent,
+        "not_recovered": v.recovery_s is None and not v.escape,
+    }
+    return [name for name, failed in found.items() if failed]
+
+
+def _late(v: Verdict) -> bool:
+    longest = v.longest_s > v.period_s + INTERRUPTION_S[0]
+    return longest or v.fifth_longest_s > v.period_s + INTERRUPTION_S[1]
+
+
+def row_of(verdicts: Sequence[Verdict]) -> dict[str, float]:
+    """Return the figures of one cell of the table."""
+    failed = [failures(v) for v in verdicts]
+    row: dict[str, float] = {name: sum(name in f for f in failed) for name in COLUMNS}
+    times = [v.recovery_s for v in verdicts if v.recovery_s is not None]
+    row["cases"] = len(verdicts)
+    row["p50"], row["p90"], row["max"] = np.percentile(times, (50, 90, 100)) if times else (np.nan,) * 3
+    row["longest"] = max(v.fifth_longest_s / v.period_s for v in verdicts)
+    row["diagnostics"] = max(v.diagnostics for v in verdicts)
+    row["memory"] = max(v.memory_kb for v in verdicts)
+    return row
+
+
+def _cells(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
+    cells: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        cells.setdefault((verdict.kind, verdict.pipeline), []).append(verdict)
+    order = list(KINDS)
+    return dict(sorted(cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+
+
+def table(verdicts: Sequence[Verdict]) -> str:
+    """Return the table, kinds that the data cannot betray in a part of their own."""
+    cells = _cells(verdicts)
+    seen = {key: found for key, found in cells.items() if not KINDS[key[0]].why_undetectable(key[1])}
+    hidden = {key: found for key, found in cells.items() if key not in seen}
+    lines = [*_lines(seen), "", LEGEND]
+    if hidden:
+        lines += ["", "Not detectable in principle (listed, not counted):", "", *_lines(hidden), ""]
+        for kind, pipeline in hidden:
+            lines.append(f"{kind}, {pipeline}: {KINDS[kind].why_undetectable(pipeline)}")
+    return "\n".join(lines)
+
+
+def _lines(cells: dict[tuple[str, str], list[Verdict]]) -> list[str]:
+    lines = [f"| {'kind':20} | {'pipeline':10} | " + " | ".join(COLUMNS.values()) + " |"]
+    lines.append("|" + "---|" * (2 + len(COLUMNS)))
+    everything = [v for found in cells.values() for v in found]
+    rows = {key: row_of(found) for key, found in cells.items()}
+    if everything:
+        rows["all", "all"] = row_of(everything)
+    for (kind, pipeline), row in rows.items():
+        figures = " | ".join(_figure(name, value).rjust(len(COLUMNS[name])) for name, value in row.items())
+        lines.append(f"| {kind:20} | {pipeline:10} | {figures} |")
+    return lines
+
+
+def _figure(name: str, value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.2f}" if name in ("p50", "p90", "max", "longest") else f"{value:.0f}"
+
+
+COUNTED = (
+    "escapes",
+    "over",
+    "non_finite",
+    "inconsistent",
+    "wrong_ok",
+    "silent_ok",
+    "silent",
+    "moved",
+    "late",
+)
+
+
+def worst_cells(verdicts: Sequence[Verdict]) -> str:
+    """Return the cells that fail, the worst first, each with a case by which it is repeated."""
+    found = []
+    for (kind, pipeline), cell in _cells(verdicts).items():
+        if KINDS[kind].why_undetectable(pipeline):
+            continue
+        for column in (*COUNTED, "not_recovered", "not_named"):
+            failing = [v for v in cell if column in failures(v)]
+            if failing:
+                worst = max(failing, key=lambda v: (len(failures(v)), v.wrong_ok_s, v.worst))
+                found.append((len(failing) / len(cell), column, kind, pipeline, len(cell), worst))
+    found.sort(key=lambda item: (item[1] in ("not_named", "late"), -item[0]))
+    lines = []
+    for share, column, kind, pipeline, count, worst in found:
+        recovery = "never" if worst.recovery_s is None else f"{worst.recovery_s:.2f} s"
+        what = (
+            worst.escape
+            or worst.inconsistent
+            or (
+                f"error {worst.worst:.3g}, wrong {worst.wrong_s:.2f} s, of that OK {worst.wrong_ok_s:.2f} s, "
+                f"silent OK {worst.silent_ok_s:.2f} s, moved {100 * worst.moved:.1f} %, recovery {recovery}, "
+                f"step {1e3 * worst.longest_s:.1f} ms"
+            )
+        )
+        lines.append(
+            f"- {COLUMNS[column]} {100 * share:.0f} % of {count}: {kind}, {pipeline}. `--case {worst.case}` "
+            f"({worst.scene}; {worst.fault}): {what}"
+        )
+    return "\n".join(lines)
+
+
+def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adapter: Any) -> None:
+    """Print one case every 50 ms of data: time since the fault began, error, results, health."""
+    found = errors_of(adapter, record, clean)
+    print(f"{case.name}, seed {case.seed}: {fault.text}; streams {', '.join(fault.streams)}")
+    print(f"fault from 0 to {fault.duration_s:.3f} s; error in {adapter.unit}")
+    for sample in record.health:
+        time = (sample.arrival_ns - fault.begin_ns) / NANOSECONDS
+        newest = int(np.searchsorted(found.arrivals_ns, sample.arrival_ns, side="right")) - 1
+        error, age = "-", "-"
+        if newest >= 0:
+            error = f"{found.error[newest]:.3g}"
+            age = f"{(sample.arrival_ns - found.arrivals_ns[newest]) / NANOSECONDS:.2f}"
+        print(f"{time:7.2f} s  error {error:>8}  age {age:>5} s  {sample.level.name:5}  {sample.text[:200]}")
+    if record.escape:
+        print(f"escape: {record.escape}")
