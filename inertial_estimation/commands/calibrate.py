@@ -21,6 +21,7 @@ from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
 from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -175,8 +176,7 @@ def run(args: argparse.Namespace) -> int:
         print("\r", end="", file=sys.stderr)
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    print_warnings(report.warnings)
     with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as partial:
         written = [
             write_offsets(partial / OFFSETS, report, setup.known_offsets),
@@ -214,6 +214,7 @@ def _flat_feet(
                 "expected more than 0, and at least 0"
             )
         with BagRecording(args.source) as recording:
+            print_warnings(recording.warnings)
             table = read_bag_postures(
                 recording,
                 setup.robot,

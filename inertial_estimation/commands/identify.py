@@ -16,6 +16,7 @@ from typing import Any
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import IDENTIFICATION, checked_overrides
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE
@@ -102,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         training = [stack.enter_context(BagRecording(bag)) for bag in args.bags]
         validation = [stack.enter_context(BagRecording(bag)) for bag in args.validate]
+        for recording in (*training, *validation):
+            print_warnings(recording.warnings)
         streams, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in recordings]
             for recordings in (training, validation)
@@ -168,8 +171,7 @@ def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any])
 
 def _warn(result: IdentificationRun) -> None:
     report = result.report
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    print_warnings(report.warnings)
     for name, data in (("fitted data", report.training), ("other data", report.validation)):
         if data is not None and data.dropped:
             left_out = ", ".join(f"{reason} ({count})" for reason, count in data.dropped.items())

@@ -12,6 +12,7 @@ from typing import Any
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.pipelines import CONFIG_CLASSES, build_pipelines, replay_topics
@@ -79,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     config = load_configs(args.config).overridden(checked_overrides(args.param, list(CONFIG_CLASSES)))
     trusted = read_trusted(args.trusted) if args.trusted else None
     with BagRecording(args.bag) as recording:
+        print_warnings(recording.warnings)
         reference = read_orientations(recording, args.reference) if args.reference else None
         if trusted is not None and reference is not None and len(trusted) != len(reference):
             raise RecordingError(
@@ -86,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{len(reference)} messages on '{args.reference}'"
             )
         pipelines = build_pipelines(config, urdf=args.urdf)
+        print_warnings(pipelines.urdf_warnings)
         topics = replay_topics(
             pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
         )

@@ -14,6 +14,7 @@ from inertial_estimation.estimators.payload.payload_config import TrunkPayloadCo
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
 
@@ -49,6 +50,7 @@ class Pipelines:
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
+        urdf_warnings: What is doubtful in the URDF, a sentence each.
     """
 
     tilt: TiltPipeline | None
@@ -57,6 +59,7 @@ class Pipelines:
     values: Mapping[str, Any]
     inertial_values: Mapping[str, Any]
     nominal_mass: float
+    urdf_warnings: tuple[str, ...]
 
     @property
     def use_wrenches(self) -> bool:
@@ -100,6 +103,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         values=values,
         inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
         nominal_mass=robot.total_mass,
+        urdf_warnings=tuple(urdf_warnings(text)),
     )
 
 
