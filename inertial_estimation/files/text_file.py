@@ -1,14 +1,17 @@
 """Text files read whole: of bounded size, without waiting for pipes and devices, with errors in one line."""
 
+import csv
+import io
 import os
 import stat
 from pathlib import Path
 
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 
-__all__ = ["read_text", "resolved_path"]
+__all__ = ["LARGEST_TABLE", "csv_rows", "read_text", "resolved_path"]
 
 MEBIBYTE = 2**20
+LARGEST_TABLE = 64 * MEBIBYTE
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -48,6 +51,23 @@ def read_text(
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"line {line} has the byte 0x{content[error.start]:02x}"
         raise error_class(f"the {what} '{one_line(path)}' is not UTF-8: {byte}") from error
+
+
+def csv_rows(path: str | Path, what: str) -> list[list[str]]:
+    """Return the rows of a CSV file.
+
+    Args:
+        path: The file.
+        what: What it should hold, for messages.
+
+    Raises:
+        RecordingError: If it cannot be read, or is larger than `LARGEST_TABLE`.
+    """
+    text = read_text(path, what, limit=LARGEST_TABLE, error_class=RecordingError)
+    try:
+        return list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise RecordingError(f"cannot read the {what} '{one_line(path)}': {error}") from error
 
 
 def resolved_path(text: str | Path) -> Path:

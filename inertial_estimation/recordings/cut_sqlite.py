@@ -57,6 +57,11 @@ class CutSqlite(BagFile):
 
     def _read_topics(self) -> dict[int, tuple[str, str]]:
         rows = self._connection.execute("SELECT id, name, type FROM topics").fetchall()
+        if not all(
+            isinstance(number, int) and isinstance(name, bytes) and isinstance(kind, bytes)
+            for number, name, kind in rows
+        ):
+            raise ValueError("its table of topics is damaged")
         return {number: (name.decode("utf-8"), kind.decode("utf-8")) for number, name, kind in rows}
 
     def _readable(self) -> Iterator[RawMessage]:

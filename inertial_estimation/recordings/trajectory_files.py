@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.recordings.recording_writer import bag_folder, check_bag_folder, empty_message
@@ -49,11 +50,7 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
     Raises:
         RecordingError: If the file is missing, has no such columns, or holds what is no number.
     """
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordingError(f"cannot read the trajectory '{path}': {error}") from error
+    rows = csv_rows(path, "trajectory")
     header = rows[0] if rows else []
     if TIME not in header:
         raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(header)}")
