@@ -12,7 +12,7 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.prior import PriorSigma
-from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
@@ -62,6 +62,7 @@ class EstimationModel:
         """
         robot = setup.robot
         bodies = estimated_bodies(robot, config.links)
+        check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
             robot,
