@@ -10,6 +10,9 @@ import pytest
 from hypothesis import settings
 
 MOST_WORKERS = 8  # the longest test bounds what more of them gain
+WAITING_WORKERS = (
+    1  # more than processors: a third of the suite waits for nodes that start or discover others
+)
 WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the other; pip install pytest-xdist"
 WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
 
@@ -31,7 +34,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option = config.option
     asked = getattr(option, "numprocesses", 0) is not None or option.usepdb or option.collectonly
     if _whole_suite(config) and not asked:
-        option.numprocesses = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+        option.numprocesses = min(len(os.sched_getaffinity(0)) + WAITING_WORKERS, MOST_WORKERS)
         option.dist = "worksteal"
 
 

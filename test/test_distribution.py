@@ -17,12 +17,12 @@ def config(**given):
     return SimpleNamespace(option=SimpleNamespace(**{**options, "markexpr": "", **given}))
 
 
-@pytest.mark.parametrize("processors", [1, 2, 64])
-def test_the_whole_suite_takes_the_processors_there_are(monkeypatch, processors):
+@pytest.mark.parametrize(("processors", "workers"), [(1, 2), (2, 3), (64, 8)])
+def test_the_whole_suite_takes_the_processors_there_are(monkeypatch, processors, workers):
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(processors)))
     plain = config()
     suite.pytest_cmdline_main(plain)
-    assert plain.option.numprocesses == min(processors, suite.MOST_WORKERS)
+    assert plain.option.numprocesses == workers
     assert plain.option.dist == "worksteal"
 
 

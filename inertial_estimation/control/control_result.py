@@ -18,10 +18,12 @@ class ControlState(Enum):
 
     Attributes:
         CONTROL: They solve the tasks.
-        DAMPING: They only slow the joints down: there was no usable state, or no solution.
+        HOLDING: They are those of the last solution, kept for a moment: this state has none.
+        DAMPING: They only slow the joints down: there was no usable state, or no solution for too long.
     """
 
     CONTROL = "control"
+    HOLDING = "holding"
     DAMPING = "damping"
 
 
@@ -34,8 +36,8 @@ class ControlResult:
 
     Attributes:
         stamp_ns: Stamp of the joint state answered [ns].
-        state: Whether the torques control the robot, or only damp its joints.
-        reason: Why it damps; empty in control.
+        state: Whether the torques control the robot, are kept, or only damp its joints.
+        reason: Why they do not control; empty in control.
         tau: Joint torques [Nm], shape (n_joints,).
         acceleration: Wanted acceleration (base, joints), shape (nv,).
         wrenches_C: Wanted wrench of each contact, in its frame (a point: world axes) [N, Nm],

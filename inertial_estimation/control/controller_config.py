@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.control.safety_config import (
+    InertiaLimitsConfig,
+    RecoveryConfig,
+    StateLimitsConfig,
+)
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
@@ -256,6 +261,20 @@ class ReferenceConfig:
         lower=1e-3,
         upper=1000.0,
     )
+    angle_limit: float = parameter(
+        0.8,
+        "Largest roll and pitch of a base reference; one beyond it is refused.",
+        unit="rad",
+        lower=0.0,
+        upper=1.5,
+    )
+    height_range: tuple[float, ...] = parameter(
+        (0.3, 1.3),
+        "Smallest and largest height of a base reference, as shares of the height in the home posture; one "
+        "outside is refused.",
+        lower=0.0,
+        upper=10.0,
+    )
 
 
 @dataclass(frozen=True)
@@ -285,6 +304,7 @@ class InertiaIntakeConfig:
         upper=10.0,
         runtime=True,
     )
+    plausible: InertiaLimitsConfig = section(InertiaLimitsConfig)
 
 
 @dataclass(frozen=True)
@@ -299,7 +319,17 @@ class SolverConfig:
         upper=1e-1,
     )
     max_iterations: int = parameter(
-        100, "Number of iterations after which the quadratic program's solver gives up.", lower=1, upper=10000
+        10,
+        "Number of outer iterations after which the quadratic program's solver gives up; with "
+        "solver.max_inner_iterations it bounds the time of a step.",
+        lower=1,
+        upper=10000,
+    )
+    max_inner_iterations: int = parameter(
+        6,
+        "Largest number of Newton iterations in one outer iteration of the quadratic program's solver.",
+        lower=1,
+        upper=10000,
     )
 
 
@@ -331,7 +361,8 @@ class ControllerConfig:
     )
     fallback_damping: float = parameter(
         5.0,
-        "Joint damping d of the command tau = -d v that is sent while the quadratic program has no solution.",
+        "Joint damping d of the command tau = -d v that is sent while the robot's state cannot be used or "
+        "the quadratic program has no solution; smaller where a joint's inertia is too little for it.",
         unit="Nms/rad",
         lower=0.0,
         upper=1e3,
@@ -347,4 +378,6 @@ class ControllerConfig:
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
+    limits: StateLimitsConfig = section(StateLimitsConfig)
+    recovery: RecoveryConfig = section(RecoveryConfig)
     solver: SolverConfig = section(SolverConfig)

@@ -1,33 +1,18 @@
 """Health of the controller, for diagnostics."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.control_supervisor import ControllerStepCounts
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
-from inertial_estimation.signals import Health, HealthLevel
+from inertial_estimation.signals import Health, HealthLevel, seconds
 
-__all__ = ["ControllerStepCounts", "controller_health"]
+__all__ = ["controller_health"]
 
 NAME = "controller"
-
-
-@dataclass(slots=True)
-class ControllerStepCounts:
-    """Numbers of steps since the start.
-
-    Attributes:
-        steps: Joint states answered.
-        damped: Of them, those answered by damping alone.
-        unmatched: Joint states whose base orientation or base state never came.
-    """
-
-    steps: int = 0
-    damped: int = 0
-    unmatched: int = 0
+FAULT_SHOWN_S = 10.0  # after a fault, so that it is seen at the rate of diagnostics
 
 
 def controller_health(
@@ -52,11 +37,19 @@ def controller_health(
     values = {
         "steps": str(counts.steps),
         "steps in damping": str(counts.damped),
+        "steps with the last torques": str(counts.held),
+        "gaps": str(counts.gaps),
+        "take-overs": str(counts.take_overs),
         "joint states without base": str(counts.unmatched),
         "joint velocities": inputs.velocity_source,
         "references refused": str(references.refused),
         "references beyond joint limits": str(references.clipped),
     }
+    values |= {f"fault: {cause.value}": str(counts.faults[cause]) for cause in counts.faults}
+    if counts.take_over:
+        values["last take-over"] = counts.take_over
+    if counts.last_fault:
+        values["last fault"] = counts.last_fault
     if references.last_refusal:
         values["last refusal"] = references.last_refusal
     stale = inputs.stale(now_ns)
@@ -75,4 +68,14 @@ def controller_health(
     }
     if last.state is ControlState.DAMPING:
         return Health(NAME, HealthLevel.ERROR, f"damping: {last.reason}", values)
+    if last.state is ControlState.HOLDING:
+        return Health(NAME, HealthLevel.WARN, f"holding the last torques: {last.reason}", values)
+    if counts.last_fault_ns is not None and 0.0 <= seconds(now_ns - counts.last_fault_ns) < FAULT_SHOWN_S:
+        ago = seconds(now_ns - counts.last_fault_ns)
+        return Health(
+            NAME,
+            HealthLevel.WARN,
+            f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}",
+            values,
+        )
     return Health(NAME, HealthLevel.OK, f"controlling: {last.activity or 'posture'}", values)

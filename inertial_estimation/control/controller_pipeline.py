@@ -1,10 +1,12 @@
 """The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
 
-from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.control_result import ControlResult
+from inertial_estimation.control.control_supervisor import ControlSupervisor
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.controller_health import ControllerStepCounts, controller_health
+from inertial_estimation.control.controller_health import controller_health
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.inertia_intake import InertiaIntake
+from inertial_estimation.control.inertia_limits import InertiaLimits
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.whole_body_controller import WholeBodyController
@@ -38,6 +40,7 @@ class ControllerPipeline:
         contacts: Names of the contacts, in the configured order.
         last: Result of the last step; None before the first.
         controller: The controller itself.
+        supervisor: Decides whether its torques are sent; counts what became of the joint states.
     """
 
     def __init__(self, config: ControllerConfig, urdf: str) -> None:
@@ -59,12 +62,14 @@ class ControllerPipeline:
         self.contacts = tuple(frame.name for frame in frames)
         self.controller = WholeBodyController(config, self.robot, frames)
         bodies = self.controller.dynamics.bodies(config.inertias.links)
-        self._inertias = InertiaIntake(bodies, config.inertias.timeout)
-        self._references = ReferenceIntake(self.robot, self.controller)
+        masses = {link: float(body.nominal_J.mass) for link, body in bodies.items()}
+        limits = InertiaLimits(masses, self.robot.total_mass, config.inertias.plausible)
+        self._inertias = InertiaIntake(limits, config.inertias.timeout)
+        self._references = ReferenceIntake(self.robot, self.controller, config.references)
         self._inputs = ControllerInputs(config, self.robot, self.contacts)
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
-        self._counts = ControllerStepCounts()
+        self.supervisor = ControlSupervisor(config, self.robot, self.controller)
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
@@ -90,8 +95,11 @@ class ControllerPipeline:
         self._inputs.push_wrench(contact, sample)
 
     def push_inertia(self, stamp_ns: int, inertia: LinkInertia) -> None:
-        """Take the inertia of one link; all links of one stamp are applied together between two steps."""
-        self._inertias.push(stamp_ns, inertia)
+        """Take the inertia of one link; all links of one stamp are applied together between two steps.
+
+        One that is inconsistent, implausible for its link or out of time is refused and counted in `health`.
+        """
+        self._inertias.push(stamp_ns, inertia, self._last_stamp_ns)
 
     def push_joint_reference(self, reading: JointReading) -> None:
         """Take targets of joints by name; the others keep theirs.
@@ -102,8 +110,11 @@ class ControllerPipeline:
         self._references.push_joints(reading)
 
     def push_base_reference(self, reference: BaseReference) -> None:
-        """Take where the base should be; it moves there smoothly."""
-        self.controller.references.set_base(reference)
+        """Take where the base should be; it moves there smoothly.
+
+        One out of reach is refused and counted in `health`.
+        """
+        self._references.push_base(reference)
 
     def push_walk_command(self, command: WalkCommand) -> None:
         """Take steps to walk; refused and counted where the robot cannot walk."""
@@ -140,7 +151,12 @@ class ControllerPipeline:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
         controller = controller_health(
-            self.last, self._counts, self._references, self._inputs, now_ns, held=self.controller.gait.held
+            self.last,
+            self.supervisor.counts,
+            self._references,
+            self._inputs,
+            now_ns,
+            held=self.controller.gait.held,
         )
         return [*self._inputs.health(now_ns), self._inertias.health(now_ns), controller]
 
@@ -160,7 +176,7 @@ class ControllerPipeline:
             ConfigurationError: If it does not exist, cannot change at run time, or the value is bad.
         """
         changed = replace_runtime_value(self.config, name, value)
-        self.controller.set_config(changed)
+        self.supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
         self._inputs.timeout = changed.robot.inputs.timeout
         self.config = changed
@@ -169,12 +185,11 @@ class ControllerPipeline:
         """Forget all but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
-        self.controller.reset()
+        self.supervisor.reset()
         self._inputs.forget_wrenches()
         self._references.reset()
         self.last = None
         self._last_stamp_ns = None
-        self._counts = ControllerStepCounts()
 
     def _ready(self) -> list[int]:
         """Stamps to answer now, thinned to the rate; drops what no partner can come for any more."""
@@ -184,7 +199,7 @@ class ControllerPipeline:
         if self._last_stamp_ns is not None and matched[0] < self._last_stamp_ns:
             self._start_over()  # the stamps have jumped back
         earlier = sum(s < matched[-1] for s in self._inputs.joint_stamps())
-        self._counts.unmatched += earlier - len(matched) + 1
+        self.supervisor.counts.unmatched += earlier - len(matched) + 1
         period = int((1.0 - RATE_TOLERANCE) * NANOSECONDS / self.config.rate)
         due, last = [], self._last_stamp_ns
         for stamp in matched:
@@ -195,22 +210,20 @@ class ControllerPipeline:
 
     def _inertias_to_come(self, stamp_ns: int) -> bool:
         """Whether inertias recent enough for a joint state are still awaited."""
-        config, applied_ns = self.config.inertias, self._inertias.applied_stamp_ns
-        if not config.max_age or applied_ns is None:
+        config, newest_ns = self.config.inertias, self._inertias.judged_stamp_ns
+        if not config.max_age or newest_ns is None:
             return False
-        return config.max_age < seconds(stamp_ns - applied_ns) <= config.timeout
+        return config.max_age < seconds(stamp_ns - newest_ns) <= config.timeout
 
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        self.last = self.controller.step(
+        self.last = self.supervisor.step(
             h,
             self._inputs.base(stamp_ns),
             self._inputs.joints(stamp_ns),
             self._inputs.normal_forces(stamp_ns),
         )
-        self._counts.steps += 1
-        self._counts.damped += self.last.state is ControlState.DAMPING
         self._inputs.forget_until(stamp_ns)
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
 

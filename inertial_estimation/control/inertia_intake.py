@@ -3,63 +3,81 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from inertial_estimation.models.robot_model import LinkBody
-from inertial_estimation.signals import Health, HealthLevel, LinkInertia, seconds
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
+from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
 __all__ = ["InertiaIntake"]
 
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
+LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
+REFUSAL_SHOWN_S = 10.0  # after a refused inertia, so that it is seen at the rate of diagnostics
 
 
 class InertiaIntake:
     """Collects the inertias of one stamp and hands them over once all expected links are there.
 
-    A set is refused as a whole when one of its inertias is inconsistent, of a link not expected, not newer
-    than what is in force, or when a newer set is complete before it.
+    A set is refused as a whole when one of its inertias is inconsistent or implausible, of a link not
+    expected, not newer than what is in force, far ahead of the joint states, or when a newer set is complete
+    before it; complete sets also while they jump again and again.
 
     Attributes:
+        timeout: Age from which the inertias count as stopped [s].
         applied_stamp_ns: Stamp of the set in force [ns]; None: the nominal inertias.
+        judged_stamp_ns: Stamp of the newest set that was applied or refused [ns]; None before the first.
         applied: Number of sets handed over.
         refused: Number of inertias and sets refused, by reason.
     """
 
-    def __init__(self, bodies: Mapping[str, LinkBody], timeout: float) -> None:
-        self._links: Sequence[str] = tuple(bodies)
+    def __init__(self, limits: InertiaLimits, timeout: float) -> None:
+        """Begin with the nominal inertias.
+
+        Args:
+            limits: The expected links, and which inertias they can have.
+            timeout: Age from which the inertias count as stopped [s].
+        """
+        self._limits = limits
+        self._links: Sequence[str] = limits.links
+        self._jumps = InertiaJumps(limits.total_mass)
         self.timeout = timeout
         self.reset()
 
     def reset(self) -> None:
         """Forget everything; the nominal inertias are in force."""
         self.applied_stamp_ns: int | None = None
+        self.judged_stamp_ns: int | None = None
         self.applied = 0
         self.refused: Counter[str] = Counter()
         self._pending: dict[int, dict[str, LinkInertia]] = {}
         self._bad: set[int] = set()
+        self._jumps.reset()
         self._last_refusal = ""
+        self._last_refusal_ns: int | None = None
+        self._now_ns = 0
 
-    def push(self, stamp_ns: int, inertia: LinkInertia) -> None:
+    def push(self, stamp_ns: int, inertia: LinkInertia, joints_ns: int | None = None) -> None:
         """Take the inertia of one link; never raises on a bad one.
 
         Args:
             stamp_ns: Stamp shared by all links of one estimate [ns].
             inertia: Inertia of the body of a link.
+            joints_ns: Stamp of the joint state answered last [ns]; None before the first.
         """
+        self._now_ns = stamp_ns if joints_ns is None else joints_ns
         if inertia.link not in self._links:
             self._refuse("link not expected", f"'{inertia.link}'")
             return
         if self.applied_stamp_ns is not None and stamp_ns <= self.applied_stamp_ns:
             self._refuse("stamp not newer", f"{stamp_ns} ns after {self.applied_stamp_ns} ns")
             return
-        problem = _problem(inertia)
+        if joints_ns is not None and stamp_ns - joints_ns > LARGEST_LEAD_NS:
+            lead = seconds(stamp_ns - joints_ns)
+            self._refuse("stamp ahead", f"'{inertia.link}': {lead:.4g} s ahead of the joint states")
+            return
+        inconsistent = self._limits.inconsistency(inertia)
+        problem = inconsistent or self._limits.implausibility(inertia)
         if problem:
-            self._bad.add(stamp_ns)
-            if len(self._bad) > MAX_PENDING:
-                self._bad.remove(min(self._bad))
-            self._pending.pop(stamp_ns, None)
-            self._refuse("inconsistent", f"'{inertia.link}': {problem}")
+            self._drop_set(stamp_ns)
+            self._refuse("inconsistent" if inconsistent else "implausible", f"'{inertia.link}': {problem}")
             return
         if stamp_ns in self._bad:
             return
@@ -86,6 +104,10 @@ class InertiaIntake:
             if missing:
                 self._refuse("link missing", ", ".join(missing))
         self._bad = {stamp for stamp in self._bad if stamp > stamp_ns}
+        self._judged(stamp_ns)
+        if self._jumps.too_many(stamp_ns, newest):
+            self._refuse("jumping", "the inertias of the last second jump again and again")
+            return None
         self.applied_stamp_ns = stamp_ns
         self.applied += 1
         return newest
@@ -109,20 +131,30 @@ class InertiaIntake:
         values["age [s]"] = f"{age:.3f}"
         if age > self.timeout:
             message = f"inertias stopped {age:.2f} s ago: the last ones are kept"
+            message += f", refused {self._last_refusal}" if self._refused_lately(now_ns) else ""
+            return Health("link_inertias", HealthLevel.WARN, message, values)
+        if self._refused_lately(now_ns):
+            message = f"the last good inertias are kept, refused {self._last_refusal}"
             return Health("link_inertias", HealthLevel.WARN, message, values)
         return Health("link_inertias", HealthLevel.OK, "estimated inertias in force", values)
+
+    def _refused_lately(self, now_ns: int) -> bool:
+        refused_ns = self._last_refusal_ns
+        return refused_ns is not None and seconds(now_ns - refused_ns) < REFUSAL_SHOWN_S
+
+    def _drop_set(self, stamp_ns: int) -> None:
+        """Refuse what has come and will come of a stamp."""
+        self._bad.add(stamp_ns)
+        if len(self._bad) > MAX_PENDING:
+            self._bad.remove(min(self._bad))
+        self._pending.pop(stamp_ns, None)
+        self._judged(stamp_ns)
+
+    def _judged(self, stamp_ns: int) -> None:
+        judged = self.judged_stamp_ns
+        self.judged_stamp_ns = stamp_ns if judged is None else max(judged, stamp_ns)
 
     def _refuse(self, reason: str, detail: str) -> None:
         self.refused[reason] += 1
         self._last_refusal = f"{reason}: {detail}"
-
-
-def _problem(inertia: LinkInertia) -> str:
-    shapes = (np.shape(inertia.com_L), np.shape(inertia.inertia_Lcm))
-    if shapes != ((3,), (3, 3)):
-        return f"shapes {shapes}, expected (3,) and (3, 3)"
-    numbers = np.concatenate(([inertia.mass], inertia.com_L, np.ravel(inertia.inertia_Lcm)))
-    if not np.isfinite(numbers).all():
-        return "not finite"
-    value = InertialParameters(inertia.mass, inertia.com_L, inertia.inertia_Lcm)
-    return "; ".join(value.violations())
+        self._last_refusal_ns = self._now_ns

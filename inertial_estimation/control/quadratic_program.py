@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from proxsuite import proxqp
 
+from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import InverseDynamicsProblem
 from inertial_estimation.signals import Array
 
@@ -42,24 +43,30 @@ class QpSolution:
 class QuadraticProgram:
     """One dense solver, set up at the first problem and updated in place from then on.
 
-    Attributes:
-        tolerance: Largest residual of the optimality conditions.
-        max_iterations: Iterations after which it gives up.
+    The iterations are bounded, and with them the time of a solution.
     """
 
-    def __init__(self, n: int, n_equal: int, n_rows: int, tolerance: float, max_iterations: int) -> None:
+    def __init__(self, n: int, n_equal: int, n_rows: int, config: SolverConfig) -> None:
+        """Set the size of the program.
+
+        Args:
+            n: Number of unknowns.
+            n_equal: Number of equality rows.
+            n_rows: Number of inequality rows.
+            config: Tolerance and iterations.
+        """
         self._size = (n, n_equal, n_rows)
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
+        self._config = config
         self.reset()
 
     def reset(self) -> None:
         """Forget the last solution."""
         self._qp = proxqp.dense.QP(*self._size)
         self._qp.settings.initial_guess = proxqp.InitialGuess.WARM_START_WITH_PREVIOUS_RESULT
-        self._qp.settings.eps_abs = self.tolerance
+        self._qp.settings.eps_abs = self._config.tolerance
         self._qp.settings.eps_rel = 0.0
-        self._qp.settings.max_iter = self.max_iterations
+        self._qp.settings.max_iter = self._config.max_iterations
+        self._qp.settings.max_iter_in = self._config.max_inner_iterations
         self._started = False
 
     def solve(self, problem: InverseDynamicsProblem) -> QpSolution:

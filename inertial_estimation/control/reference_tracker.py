@@ -8,6 +8,8 @@ from inertial_estimation.signals import Array, BaseReference
 
 __all__ = ["ReferenceTracker"]
 
+HEIGHT_TOLERANCE = 0.05  # of the height of a robot in its home posture, on a slope perhaps [m]
+
 
 class ReferenceTracker:
     """Smooth references: height, roll and pitch of the base, positions of the joints.
@@ -17,11 +19,20 @@ class ReferenceTracker:
 
     Attributes:
         started: Whether a start has been given.
+        home_height: Height of the base above the support in the home posture [m].
     """
 
-    def __init__(self, config: ReferenceConfig, home: Array) -> None:
+    def __init__(self, config: ReferenceConfig, home: Array, home_height: float) -> None:
+        """Begin without a request.
+
+        Args:
+            config: How fast references may move.
+            home: Joint positions of the home posture [rad], shape (n_joints,).
+            home_height: Height of the base above the support in the home posture [m].
+        """
         self._config = config
         self._home = home
+        self.home_height = home_height
         self.reset()
 
     def reset(self) -> None:
@@ -35,7 +46,8 @@ class ReferenceTracker:
     def restart(self, q: Array, height: float, roll: float, pitch: float) -> None:
         """Let the references start from where the robot is; what was asked stays asked.
 
-        Unless a height is asked for, it stays that of the first start.
+        Unless a height is asked for, it stays that of the first start; where that was not the home posture
+        (a robot found crouched or stretched), it is the height of the home posture.
 
         Args:
             q: Joint positions [rad], shape (n_joints,).
@@ -49,7 +61,8 @@ class ReferenceTracker:
         self.tilt = SmoothReference(np.array([roll, pitch]), c.angle_rate, c.angle_acceleration)
         self.tilt.set_target(np.zeros(2))
         if self._first_height is None:
-            self._first_height = height
+            at_home = abs(height - self.home_height) <= HEIGHT_TOLERANCE
+            self._first_height = height if at_home else self.home_height
         self.height.set_target(np.array([self._first_height]))
         self._set_targets()
         self.started = True

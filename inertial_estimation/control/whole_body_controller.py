@@ -34,6 +34,7 @@ from inertial_estimation.control.tasks import (
 )
 from inertial_estimation.control.walking.feet import horizontal_points, inner_points, load_shares, sole_centre
 from inertial_estimation.control.walking.gait_choice import make_gait
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
@@ -44,8 +45,6 @@ from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_r
 
 __all__ = ["WholeBodyController"]
 
-QUATERNION_TOLERANCE = 1e-3  # of its squared norm
-
 
 class WholeBodyController:
     """Balance, posture and gait of one robot.
@@ -55,6 +54,7 @@ class WholeBodyController:
         dynamics: The model, with the inertias in force.
         references: References of base and joints.
         gait: Which feet stand and swing.
+        interrupted: Whether the next step takes over: references and gait then begin where the robot is.
     """
 
     def __init__(self, config: ControllerConfig, robot: RobotModel, frames: Sequence[ContactFrames]) -> None:
@@ -76,18 +76,17 @@ class WholeBodyController:
         self.dynamics = WholeBodyDynamics(robot, contact_frames, armature=config.armature)
         self._tau_max = config.torque_scale * self.dynamics.torque_limits
         self._legs = self.dynamics.supporting_joints(contact_frames)
-        self.references = ReferenceTracker(config.references, stance_positions(config.stance, robot))
+        home = stance_positions(config.stance, robot)
+        self.references = ReferenceTracker(config.references, home, self._home_height(home))
         self.gait = make_gait(self._contacts, config)
         self._feedback = DcmFeedback()
         self._builder = ProblemBuilder(
             self._contacts, self.dynamics.nv, robot.n_joints, self._tau_max, config.contact.force_weight
         )
         builder, solver = self._builder, config.solver
-        self._program = QuadraticProgram(
-            builder.n, builder.n_base, builder.n_rows, solver.tolerance, solver.max_iterations
-        )
+        self._program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
         self.set_config(config)
-        self._damped = True
+        self.interrupted = True
 
     def set_config(self, config: ControllerConfig) -> None:
         """Take new gains; what is fixed at construction stays."""
@@ -102,7 +101,7 @@ class WholeBodyController:
         self.gait.reset()
         self._feedback.reset()
         self._program.reset()
-        self._damped = True
+        self.interrupted = True
 
     def step(
         self,
@@ -120,28 +119,29 @@ class WholeBodyController:
             forces: Measured normal force of each contact [N]; None where there is none.
 
         Returns:
-            Torques within their limits, never NaN.
+            Torques within their limits.
+
+        Raises:
+            NumericalError: If the program of this state has no solution, or none within the iterations.
         """
-        problem = _unusable(base, joints)
-        if problem:
-            return self.damping(joints, problem)
         state = self.dynamics.compute(base, joints.q, joints.v)
-        if self._damped:
+        if self.interrupted:
             self._take_over(state)
         self.references.step(h)
         if base is None:
             return self._solve(joints, state, (), [self._posture_task()], [])
         return self._legged(h, joints, state, forces)
 
-    def damping(self, joints: JointSample, reason: str) -> ControlResult:
-        """Return torques that only slow the joints down: tau = -d v within the limits."""
-        self._damped = True
-        tau = -self.config.fallback_damping * np.nan_to_num(joints.v, nan=0.0, posinf=0.0, neginf=0.0)
-        wrenches = np.zeros((len(self._contacts), 6))
-        limited = np.clip(tau, -self._tau_max, self._tau_max)
-        return ControlResult(
-            joints.stamp_ns, ControlState.DAMPING, reason, limited, np.zeros(self.dynamics.nv), wrenches
-        )
+    def interrupt(self) -> None:
+        """Let references and gait begin at the next step from where the robot is then."""
+        self.interrupted = True
+
+    def _home_height(self, home: Array) -> float:
+        """Height of the base above the contacts in the home posture, upright [m]; 0 for a fixed base."""
+        if not self._robot.floating_base:
+            return 0.0
+        upright = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
+        return _height(self.dynamics.compute(upright, home, np.zeros_like(home)))
 
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""
@@ -149,10 +149,10 @@ class WholeBodyController:
         if self._robot.floating_base:
             roll, pitch = roll_pitch_of(state.base.R_WF)
             self.gait.start(state)
-            height = -float(np.mean([motion.p_BF_W[2] for motion in state.frames]))
+            height = _height(state)
         self.references.restart(state.q, height, roll, pitch)
         self._feedback.reset()
-        self._damped = False
+        self.interrupted = False
 
     def _legged(
         self, h: float, joints: JointSample, state: DynamicsState, forces: Sequence[float | None]
@@ -254,7 +254,7 @@ class WholeBodyController:
         problem = self._builder.build(state, motions, tasks, loads)
         solution = self._program.solve(problem)
         if not solution.solved:
-            return self.damping(joints, f"the quadratic program is not solved: {solution.status}")
+            raise NumericalError(f"the quadratic program is not solved: {solution.status}")
         return self._result(joints, problem, solution)
 
     def _result(
@@ -281,16 +281,6 @@ class WholeBodyController:
         )
 
 
-def _unusable(base: BaseMotion | None, joints: JointSample) -> str:
-    """Return the reason why a state is unusable; empty if it is usable."""
-    arrays = [joints.q, joints.v]
-    if base is not None:
-        arrays += [base.quaternion_xyzw, base.v_WB_B, base.w_WB_B]
-    if not np.isfinite(np.concatenate(arrays)).all():
-        return "the state is not finite"
-    if (
-        base is not None
-        and abs(float(base.quaternion_xyzw @ base.quaternion_xyzw) - 1.0) > QUATERNION_TOLERANCE
-    ):
-        return "the quaternion of the base is not normalised"
-    return ""
+def _height(state: DynamicsState) -> float:
+    """Return the height of the base above the mean of the contacts [m]."""
+    return -float(np.mean([motion.p_BF_W[2] for motion in state.frames]))

@@ -28,6 +28,13 @@ DELAYS_COMPARED = 100  # samples the smallest delay is sought in
 BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
 LARGEST_SLEW_SHARE = 0.05  # of a period, by which the times may move later per sample
 SHORTEST_STEP_SHARE = 0.1  # of a period, the smallest step between two times
+LARGEST_LAG_PERIODS = 3  # periods by which times lie before stamps without a burst to explain it
+LARGEST_LEAD_PERIODS = 1  # periods by which times lie after stamps
+EARLIEST = -(2**63)  # before all stamps [ns]
+LAG_SCATTER_SHARE = 0.5  # of a lag, by which bursts may change it while it counts as constant
+REGULAR_STEP_SCATTER = 0.2  # of the median step, by which a regular step differs from it
+REGULAR_STEP_SHARE = 0.8  # of the steps, beyond which samples do not come in bursts
+LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of the times is wrong
 
 
 class StampRegulator:
@@ -36,9 +43,15 @@ class StampRegulator:
     In mode "auto" times equal stamps until a tenth of the steps is shorter than half a period, as after
     late samples; from then on they are regular, until `reset`.
 
+    The line of the times is wrong where the rate of the samples has changed, or many were lost: the times
+    then lag behind the stamps though no burst follows, or lead them. Where bursts go on and the lag is
+    constant (lost samples), the line moves by it. Otherwise the times return to the stamps, and bursts are
+    sought again.
+
     Attributes:
         active: Whether the times differ from the stamps.
         period_ns: Period of the samples [ns]; 0 until known.
+        corrections: Number of times that the line was wrong, since the last reset.
     """
 
     def __init__(self, mode: str = "auto", nominal_rate: float = 0.0) -> None:
@@ -54,13 +67,19 @@ class StampRegulator:
 
     def reset(self) -> None:
         """Discard the history of stamps, for example after a jump of their clock."""
+        self._time = EARLIEST
+        self.corrections = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with an empty history of stamps."""
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
         self._short: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self._shorts = 0
-        self._time = 0
+        self._lags = _Lags()
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
 
@@ -76,7 +95,8 @@ class StampRegulator:
         if self._mode == "as_is":
             return stamp_ns
         self._note(stamp_ns)
-        self._time = self._regular_time(stamp_ns) if self.active else stamp_ns
+        time = self._regular_time(stamp_ns) if self.active else stamp_ns
+        self._time = time if time > self._time else self._time + 1  # after a return from times that led
         return self._time
 
     def _note(self, stamp_ns: int) -> None:
@@ -126,12 +146,59 @@ class StampRegulator:
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
+        in_burst = bool(self._short) and self._short[-1]
+        if self._lags.wrong(stamp_ns - predicted, period, in_burst=in_burst):
+            return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
             raise_by = min(max(min(self._delays) - self._raised, 0.0), LARGEST_SLEW_SHARE * period)
             self._raised += raise_by
             predicted += raise_by
         return int(predicted)
+
+    def _corrected(self, stamp_ns: int, predicted: float) -> int:
+        """Move the line by the lag if it is constant and bursts go on; otherwise return to the stamps."""
+        self.corrections += 1
+        period, lag = self.period_ns, self._lags.constant(self.period_ns)
+        steps = np.diff(np.array(self._stamps, dtype=np.int64)[-LAGGING_SAMPLES:])
+        regular = np.abs(steps - np.median(steps)) < REGULAR_STEP_SCATTER * np.median(steps)
+        self._begin()
+        if lag is None or regular.mean() > REGULAR_STEP_SHARE:
+            return stamp_ns
+        self.active, self.period_ns = True, period
+        self._until_fit = self._wait = SAMPLES_TO_NEXT_ACTIVE_FIT
+        return int(predicted + lag)
+
+
+class _Lags:
+    """Recognises that times lag behind stamps though no burst catches up, or lead them.
+
+    In a burst the lag shrinks by a period per sample, because the steps between its stamps are short.
+    """
+
+    def __init__(self) -> None:
+        self._lags: list[float] = []  # of the samples since the last one that did not lag
+        self._count = 0  # of them, those not in a burst
+
+    def wrong(self, lag: float, period: float, *, in_burst: bool) -> bool:
+        """Take the lag of a sample [ns]; return whether the line of the times is wrong."""
+        if lag <= LARGEST_LAG_PERIODS * period:
+            if self._lags:
+                self._lags, self._count = [], 0
+            return lag < -LARGEST_LEAD_PERIODS * period
+        self._lags.append(lag)
+        self._count += not in_burst
+        return self._count >= LAGGING_SAMPLES or len(self._lags) >= SAMPLES_FITTED
+
+    def constant(self, period: float) -> float | None:
+        """Return the smallest of the last lags [ns]; None where they grow or shrink."""
+        half = LAGGING_SAMPLES // 2
+        if len(self._lags) < 2 * half:
+            return None
+        earlier, later = min(self._lags[-2 * half : -half]), min(self._lags[-half:])
+        lag = min(earlier, later)
+        scatter = LARGEST_LAG_PERIODS * period + LAG_SCATTER_SHARE * lag
+        return lag if abs(later - earlier) <= scatter else None
 
 
 def _envelope_slope(stamps: np.ndarray) -> float:

@@ -94,8 +94,8 @@ class UniformGrid:
         """
         target = self._streams[stream]
         refusal = target.refusal(stamp_ns, row)
-        if refusal:
-            return self.drop(stream, refusal)
+        if refusal is not None:
+            return self.drop(stream, refusal.value)
         last = target.last_stamp_ns
         if last is not None and stamp_ns < last:
             self.drop(stream, "jumps back of its clock")

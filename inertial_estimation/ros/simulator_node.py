@@ -79,7 +79,7 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
     def _poll(self) -> None:
         if not self.active:
             return
-        released = self.simulation.released
+        released, unattended = self.simulation.released, self.driver.unattended
         while readings := self.driver.poll(time.monotonic()):
             self._publish(readings)
             if not (self._options.pacing.lockstep and self.simulation.released):
@@ -87,6 +87,16 @@ class SimulatorNode(RobotNode[SimulatorConfig]):
         if self.simulation.released != released:
             self.get_logger().info(f"released from the hoist at {seconds(self.simulation.stamp_ns):.3f} s")
             self._set_timer()
+        elif self.driver.unattended != unattended:
+            self._announce(self.driver.unattended)
+
+    def _announce(self, unattended: bool) -> None:
+        """Log that the commands have stopped, or are back."""
+        now = f"at {seconds(self.simulation.stamp_ns):.3f} s"
+        if unattended:
+            self.get_logger().warning(f"no command in time {now}: the joints are braked until one arrives")
+        else:
+            self.get_logger().info(f"commands arrive again {now}: the brakes are released")
 
     def _publish(self, arrived: Sequence[SensorReadings]) -> None:
         self._clock_output.publish(self.simulation.stamp_ns)

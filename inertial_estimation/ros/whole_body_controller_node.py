@@ -1,5 +1,6 @@
 """Node `whole_body_controller`: joint torques from the estimates of base and inertias."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,8 +11,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.configuration.node_options import ControllerNodeOptions
+from inertial_estimation.control.control_result import ControlResult, ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.step_times import StepTimes
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.samples import StampedInertia
@@ -48,6 +51,8 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
 
     def _build(self, urdf: str) -> None:
         self.pipeline = ControllerPipeline(self.config.pipeline, urdf)
+        self._times = StepTimes(1.0 / self.config.pipeline.rate)
+        self._state, self._told = ControlState.CONTROL, ""
 
     def _subscribe(self) -> None:
         pipeline, robot = self.pipeline, self.config.pipeline.robot
@@ -105,6 +110,25 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
     def activated(self) -> None:
         """Reset the controller on activation, since its integrals belong to an earlier time."""
         self.pipeline.reset()
+        self._told = ""
+
+    def _tick(self) -> None:
+        steps, begin = self.pipeline.supervisor.counts.steps, time.perf_counter()
+        super()._tick()
+        made, last = self.pipeline.supervisor.counts.steps - steps, self.pipeline.last
+        if made > 0 and last is not None:
+            self._times.add((time.perf_counter() - begin) / made, last.stamp_ns)
+            self._announce(last)
+
+    def _announce(self, last: ControlResult) -> None:
+        """Log that control begins or ends; at most once a second, since a fault may come and go."""
+        counts = self.pipeline.supervisor.counts
+        if counts.take_over != self._told:
+            self._told = counts.take_over
+            self.get_logger().info(f"takes over: {counts.take_over}", throttle_duration_sec=1.0)
+        if last.state is ControlState.DAMPING and self._state is not last.state:
+            self.get_logger().error(f"damps the joints: {last.reason}", throttle_duration_sec=1.0)
+        self._state = last.state
 
     def _publish(self, results: Sequence[TorqueCommand]) -> None:
         for command in results:
@@ -116,7 +140,7 @@ class WholeBodyControllerNode(PipelineNode[ControllerNodeConfig]):
         self.pipeline.push_inertia(stamped.stamp_ns, replace(stamped.inertia, link=link))
 
     def _health(self, now_ns: int) -> list[Health]:
-        parts = super()._health(now_ns)
+        parts = [*super()._health(now_ns), self._times.health(now_ns)]
         if not self._unheard:
             return parts
         awaited = [f"link_inertias/{topic_token(link)}" for link in self._unheard]

@@ -19,7 +19,7 @@ class CommandInbox:
         newest_ns: Stamp of the newest command [ns]; None before the first.
         tau: Its torques in the model's joint order [Nm], shape (n_joints,).
         refused: Commands refused, by reason.
-        timeouts: Ticks with zero torque for want of a command, counted by the driver.
+        timeouts: Ticks with braked joints for want of a command, counted by the driver.
     """
 
     def __init__(self, joint_names: tuple[str, ...]) -> None:
@@ -68,7 +68,7 @@ class CommandInbox:
         values |= {f"refused: {reason}": str(count) for reason, count in sorted(self.refused.items())}
         level, message = HealthLevel.OK, "arriving"
         if new_timeouts:
-            level, message = HealthLevel.ERROR, f"no command in time, {new_timeouts} ticks with zero torque"
+            level, message = HealthLevel.ERROR, f"no command in time, {new_timeouts} ticks with braked joints"
         elif new_refusals:
             level = HealthLevel.WARN
             message = f"{new_refusals} commands refused: {list(self.refused)[-1]}"

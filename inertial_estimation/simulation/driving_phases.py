@@ -18,11 +18,16 @@ class TorqueChoice(Enum):
     AWAITED = "awaited"  # the tick waits for a command
     UNCHANGED = "unchanged"
     COMMANDED = "commanded"  # those of the newest command
-    ZERO = "zero"  # no command came in time
+    BRAKED = "braked"  # no command came in time: the drives brake the joints
 
 
 class DrivingPhase(Protocol):
     """Selects the torques of the next tick."""
+
+    @property
+    def unattended(self) -> bool:
+        """Whether time runs without a controller; it then runs no faster than the wall clock."""
+        ...
 
     def choose(self, commands: CommandInbox, now_ns: int, wall: float) -> TorqueChoice:
         """Return the torques of the next tick.
@@ -55,6 +60,11 @@ class OnHoist:
         """Set time of the beginning [ns] and shortest time on the hoist [s]."""
         self._start_ns, self._duration_s = start_ns, duration_s
 
+    @property
+    def unattended(self) -> bool:
+        """Whether time runs without a controller: always."""
+        return True
+
     def choose(self, commands: CommandInbox, now_ns: int, wall: float) -> TorqueChoice:
         """Return the torques of the next tick; see `DrivingPhase`."""
         over = seconds(now_ns - self._start_ns) >= self._duration_s
@@ -74,12 +84,17 @@ class FreeRunning:
     def __init__(self, timeout_s: float) -> None:
         """Set the largest age of a command [s]."""
         self._timeout_s = timeout_s
+        self._braked = False
+
+    @property
+    def unattended(self) -> bool:
+        """Whether the last command is too old."""
+        return self._braked
 
     def choose(self, commands: CommandInbox, now_ns: int, wall: float) -> TorqueChoice:
         """Return the torques of the next tick; see `DrivingPhase`."""
-        newest_ns = commands.newest_ns
-        fresh = newest_ns is not None and seconds(now_ns - newest_ns) <= self._timeout_s
-        return TorqueChoice.COMMANDED if fresh else TorqueChoice.ZERO
+        self._braked = not _is_fresh(commands, now_ns, self._timeout_s)
+        return TorqueChoice.BRAKED if self._braked else TorqueChoice.COMMANDED
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
         """Do nothing; this phase does not depend on the last tick."""
@@ -89,24 +104,49 @@ class FreeRunning:
 
 
 class Lockstep:
-    """A tick waits for the command that answers the readings of the tick before."""
+    """A tick waits for the command that answers the readings of the tick before.
 
-    def __init__(self, timeout_s: float) -> None:
-        """Set the longest wait of a tick on the wall clock [s]."""
-        self._timeout_s = timeout_s
+    When none comes in time the controller counts as lost: the joints are braked and time goes on, so that the
+    sensors show a restarted controller where the robot is. The first fresh command ends this.
+    """
+
+    def __init__(self, timeout_s: float, age_s: float) -> None:
+        """Set the time-outs.
+
+        Args:
+            timeout_s: Longest wait of a tick on the wall clock [s].
+            age_s: Largest age of the command that ends a loss, in simulated time [s].
+        """
+        self._timeout_s, self._age_s = timeout_s, age_s
         self._before_ns = 0
         self._answerable = False
         self._deadline: float | None = None
+        self._lost_ns: int | None = None
+
+    @property
+    def unattended(self) -> bool:
+        """Whether the controller is lost."""
+        return self._lost_ns is not None
 
     def choose(self, commands: CommandInbox, now_ns: int, wall: float) -> TorqueChoice:
         """Return the torques of the next tick; see `DrivingPhase`."""
+        if self._lost_ns is not None:
+            newest_ns = commands.newest_ns
+            answers = newest_ns is not None and newest_ns >= self._lost_ns
+            if not (answers and _is_fresh(commands, now_ns, self._age_s)):
+                return TorqueChoice.BRAKED
+            self._lost_ns = None
+            return TorqueChoice.COMMANDED
         if not self._answerable:
             return TorqueChoice.UNCHANGED
         if self._deadline is None:
             self._deadline = wall + self._timeout_s
         if commands.newest_ns is not None and commands.newest_ns > self._before_ns:
             return TorqueChoice.COMMANDED
-        return TorqueChoice.AWAITED if wall < self._deadline else TorqueChoice.ZERO
+        if wall < self._deadline:
+            return TorqueChoice.AWAITED
+        self._lost_ns = now_ns
+        return TorqueChoice.BRAKED
 
     def advanced(self, before_ns: int, *, complete: bool) -> None:
         """Start waiting for the command that answers the last tick; see `DrivingPhase`."""
@@ -115,3 +155,9 @@ class Lockstep:
     def suspend(self) -> None:
         """Stop the time-out; it begins again when the tick is next waited for."""
         self._deadline = None
+
+
+def _is_fresh(commands: CommandInbox, now_ns: int, age_s: float) -> bool:
+    """Whether the newest command is at most so old in simulated time."""
+    newest_ns = commands.newest_ns
+    return newest_ns is not None and seconds(now_ns - newest_ns) <= age_s

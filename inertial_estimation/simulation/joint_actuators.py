@@ -22,11 +22,13 @@ class JointActuators:
 
     d(v) = viscous + coulomb tanh(|v| / v_s) / |v|; k and c are an end stop's, felt when the joint is `over`
     its limit. Friction and stops take the velocity v' at the end of the step: stable, however stiff. What
-    multiplies a is the `inertia` in addition to that of the links, the rest is the `force`.
+    multiplies a is the `inertia` in addition to that of the links, the rest is the `force`. A brake adds to
+    d(v).
 
     Attributes:
         motors: The motors.
         stops: The end stops.
+        brake: Damping of the brakes [Nms/rad]; 0: released.
         inertia: Inertia at each joint in addition to that of the links [kg m^2], shape (n_joints,).
     """
 
@@ -46,6 +48,7 @@ class JointActuators:
         known_terms = known.by_joint(robot)
         self.motors = Motors(robot, config, step)
         self.stops = EndStops(robot, config.stop_stiffness)
+        self.brake = 0.0
         self._friction = JointFriction(robot, config, known)
         self._step = step
         self._offset = known_terms["offset"]
@@ -71,10 +74,12 @@ class JointActuators:
             v: Joint velocities [rad/s], shape (n_joints,).
         """
         excess = self.stops.excess(q)
-        if excess is None and not self._friction.present:
+        if excess is None and not self._friction.present and not self.brake:
             self.inertia, self._resistance = self._rotor, self._offset
             return
         damping = self._friction.damping(v) if self._friction.present else self._no_damping
+        if self.brake:
+            damping = damping + self.brake
         stop_torque: Array | float = 0.0
         if excess is not None:
             damping = damping + np.where(excess != 0.0, self.stops.end_of_step_damping(self._step), 0.0)

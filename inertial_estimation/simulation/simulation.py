@@ -71,6 +71,7 @@ class Simulation:
         sensors = NoisySensors(self._true, self._config.sensors, self._corrections)
         self._suite = SensorSuite(sensors, self._config)
         self._disturbed.set_inertias(0.0)
+        self._physics.actuators.brake = 0.0
         stand_at_rest(self._physics, self._stance)
         self._forces_W: Array | None = None
         self._start_height = float(self._physics.data.qpos[2]) if self.robot.floating_base else 0.0
@@ -116,7 +117,17 @@ class Simulation:
             self._instant()
             self._forces_W = None
             self.released, self._release_step = True, self._steps
+        self._set_brake(0.0)
         self._physics.actuators.motors.command(torques)
+
+    def brake(self, damping: float) -> None:
+        """Brake all joints until the next `apply`: the motors give no torque, the brakes -damping v.
+
+        Args:
+            damping: Damping of the brakes [Nms/rad].
+        """
+        self._physics.actuators.motors.command(np.zeros(self.robot.n_joints))
+        self._set_brake(damping)
 
     def advance(self, duration_ns: int) -> list[SensorReadings]:
         """Advance in time.
@@ -175,6 +186,13 @@ class Simulation:
             data.subtree_linvel[0],
             float(physics.model.body_mass[1:].sum()),
         )
+
+    def _set_brake(self, damping: float) -> None:
+        physics = self._physics
+        if damping != physics.actuators.brake:
+            physics.actuators.brake = damping
+            physics.refresh()
+            self._forces_W = None
 
     def _step(self) -> None:
         physics = self._physics

@@ -3,8 +3,6 @@
 Nothing here reads a clock: the node passes wall time in, so that a test can as well.
 """
 
-import numpy as np
-
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, TorqueCommand, seconds
@@ -60,7 +58,12 @@ class SimulationDriver:
     @property
     def wall_period(self) -> float:
         """Wall time of a tick at the requested pace [s]; zero for as fast as possible."""
-        return self.pace.period(on_hoist=not self.simulation.released)
+        return self.pace.period(unattended=self.unattended)
+
+    @property
+    def unattended(self) -> bool:
+        """Whether time runs without a controller: on the hoist, or with braked joints after a time-out."""
+        return self._phase.unattended
 
     def push_command(self, command: TorqueCommand) -> None:
         """Receive the torques of a controller; an invalid command is rejected and counted.
@@ -120,13 +123,13 @@ class SimulationDriver:
             if self._released_ns is None:
                 self._released_ns = self.simulation.stamp_ns
                 self._phase = self._phase_after_release()
-        elif choice is TorqueChoice.ZERO:
+        elif choice is TorqueChoice.BRAKED:
             self.commands.timeouts += 1
-            self.simulation.apply(np.zeros_like(self.commands.tau))
+            self.simulation.brake(self._pacing.brake_damping)
 
     def _phase_after_release(self) -> DrivingPhase:
         if self._pacing.lockstep:
-            return Lockstep(self._pacing.lockstep_timeout)
+            return Lockstep(self._pacing.lockstep_timeout, self._pacing.command_timeout)
         return FreeRunning(self._pacing.command_timeout)
 
     def _complete(self, readings: SensorReadings) -> bool:
@@ -147,7 +150,9 @@ class SimulationDriver:
             return Health("simulation", HealthLevel.ERROR, "the robot has fallen", values)
         if self._paused:
             return Health("simulation", HealthLevel.OK, "paused", values)
-        message = "running" if self.simulation.released else "the robot hangs from the hoist"
+        message = "the robot hangs from the hoist"
+        if self.simulation.released:
+            message = "running without commands, the joints are braked" if self.unattended else "running"
         return Health("simulation", HealthLevel.OK, message, values)
 
 

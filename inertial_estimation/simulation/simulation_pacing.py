@@ -18,19 +18,27 @@ class SimulationPacing:
     )
     lockstep_timeout: float = parameter(
         2.0,
-        "Wall-clock time for which the simulator waits in lockstep for a command before it continues with "
-        "zero torque.",
+        "Wall-clock time for which the simulator waits in lockstep for a command before it brakes the joints "
+        "and continues without, no faster than real time, until commands come again.",
         unit="s",
         lower=0.001,
         upper=3600.0,
     )
     command_timeout: float = parameter(
         0.1,
-        "Age of the newest command, in simulated time, beyond which the torque is zero; without effect in "
-        "lockstep.",
+        "Age of the newest command, in simulated time, beyond which the joints are braked; in lockstep, the "
+        "largest age of the command that ends the braking after a time-out.",
         unit="s",
         lower=0.001,
         upper=3600.0,
+    )
+    brake_damping: float = parameter(
+        1e5,
+        "Joint damping of the brakes that engage when no command arrives in time, as in many drives; 0 leaves"
+        " the joints without torque.",
+        unit="Nms/rad",
+        lower=0.0,
+        upper=1e6,
     )
     command_rate: float = parameter(
         0.0,

@@ -23,10 +23,14 @@ class WallClockPace:
         self._first: tuple[float, int] | None = None  # wall time [s] and stamp [ns] since the last report
         self._last: tuple[float, int] | None = None
 
-    def period(self, *, on_hoist: bool) -> float:
-        """Return the wall time of a tick [s], zero for as fast as possible; the hoist is not sped up."""
+    def period(self, *, unattended: bool) -> float:
+        """Return the wall time of a tick [s], zero for as fast as possible.
+
+        Args:
+            unattended: Whether no controller commands the robot; time is then not sped up.
+        """
         factor = self.factor
-        if on_hoist:  # the nodes start during this time, by the wall clock
+        if unattended:  # the nodes start during this time, by the wall clock
             factor = min(factor or 1.0, 1.0)
         return seconds(self.tick_ns) / factor if factor else 0.0
 

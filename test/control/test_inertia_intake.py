@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from inertial_estimation.control.inertia_intake import InertiaIntake
+from inertial_estimation.control.inertia_limits import InertiaLimits
+from inertial_estimation.control.safety_config import InertiaLimitsConfig
 from inertial_estimation.signals import NANOSECONDS, HealthLevel, LinkInertia
 
 LINKS = ("torso", "forearm")
@@ -13,7 +15,8 @@ def inertia(link: str, mass: float = 2.0, moments: tuple[float, ...] = (0.1, 0.1
 
 @pytest.fixture
 def intake() -> InertiaIntake:
-    return InertiaIntake(dict.fromkeys(LINKS), timeout=0.5)
+    limits = InertiaLimits(dict.fromkeys(LINKS, 2.0), total_mass=100.0, config=InertiaLimitsConfig())
+    return InertiaIntake(limits, timeout=0.5)
 
 
 def push_all(intake: InertiaIntake, stamp_ns: int, mass: float = 2.0) -> None:

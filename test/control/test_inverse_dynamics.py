@@ -6,6 +6,7 @@ import pytest
 from support.program_scene import FRICTION, ProgramScene
 
 from inertial_estimation.control.contact_constraints import Contact
+from inertial_estimation.control.controller_config import SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import ContactDemand
 from inertial_estimation.control.quadratic_program import QuadraticProgram
 from inertial_estimation.models.whole_body_dynamics import FrameMotion
@@ -135,7 +136,7 @@ def test_a_program_that_is_not_finite_is_refused_and_the_next_one_solved(scene: 
     builder, good, _ = scene.solve(state, tasks, loads(scene, 200.0, 1e4), 1e3)
     tasks[0].acceleration = np.array([np.nan, 0.0])
     bad = builder.build(state, scene.motions(state), tasks, loads(scene, 200.0, 1e4))
-    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, 1e-6, 100)
+    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, SolverConfig(1e-6, 100))
     assert program.solve(bad).status == "not finite"
     assert program.solve(good).solved
 
@@ -144,5 +145,5 @@ def test_iterations_exhausted_is_said(scene: ProgramScene) -> None:
     rng = np.random.default_rng(6)
     _, state = scene.state(rng)
     builder, problem, _ = scene.solve(state, scene.tasks(state, rng, 10.0), loads(scene, 200.0, 900.0), 30.0)
-    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, 1e-10, 1)
+    program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, SolverConfig(1e-10, 1))
     assert program.solve(problem).status == "iterations exhausted"

@@ -86,3 +86,38 @@ def test_reset_forgets():
     regulator.reset()
     assert regulator.time_of(123) == 123
     assert not regulator.active
+
+
+@pytest.mark.parametrize(("fast", "usual"), [(1_000_000, T), (T, 1_000_000), (2_000_000, 5_000_000)])
+def test_times_return_to_the_stamps_when_the_rate_has_changed_for_a_while(fast, usual):
+    steps = np.r_[np.full(300, usual), np.full(1000, fast), np.full(300, usual)]
+    stamps = np.cumsum(steps)
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(s)) for s in stamps])
+    assert min(np.diff(times)) > 0
+    lag = stamps - times
+    assert lag[1000:1300].max() < 4 * fast
+    assert np.abs(lag[-200:]).max() == 0
+
+
+def test_lost_samples_of_a_bursty_stream_are_caught_up_with_within_some_samples():
+    true, arrival = bursts(np.random.default_rng(3), 4000)
+    kept = np.r_[0:1500, 1600:4000]
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(a)) for a in arrival[kept]])
+    assert regulator.active
+    assert (true[kept] - times)[1500 + 60 :].max() < 4 * T
+
+
+def test_one_long_stall_is_a_burst_and_no_wrong_line():
+    true, arrival = bursts(np.random.default_rng(8), 3000)
+    arrival = arrival.copy()
+    arrival[2000:2100] = true[2100] + 10_000 * np.arange(100)
+    regulator = StampRegulator()
+    stamps = np.maximum.accumulate(arrival)
+    times = [regulator.time_of(int(a)) for a in stamps[:2000]]
+    before = regulator.corrections
+    times = np.array(times + [regulator.time_of(int(a)) for a in stamps[2000:]])
+    assert regulator.active
+    assert regulator.corrections == before
+    assert np.abs(times - true)[500:].max() < 0.6 * T

@@ -263,6 +263,28 @@ def test_simulator_and_controller_hold_the_arm_in_lockstep(world, arm):
     )
 
 
+def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_over(world, arm):
+    controller = world.start("whole_body_controller", robot=arm, use_sim_time="true")
+    simulator = world.start("simulator", robot=arm, lockstep="true", lockstep_timeout="0.3", hoist="0.1")
+    joints = world.listen(JointState, "joint_states", 200)
+    commands = world.listen(JointState, "joint_torque_commands", 200)
+    assert world.run(lambda: len(commands) > 100, sensors=False)
+    controller.kill()
+    world.run(lambda: False, timeout=0.2, sensors=False)
+    sent, read = len(commands), len(joints)
+    assert world.run(lambda: len(joints) > read + 300, sensors=False), "time goes on"
+    assert len(commands) == sent
+    np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
+
+    successor = world.start("whole_body_controller", robot=arm, use_sim_time="true")
+    assert world.run(lambda: len(commands) > sent + 300, sensors=False), "without a reset of the simulator"
+    np.testing.assert_allclose(joints[-1].position, 0.0, atol=0.01)
+    assert "takes over: " in successor.output
+    assert "the joints are braked until one arrives" in simulator.output
+    assert "the brakes are released" in simulator.output
+    assert simulator.process.poll() is None
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "expected"),
     [

@@ -56,8 +56,7 @@ OF_GLFW = re.compile(
 AFTER_HANDLERS_S = (0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("name", ["simulator", "inertial_ekf"])
+@pytest.mark.parametrize(("name", "number"), [("simulator", signal.SIGTERM), ("inertial_ekf", signal.SIGINT)])
 def test_signal_during_start_up_ends_with_code_zero(name, number, tmp_path):
     """From the moment the entry point has the signals, which is before anything heavy is imported."""
     pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")

@@ -16,6 +16,7 @@ from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SensorConfig, SimulationConfig
 from inertial_estimation.simulation.simulation_driver import SimulationDriver
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
+from inertial_estimation.simulation.wall_clock_pace import MAX_BACKLOG
 
 ROBOT = RobotConfig(floating_base=False)
 TICK = 0.002
@@ -122,7 +123,7 @@ def test_a_command_that_never_comes_is_a_time_out_with_zero_torque():
     np.testing.assert_array_equal(bench.simulation.truth().tau_motor, 0.0)
     report = bench.health("joint_torque_commands")
     assert report.level == HealthLevel.ERROR
-    assert "zero torque" in report.message
+    assert "braked" in report.message
     bench.command()
     assert bench.wait()
     np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
@@ -242,3 +243,37 @@ def test_a_controller_at_a_fraction_of_the_sensors_rate_has_its_own_tick():
     assert len(bench.wait()) == 2
     with pytest.raises(ConfigurationError, match=r"333 Hz, expected the sensors' rate, 500 Hz"):
         Bench(command_rate=333.0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.0])
+def test_a_dead_controller_does_not_stop_time_and_the_first_fresh_command_ends_the_braking(factor):
+    bench = Bench(lockstep=True, lockstep_timeout=0.5, real_time_factor=factor).release()
+    begin = bench.simulation.stamp_ns
+    for _ in range(1500):
+        bench.wait(0.001)
+    passed = (bench.simulation.stamp_ns - begin) * 1e-9
+    assert 0.98 <= passed <= 1.0 + 1.01 * MAX_BACKLOG, "after the time-out it runs in real time"
+    np.testing.assert_allclose(bench.q, 0.0, atol=1e-3, err_msg="the joints are braked")
+    commands, running = bench.driver.health()
+    assert commands.level == HealthLevel.ERROR
+    assert "braked" in running.message
+
+    bench.command(stamp_ns=begin)
+    assert bench.driver.unattended is True
+    bench.wait()
+    assert bench.driver.unattended is True, "an old command does not end it"
+    bench.command()
+    while not bench.wait():
+        pass
+    assert bench.driver.unattended is False
+    np.testing.assert_allclose(bench.simulation.truth().tau_motor, HELD)
+    assert not bench.wait(0.1), "in lockstep again: it waits for the next answer"
+    bench.command()
+    assert bench.wait()
+
+
+def test_without_brakes_the_joints_are_free_after_a_time_out():
+    bench = Bench(lockstep=False, brake_damping=0.0, command_timeout=0.01).release()
+    for _ in range(100):
+        bench.wait()
+    assert np.abs(bench.q).max() > 0.05

@@ -5,7 +5,7 @@ import pinocchio as pin
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.contact_constraints import contact_motion, make_contacts
-from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.controller_config import ControllerConfig, SolverConfig
 from inertial_estimation.control.inverse_dynamics_problem import ProblemBuilder
 from inertial_estimation.control.quadratic_program import QuadraticProgram
 from inertial_estimation.control.tasks import ComTask, ContactRestTask, PostureTask
@@ -67,5 +67,6 @@ class ProgramScene:
             force_weight,
         )
         problem = builder.build(state, self.motions(state), tasks, loads)
-        program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, tolerance, 1000)
+        solver = SolverConfig(tolerance, max_iterations=1000, max_inner_iterations=1500)
+        program = QuadraticProgram(builder.n, builder.n_base, builder.n_rows, solver)
         return builder, problem, program.solve(problem)

@@ -10,7 +10,7 @@ from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase, SupportTarget
 from inertial_estimation.control.walking.biped_phases import BipedContext, BipedPhase, BipedTick, Standing
 from inertial_estimation.control.walking.footsteps import Footsteps
-from inertial_estimation.control.walking.gait import Gait, check_step_length
+from inertial_estimation.control.walking.gait import Gait, check_walk
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
@@ -83,7 +83,7 @@ class BipedGait(Gait):
                 f"cannot walk on {len(contacts)} contacts, expected two with soles (stance.soles), or "
                 "four or more points"
             )
-        check_step_length(command, context.walking)
+        check_walk(command, context.walking)
         if not self._state.stepping or context.held:
             context.asked, context.kept = command, 0
             return

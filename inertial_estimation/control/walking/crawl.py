@@ -17,7 +17,7 @@ from inertial_estimation.control.walking.crawl_context import CrawlContext, Craw
 from inertial_estimation.control.walking.crawl_phases import CrawlPhase, Standing
 from inertial_estimation.control.walking.crawl_plan import CrawlPlan
 from inertial_estimation.control.walking.foot_loads import FootLoads
-from inertial_estimation.control.walking.gait import Gait, check_step_length
+from inertial_estimation.control.walking.gait import Gait, check_walk
 from inertial_estimation.control.walking.ground_map import GroundFrame
 from inertial_estimation.control.walking.walking_config import CrawlConfig, WalkingConfig
 from inertial_estimation.control.walking.walking_ground import WalkingGround
@@ -90,7 +90,7 @@ class CrawlGait(Gait):
 
     def command(self, command: WalkCommand) -> None:
         """Walk from now on, in swings of single feet; see `Gait.command`."""
-        check_step_length(command, self._context.walking)
+        check_walk(command, self._context.walking)
         self._context.plan.command(command)
 
     def hold(self, held: bool) -> None:

@@ -10,7 +10,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.whole_body_dynamics import DynamicsState
 from inertial_estimation.signals import Array
 
-__all__ = ["Gait", "check_step_length"]
+__all__ = ["Gait", "check_walk"]
 
 
 class Gait(ABC):
@@ -91,14 +91,18 @@ class Gait(ABC):
         """
 
 
-def check_step_length(command: WalkCommand, walking: WalkingConfig) -> None:
-    """Check the length of the steps of a command.
+def check_walk(command: WalkCommand, walking: WalkingConfig) -> None:
+    """Check length and number of the steps of a command.
 
     Raises:
-        ConfigurationError: If they are longer than `walking.longest_step`.
+        ConfigurationError: If they are longer than `walking.longest_step`, or more than `walking.most_steps`.
     """
     if abs(command.length) > walking.longest_step:
         raise ConfigurationError(
             f"steps of {command.length:g} m, expected at most walking.longest_step, "
             f"{walking.longest_step:g} m"
+        )
+    if command.steps > walking.most_steps:
+        raise ConfigurationError(
+            f"{command.steps:.4g} steps, expected at most walking.most_steps, {walking.most_steps}"
         )

@@ -104,6 +104,13 @@ class WalkingConfig:
         upper=2.0,
         runtime=True,
     )
+    most_steps: int = parameter(
+        1000,
+        "Largest number of steps of a walk command; one with more is refused.",
+        lower=0,
+        upper=10**9,
+        runtime=True,
+    )
     width: float = parameter(
         0.0,
         "Lateral distance between the feet while walking; 0 keeps the distance at which they stand at the "

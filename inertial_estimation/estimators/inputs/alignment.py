@@ -5,16 +5,20 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
+from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
+from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
 from inertial_estimation.models.robot_config import InputConfig
-from inertial_estimation.signals import NANOSECONDS, Array, Health
+from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
@@ -112,7 +116,8 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
-        self._newest_stamp_ns = 0  # of all streams
+        self._judge = ClockJudge((self._driver, *self._required), config)
+        self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -130,25 +135,27 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        refusal = target.refusal(stamp_ns, row)
-        if refusal:
-            return target.drop(refusal)
+        if not math.isfinite(row.dot(row)):
+            return target.drop(DropReason.NOT_FINITE)
         last = target.last_stamp_ns
-        if last is not None and (stamp_ns < last or stamp_ns - self._newest_stamp_ns > self._limits.jump_ns):
-            self._handle_jump(target, forward=stamp_ns > last)
-        self._newest_stamp_ns = max(self._newest_stamp_ns, stamp_ns)
-        time_ns = target.append(stamp_ns, row)
-        if target is self._driver:
-            self._pending.append((stamp_ns, time_ns))
-            self._changed = True
-        elif target is self._awaited:
-            self._changed = True
+        if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
+            if target.candidate is not None:
+                target.contest()
+        else:
+            return self._follow_clock(target, self._judge.judge(target, stamp_ns, row))
+        self._store(target, stamp_ns, row)
         return True
 
-    def count_drop(self, stream: str, reason: str) -> None:
-        """Count a reading that could not be converted to a row (missing joint, wrong length)."""
+    def count_drop(self, stream: str, reason: DropReason, example: str = "") -> None:
+        """Count a reading that could not be converted to a row (missing joint, wrong length).
+
+        Args:
+            stream: Name of the stream.
+            reason: Why it is dropped.
+            example: What is wrong with it, for people.
+        """
         self._streams[stream].received += 1
-        self._streams[stream].drop(reason)
+        self._streams[stream].drop(reason, example)
 
     def pop_ready(self) -> list[AlignedSample]:
         """Return the steps that are ready, in order of time."""
@@ -178,17 +185,22 @@ class SignalAligner:
         """Forget all rows, as for a restart; counters stay."""
         for stream in self._streams.values():
             stream.clear()
-        self._newest_stamp_ns = 0
         self._pending.clear()
         self._mean.clear()
+        self._watch.clear()
         self._awaited, self._changed = None, True
         self._continuity = Continuity.RESTARTED
 
     def missing(self, now_ns: int) -> list[str]:
-        """Name the required streams that never arrived or are older than the timeout."""
+        """Name the required streams that never arrived, are older than the timeout, or hold the output."""
         limit = self._limits.timeout
         watched = (self._driver, *self._required)
-        return [s.spec.name for s in watched if (age := s.age(now_ns)) is None or age > limit]
+        holding = self._watch.holding(limit)
+        return [
+            s.spec.name
+            for s in watched
+            if (age := s.age(now_ns)) is None or age > limit or s.spec.name in holding
+        ]
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of each stream.
@@ -197,25 +209,64 @@ class SignalAligner:
             now_ns: The caller's time [ns], on the clock of the stamps.
 
         Returns:
-            One entry per stream: waiting, lost, losing rows, or in order.
+            One entry per stream: waiting, lost, holding the output, losing rows, or in order.
         """
         timeout = self._limits.timeout
-        return [stream.health(now_ns, timeout) for stream in self._streams.values()]
+        holding = self._watch.holding(timeout)
+        return [
+            stream.health(now_ns, timeout, holding.get(name, "")) for name, stream in self._streams.items()
+        ]
 
     def set_timeout(self, timeout: float) -> None:
         """Change the age beyond which an input counts as lost [s]."""
         self._limits = replace(self._limits, timeout=timeout)
 
-    def _handle_jump(self, target: InputStream, *, forward: bool) -> None:
-        target.dropped["clock jump"] = target.dropped.get("clock jump", 0) + 1
-        if self._limits.reset_on_jump:
-            restarted = not forward or self._continuity is Continuity.RESTARTED
-            self.clear()
-            self._continuity = Continuity.RESTARTED if restarted else Continuity.AFTER_GAP
-            self.resets += 1
-        else:
-            for stream in self._streams.values():
+    def _store(self, target: InputStream, stamp_ns: int, row: Array) -> None:
+        time_ns = target.append(stamp_ns, row)
+        if target is self._driver:
+            self._pending.append((stamp_ns, time_ns))
+            self._watch.begin(stamp_ns)
+            self._changed = True
+        elif target is self._awaited:
+            self._changed = True
+
+    def _follow_clock(self, target: InputStream, verdict: Verdict) -> bool:
+        """Use the held readings of one stream, or of all of them, if they show where its clock is."""
+        if verdict is Verdict.HELD:
+            return False
+        everything = verdict is Verdict.ALL
+        step = target.candidate_step_ns
+        moved = [s for s in self._streams.values() if s is target or (everything and s.candidate is not None)]
+        held = [(stream, stream.take_candidate()) for stream in moved]
+        if not 0 < step <= self._limits.jump_ns:
+            if verdict is not Verdict.REJOINS:
+                for stream in moved:
+                    stream.drop(DropReason.CLOCK_JUMP, f"{seconds(step):+.3f} s")
+            self._discard(None if everything else target, back=step < -self._limits.jump_ns)
+        for stream, readings in held:
+            for stamp_ns, row in readings:
+                self._store(stream, stamp_ns, row)
+        return True
+
+    def _discard(self, target: InputStream | None, *, back: bool) -> None:
+        """Discard the rows of a stream whose clock has jumped, or of all (None); state stays by `on_jump`."""
+        moved = list(self._streams.values()) if target is None else [target]
+        if not self._limits.reset_on_jump:
+            for stream in moved:
                 stream.regulator.reset()
+            return
+        begun = self._continuity is not Continuity.RESTARTED
+        if target is None:
+            self.clear()
+            self._continuity = Continuity.AFTER_GAP if begun and not back else Continuity.RESTARTED
+            self.resets += 1
+            return
+        target.clear()
+        if target is self._driver:
+            self._pending.clear()
+            self._mean.clear()
+            self._watch.clear()
+            self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
         horizon = time_ns + self._half_window_ns
@@ -235,11 +286,14 @@ class SignalAligner:
         max_gap_ns = self._limits.max_gap_ns
         row = self._driver.buffer.at(time_ns, max_gap_ns)
         if row is None:  # overwritten in the buffer while the step was waiting
-            self._driver.drop("overrun")
+            self._driver.drop(DropReason.OVERRUN)
             return None
         mean = self._mean.push(time_ns, row)
         if mean is None:
             return None
         continuity, self._continuity = self._continuity, Continuity.CONTINUOUS
         rows = {s.spec.name: s.buffer.at(time_ns, max_gap_ns) for s in self._required}
-        return AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
+        sample = AlignedSample(stamp_ns, time_ns, mean, rows, continuity)
+        if sample.complete:
+            self._watch.note(stamp_ns)
+        return sample

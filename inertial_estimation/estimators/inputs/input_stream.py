@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
+from inertial_estimation.estimators.inputs.drop_reasons import DropCounts, DropReason
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
@@ -48,23 +50,23 @@ class StreamClock:
         self._jump_ns = round(config.jump * NANOSECONDS)
         self._reset_on_jump = config.on_jump == "reset"
 
-    def refusal(self, stamp_ns: int, row: Array) -> str:
-        """Return the reason for which a row is refused; empty if it is stored, also after a clock jump.
+    def refusal(self, stamp_ns: int, row: Array) -> DropReason | None:
+        """Return the reason for which a row is refused; None if it is stored, also after a clock jump.
 
         Args:
             stamp_ns: Its stamp [ns].
             row: Its numbers, shape (width,).
         """
         if not math.isfinite(row.dot(row)):
-            return "not finite"
+            return DropReason.NOT_FINITE
         if self.last_stamp_ns is None:
-            return ""
+            return None
         step = stamp_ns - self.last_stamp_ns
         if step == 0:
-            return "equal stamp"
+            return DropReason.EQUAL_STAMP
         if step < 0 and not (step < -self._jump_ns and self._reset_on_jump):
-            return "backward stamp"
-        return ""
+            return DropReason.BACKWARD_STAMP
+        return None
 
     def advance(self, stamp_ns: int) -> int:
         """Note the stamp of a stored row; return its time, the regularised stamp minus the delay [ns]."""
@@ -83,14 +85,16 @@ class InputStream(StreamClock):
     Attributes:
         buffer: The rows by time.
         received: Number of readings, those dropped included.
-        dropped: Number of dropped readings by reason.
+        drops: Number of dropped readings by reason.
+        candidate: Readings whose stamps do not continue those before; None if there are none.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
         super().__init__(spec, config)
         self.buffer = StampedBuffer(spec.width)
         self.received = 0
-        self.dropped: dict[str, int] = {}
+        self.drops = DropCounts()
+        self.candidate: ClockCandidate | None = None
         self._dropped_after_ns: int | None = None
 
     def append(self, stamp_ns: int, row: Array) -> int:
@@ -99,30 +103,90 @@ class InputStream(StreamClock):
         self.buffer.append(time_ns, row)
         return time_ns
 
-    def drop(self, reason: str) -> bool:
+    def drop(self, reason: DropReason, example: str = "") -> bool:
         """Count a dropped reading; return False, the result of its push."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self.drops.add(reason, example)
         self._dropped_after_ns = self.last_stamp_ns
         return False
+
+    def drop_backward(self, step_ns: int) -> None:
+        """Count a reading whose stamp is that of the one before, or earlier by a step [ns]."""
+        if step_ns == 0:
+            self.drop(DropReason.EQUAL_STAMP)
+        else:
+            self.drop(DropReason.BACKWARD_STAMP, f"{seconds(-step_ns):.3f} s back")
+
+    def contest(self) -> None:
+        """Drop the readings held on another clock, since the clock of this stream goes on."""
+        if self.candidate is not None:
+            self._drop_strays(self.candidate.contest())
+
+    def drop_candidate(self) -> None:
+        """Drop the readings held on another clock, and forget it."""
+        self.contest()
+        self.candidate = None
+
+    def hold(self, stamp_ns: int, row: Array, others: tuple[int | None, ...]) -> ClockCandidate:
+        """Keep a reading whose stamp does not continue those before, until its clock is decided.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            row: Its numbers, shape (width,).
+            others: Last stamps of the other streams [ns].
+
+        Returns:
+            The candidate it belongs to.
+        """
+        candidate = self.candidate
+        if candidate is not None and candidate.follows(stamp_ns, self._jump_ns):
+            self._drop_strays(candidate.add(stamp_ns, row, others))
+            return candidate
+        self.drop_candidate()
+        self.candidate = ClockCandidate(stamp_ns, row, others)
+        return self.candidate
+
+    @property
+    def candidate_step_ns(self) -> int:
+        """Time from the last stamp to the first one on another clock [ns]; 0 where there is none."""
+        if self.candidate is None or self.last_stamp_ns is None:
+            return 0
+        return self.candidate.first_ns - self.last_stamp_ns
+
+    def take_candidate(self) -> list[tuple[int, Array]]:
+        """Return stamps and rows held on another clock, which is forgotten as a candidate."""
+        held = [] if self.candidate is None else self.candidate.held
+        self.candidate = None
+        return held
 
     def clear(self) -> None:
         """Forget all rows; counters stay."""
         self.buffer.clear()
         self.restart()
+        self.candidate = None
+
+    def _drop_strays(self, count: int) -> None:
+        if not count or self.candidate is None or self.last_stamp_ns is None:
+            return
+        step = self.candidate.last_ns - self.last_stamp_ns
+        reason = DropReason.FAR_AHEAD if step > 0 else DropReason.FAR_BACK
+        side = "ahead" if step > 0 else "back"
+        for _ in range(count):
+            self.drop(reason, f"{abs(seconds(step)):.3f} s {side}")
 
     def age(self, now_ns: int) -> float | None:
         """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
-    def health(self, now_ns: int, timeout: float) -> Health:
-        """Report whether the stream is waiting, lost, losing rows, or in order.
+    def health(self, now_ns: int, timeout: float, holding: str = "") -> Health:
+        """Report whether the stream is waiting, lost, holding the output, losing rows, or in order.
 
         Args:
             now_ns: The caller's time [ns], on the clock of the stamps.
             timeout: Age beyond which a required input counts as lost [s].
+            holding: Why the stream holds the output although it arrives; empty where it does not.
         """
         values = {"received": str(self.received)}
-        values |= {f"dropped: {reason}": str(n) for reason, n in self.dropped.items()}
+        values |= self.drops.values()
         period = self.regulator.period_ns
         values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
         values["stamps"] = "regularised (they come in bursts)" if self.regulator.active else "as they come"
@@ -135,9 +199,16 @@ class InputStream(StreamClock):
             message = f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
+            if self.candidate is not None and self.candidate.held:
+                side = "ahead" if self.candidate_step_ns > 0 else "back"
+                message += (
+                    f"; readings arrive with stamps {abs(seconds(self.candidate_step_ns)):.2f} s {side}"
+                )
             return Health(name, HealthLevel.ERROR, message, values)
+        if holding:
+            return Health(name, HealthLevel.ERROR, holding, values)
         recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
-        if self.dropped and recently:
-            message = f"{sum(self.dropped.values())} of {self.received} readings dropped"
+        if self.drops.total and recently:
+            message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

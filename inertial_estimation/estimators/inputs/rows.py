@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -141,6 +142,6 @@ def push_joints(
     try:
         row = make_row(reading)
     except MeasurementError as error:
-        aligner.count_drop(JOINTS, str(error))
+        aligner.count_drop(JOINTS, DropReason.UNFIT, str(error))
         return
     aligner.push(JOINTS, reading.stamp_ns, row)

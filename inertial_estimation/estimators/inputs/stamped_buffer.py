@@ -36,6 +36,13 @@ class StampedBuffer:
         """Time of the newest row [ns], None while empty."""
         return int(self._stamps[self._end - 1]) if self._end > self._begin else None
 
+    @property
+    def last_step_ns(self) -> int:
+        """Time between the two newest rows [ns]; 0 while there are fewer."""
+        if self._end - self._begin < 2:
+            return 0
+        return int(self._stamps[self._end - 1] - self._stamps[self._end - 2])
+
     def clear(self) -> None:
         """Forget all rows."""
         self._begin = self._end = 0

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from inertial_estimation.errors import InertialEstimationError
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, Continuity, SignalAligner
+from inertial_estimation.estimators.inputs.step_failures import StepFailures
 from inertial_estimation.signals import seconds
 
 __all__ = ["Stepper"]
@@ -18,8 +20,14 @@ class Stepper(Generic[ResultT]):
     longer valid. The stepper stores the time of the last step: a pipeline reads `elapsed` and calls
     `advance` if it executes the step, so a step skipped for a missing input lengthens the next one.
 
+    A step that fails is contained: data outside the range of the arithmetic raise an error (overflow, a
+    matrix that is not positive definite), or give a result with a defect. Nothing of such a step is returned,
+    the pipeline discards the state that the step may have damaged, and `health_note` reports it. Programming
+    errors (TypeError, AttributeError and the like) are raised.
+
     Attributes:
         aligner: The buffers the pipeline pushes its readings into.
+        failures: Number of failed steps, and the reason of the last one.
     """
 
     def __init__(
@@ -29,6 +37,8 @@ class Stepper(Generic[ResultT]):
         on_step: Callable[[AlignedSample], ResultT | None],
         on_restart: Callable[[], None],
         on_gap: Callable[[], None] | None = None,
+        on_failure: Callable[[], None] | None = None,
+        defect: Callable[[ResultT], str] | None = None,
     ) -> None:
         """Begin before the first step.
 
@@ -38,11 +48,17 @@ class Stepper(Generic[ResultT]):
             on_restart: Called before a step whose stamps went back; not before the first one.
             on_gap: Called before a step for which every input was missing for longer than a jump; None where
                 all state stays valid.
+            on_failure: Called after a failed step; None calls `on_restart`.
+            defect: Names what is not finite or physically inconsistent in a result, empty if nothing; None
+                accepts every result.
         """
         self.aligner = aligner
+        self.failures = StepFailures()
         self._on_step = on_step
         self._on_gap = on_gap
         self._on_restart = on_restart
+        self._on_failure = on_failure or on_restart
+        self._defect = defect
         self._begun = False
         self._last_ns: int | None = None
 
@@ -79,8 +95,19 @@ class Stepper(Generic[ResultT]):
         """Treat the next step as the first."""
         self._last_ns = None
 
+    def health_note(self, now_ns: int) -> str:
+        """Report the failed steps of the last 10 s of data.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+
+        Returns:
+            Their number and the reason of the last one; empty without a failure.
+        """
+        return self.failures.note(now_ns)
+
     def clear(self) -> None:
-        """Discard all readings and the time of the last step."""
+        """Discard all readings and the time of the last step; failures stay counted."""
         self.aligner.clear()
         self._begun = False
         self._last_ns = None
@@ -94,4 +121,19 @@ class Stepper(Generic[ResultT]):
             elif self._begun:
                 self._on_restart()
         self._begun = True
-        return self._on_step(sample)
+        self.failures.advance(sample.stamp_ns)
+        return self._contained(sample)
+
+    def _contained(self, sample: AlignedSample) -> ResultT | None:
+        """Execute a step; where it fails, let the pipeline discard its state and return None."""
+        try:
+            result = self._on_step(sample)
+            reason = "" if result is None or self._defect is None else self._defect(result)
+        except (ArithmeticError, ValueError, InertialEstimationError) as error:
+            result, reason = None, f"{type(error).__name__}: {error}"
+        if not reason:
+            return result
+        self.failures.add(sample.stamp_ns, reason)
+        self._last_ns = None
+        self._on_failure()
+        return None

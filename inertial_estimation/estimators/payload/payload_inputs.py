@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -194,7 +195,7 @@ class PayloadInputs:
 
     def _drop_joints(self, reason: str) -> None:
         self.trouble = reason
-        self.aligner.count_drop(JOINTS, reason)
+        self.aligner.count_drop(JOINTS, DropReason.UNFIT, reason)
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
         if self._joint_row.effort and reading.effort is None:

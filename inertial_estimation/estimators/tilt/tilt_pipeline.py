@@ -2,6 +2,7 @@
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.rows import (
     IMU,
     IMU_ROW,
@@ -99,7 +100,7 @@ class TiltPipeline:
         """Add a reference orientation of the base; the estimate follows its yaw while references arrive."""
         quaternion = sample.quaternion_xyzw
         if float(quaternion @ quaternion) < 0.25:
-            self._stepper.aligner.count_drop(YAW_REFERENCE, "quaternion not normalised")
+            self._stepper.aligner.count_drop(YAW_REFERENCE, DropReason.NOT_NORMALISED)
             return
         self._stepper.aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
 

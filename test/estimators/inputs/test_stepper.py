@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inertial_estimation.errors import NumericalError
 from inertial_estimation.estimators.inputs.alignment import SignalAligner, StreamSpec
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.models.robot_config import InputConfig
@@ -46,9 +47,10 @@ def test_time_runs_from_the_last_step_that_was_made():
 
 def test_a_gap_and_a_restart_are_told_apart_and_begin_the_time_again():
     recorder = Recorder(jump=1.0)
-    for stamp in (10, 20, 5000, 5010, 100, 110):
-        recorder.push(stamp)
-    assert recorder.events == [None, 10, "gap", None, 10, "restart", None, 10]
+    for first, readings in ((10, 4), (5000, 8), (100, 40)):
+        for stamp in range(first, first + 10 * readings, 10):
+            recorder.push(stamp)
+    assert recorder.events == [None, *3 * [10], "gap", None, *7 * [10], "restart", None, *39 * [10]]
 
 
 def test_nothing_precedes_the_first_step_nor_one_after_clear():
@@ -80,3 +82,87 @@ def test_steps_are_made_although_an_input_is_stale():
     recorder = Recorder(timeout=0.1)
     recorder.stepper.aligner.push("x", 10 * MS, np.zeros(1))
     assert recorder.stepper.steps() == [10 * MS]
+
+
+class Fragile(Recorder):
+    """A pipeline whose steps fail on some values: an error for negative ones, a defect above a thousand."""
+
+    def __init__(self, error=ValueError, **options):
+        self.error, self.options = error, options
+        super().__init__()
+        self.stepper = Stepper(
+            self.stepper.aligner,
+            on_step=self.fragile_step,
+            on_restart=lambda: self.events.append("restart"),
+            defect=lambda value: "value is above 1000" if value > 1000.0 else "",
+            **options,
+        )
+
+    def fragile_step(self, sample):
+        value = float(sample.driver_row[0])
+        if value < 0.0:
+            raise self.error("value is negative " + "x" * 1000)
+        self.events.append(self.stepper.elapsed(sample))
+        self.stepper.advance(sample)
+        return value
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, np.linalg.LinAlgError, OverflowError, ZeroDivisionError, NumericalError]
+)
+def test_a_step_that_raises_restarts_the_pipeline_and_returns_nothing(error):
+    recorder = Fragile(error)
+    assert recorder.push(10, 1.0) == [1.0]
+    assert recorder.push(20, -1.0) == []
+    assert recorder.push(30, 2.0) == [2.0]
+    assert recorder.events == [None, "restart", None]
+    note = recorder.stepper.health_note(1030 * MS)
+    assert "restarted once" in note
+    assert f"1.0 s ago: {error.__name__}: value is negative" in note
+    assert len(note) < 300
+
+
+def test_a_defect_of_a_result_restarts_the_pipeline_and_returns_nothing():
+    recorder = Fragile()
+    assert recorder.push(10, 2000.0) == []
+    assert recorder.push(20, 2.0) == [2.0]
+    assert recorder.events == [None, "restart", None]
+    assert recorder.stepper.health_note(20 * MS).endswith("value is above 1000")
+
+
+@pytest.mark.parametrize("error", [TypeError, AttributeError, KeyError, AssertionError])
+def test_a_programming_error_is_raised(error):
+    recorder = Fragile(error)
+    with pytest.raises(error):
+        recorder.push(10, -1.0)
+
+
+def test_a_pipeline_may_keep_state_where_a_step_fails():
+    kept = []
+    recorder = Fragile(on_failure=lambda: kept.append("last good state"))
+    recorder.push(10, -1.0)
+    assert kept == ["last good state"]
+    assert "restart" not in recorder.events
+
+
+def test_failures_without_end_are_counted_in_bounded_memory_and_reported_for_ten_seconds():
+    recorder = Fragile()
+    for stamp in range(0, 5000, 10):
+        assert recorder.push(stamp, -1.0) == []
+    assert recorder.stepper.failures.count == 500
+    assert "restarted 500 times" in recorder.stepper.health_note(5000 * MS)
+    for stamp in range(5000, 14990, 10):
+        recorder.push(stamp)
+        assert recorder.stepper.health_note(stamp * MS)
+    recorder.push(14990)
+    assert recorder.stepper.health_note(14990 * MS) == ""
+    recorder.push(15000, -1.0)
+    assert "restarted once" in recorder.stepper.health_note(15000 * MS)
+
+
+def test_a_failure_is_reported_for_ten_seconds_of_data_also_over_a_jump_back():
+    recorder = Fragile()
+    recorder.push(50_000, -1.0)
+    for stamp in range(0, 10_010, 10):
+        recorder.push(stamp)
+        assert bool(recorder.stepper.health_note(stamp * MS)) == (stamp < 10_000)

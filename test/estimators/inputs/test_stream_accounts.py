@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel
 
@@ -34,31 +35,37 @@ def test_every_reading_is_counted_and_every_drop_by_its_reason():
     aligner = make()
     feed(aligner, ["imu"], [0, 5, 5, 10, 7])
     aligner.push("imu", 11 * MS, np.array([np.nan]))
-    aligner.count_drop("imu", "misses a joint")
-    aligner.count_drop("imu", "misses a joint")
+    aligner.count_drop("imu", DropReason.UNFIT, "misses a joint")
+    aligner.count_drop("imu", DropReason.UNFIT, "misses two joints")
     entry = health(aligner, 20 * MS)
     assert entry.values["received"] == "8"
     dropped = {k.removeprefix("dropped: "): v for k, v in entry.values.items() if k.startswith("dropped")}
-    assert dropped == {"equal stamp": "1", "backward stamp": "1", "not finite": "1", "misses a joint": "2"}
-    assert entry.message == "5 of 8 readings dropped"
+    assert dropped == {
+        "equal stamp": "1",
+        "backward stamp": "1",
+        "not finite": "1",
+        "does not fit the model": "2",
+    }
+    assert entry.message == "5 of 8 readings dropped, last: does not fit the model: misses two joints"
+    assert entry.values["last does not fit the model"] == "misses two joints"
     assert health(aligner, 20 * MS, "joints").values["received"] == "0"
 
 
-def test_a_jump_is_counted_once_at_the_stream_that_made_it():
+def test_a_jump_is_counted_once_at_every_stream_that_made_it():
     aligner = make()
     feed(aligner, ALL, range(5))
     feed(aligner, ALL, range(9000, 9005))
     feed(aligner, ALL, range(100, 105))
-    assert health(aligner, 105 * MS).values["dropped: clock jump"] == "2"
-    assert "dropped: clock jump" not in health(aligner, 105 * MS, "joints").values
+    for stream in ALL:
+        assert health(aligner, 105 * MS, stream).values["dropped: clock jump"] == "2"
     assert aligner.resets == 2
 
 
 @pytest.mark.parametrize(("step_ms", "resets"), [(1000, 0), (1001, 1), (-1000, 0), (-1001, 1)])
 def test_a_jump_is_longer_than_the_stated_time_either_way(step_ms, resets):
     aligner = make()
-    feed(aligner, ALL, [5000])
-    aligner.push("imu", (5000 + step_ms) * MS, np.zeros(1))
+    feed(aligner, ALL, range(4990, 5001))
+    feed(aligner, ALL, range(5000 + step_ms, 5004 + step_ms))
     assert aligner.resets == resets
 
 
@@ -191,3 +198,29 @@ def test_the_first_row_is_the_first_step_as_it_came(rate, period_ms):
     assert [s.stamp_ns // MS for s in steps] == (
         list(range(0, 4001, 500)) if rate == 0.0 else [0, 2000, 4000]
     )
+
+
+def test_health_names_the_stream_whose_times_hold_the_output():
+    """Joint states arrive without pause, but on stamps that lag: no step is complete, and health says so."""
+    aligner = make()
+    for t in range(500):
+        aligner.push("imu", t * MS, np.zeros(1))
+        if t >= 300:
+            aligner.push("joints", (t - 90) * MS, np.zeros(1))
+        assert not any(sample.complete for sample in aligner.pop_ready())
+    joints = health(aligner, 499 * MS, "joints")
+    assert joints.level is HealthLevel.ERROR
+    assert "their times lag 0.09 s behind imu" in joints.message
+    assert "joints" in aligner.missing(499 * MS)
+
+
+def test_health_names_a_stream_that_is_too_slow_to_interpolate():
+    aligner = make(replace(CONFIG, timeout=1.0))
+    for t in range(1500):
+        aligner.push("imu", t * MS, np.zeros(1))
+        if not t % 150:
+            aligner.push("joints", t * MS + 1, np.zeros(1))
+        aligner.pop_ready()
+    joints = health(aligner, 1500 * MS, "joints")
+    assert joints.level is HealthLevel.ERROR
+    assert "0.15 s apart, but inputs.max_gap is 0.1 s" in joints.message

@@ -92,9 +92,8 @@ def test_velocities_not_yet_derived_are_not_taken_for_rest():
     estimates = drive(pipeline, stance, 3.0, sent=NO_VELOCITY["none"])
     assert not any(e.gyro_bias_I.any() for e in estimates)
     inputs = {h.name: h.values for h in pipeline.health(3 * 10**9)}["joint_states"]
-    (refused,) = (name for name in inputs if name.startswith("dropped"))
-    assert "no velocity yet: it is derived from 0.02 s" in refused
-    assert inputs[refused] == "4"  # of 5 ms each
+    assert "no velocity yet: it is derived from 0.02 s" in inputs["last does not fit the model"]
+    assert inputs["dropped: does not fit the model"] == "4"  # of 5 ms each
 
 
 def test_position_and_yaw_follow_the_base_over_the_standing_foot():
@@ -327,14 +326,13 @@ def test_bad_configurations_are_named():
 def test_joint_states_that_cannot_be_used_are_counted():
     pipeline, stance = make(), Stance()
     full = stance.joints(0, 0.0)
-    pipeline.push_joints(JointReading(1, full.names[1:], full.position[1:], full.velocity[1:]))
-    pipeline.push_joints(JointReading(2, full.names, full.position))
-    values = {h.name: h.values for h in pipeline.health(2)}["joint_states"]
-    drops = {name: count for name, count in values.items() if name.startswith("dropped: ")}
-    assert list(drops.values()) == ["1", "1"]
-    missing, velocity = drops
-    assert f"misses {full.names[0]} " in missing
-    assert "no velocity" in velocity
+    without = JointReading(1, full.names[1:], full.position[1:], full.velocity[1:])
+    examples = (f"misses {full.names[0]} ", without), ("no velocity", replace(full, velocity=None))
+    for count, (words, reading) in enumerate(examples, start=1):
+        pipeline.push_joints(reading)
+        values = {h.name: h.values for h in pipeline.health(2)}["joint_states"]
+        assert values["dropped: does not fit the model"] == str(count)
+        assert words in values["last does not fit the model"]
 
 
 def test_contact_loads_are_where_and_how_the_ground_pushes():

@@ -1,0 +1,212 @@
+"""Decides each tick whether the controller's torques are sent, the last ones kept, or the joints damped."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from inertial_estimation.control.control_result import ControlResult, ControlState
+from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.control.state_limits import FaultCause, StateFault, StateLimits
+from inertial_estimation.control.torque_return import TorqueReturn
+from inertial_estimation.control.whole_body_controller import WholeBodyController
+from inertial_estimation.errors import InertialEstimationError, NumericalError
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.signals import NANOSECONDS, Array, JointSample
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["ControlSupervisor", "ControllerStepCounts"]
+
+GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
+STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
+
+
+@dataclass(slots=True)
+class ControllerStepCounts:
+    """What became of the joint states since the start.
+
+    Attributes:
+        steps: Joint states answered.
+        damped: Of them, those answered by damping alone.
+        held: Of them, those answered by the torques of the last solution.
+        gaps: Times that control began anew after a gap of the inputs.
+        unmatched: Joint states whose base orientation or base state never came.
+        faults: Joint states not answered by control, by cause.
+        last_fault: The last fault, for people.
+        last_fault_ns: Stamp of the last fault [ns]; None before the first.
+        take_overs: Times that control has begun: at the start, after damping, after a gap.
+        take_over: How the controller found the robot when it last took over, for people.
+    """
+
+    steps: int = 0
+    damped: int = 0
+    held: int = 0
+    gaps: int = 0
+    unmatched: int = 0
+    faults: Counter[FaultCause] = field(default_factory=Counter)
+    last_fault: str = ""
+    last_fault_ns: int | None = None
+    take_overs: int = 0
+    take_over: str = ""
+
+
+class ControlSupervisor:
+    """Steps a controller on plausible states, and bounds what is sent.
+
+    A state that is not plausible, a computation that fails or torques that are not finite are never an
+    exception: the joints are damped, or for a moment the last torques are kept, and the cause is counted.
+    When control returns, its references begin where the robot is and its torques at those last sent.
+
+    Attributes:
+        controller: The controller.
+        counts: What became of the joint states.
+    """
+
+    def __init__(self, config: ControllerConfig, robot: RobotModel, controller: WholeBodyController) -> None:
+        """Derive limits and damping of the joints.
+
+        Args:
+            config: All parameters.
+            robot: The robot.
+            controller: The controller of this robot.
+        """
+        self.controller = controller
+        self._limits = StateLimits(config.limits, robot, controller.dynamics.position_limits)
+        self._tau_max = config.torque_scale * controller.dynamics.torque_limits
+        self._return = TorqueReturn(self._tau_max, config.recovery.duration)
+        self._hold_ns = round(NANOSECONDS * config.recovery.hold)
+        self._names, self._home = robot.joint_names, stance_positions(config.stance, robot)
+        self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
+        self._most_damping = _most_damping(config, robot, controller)
+        self.set_config(config)
+        self.reset()
+
+    def set_config(self, config: ControllerConfig) -> None:
+        """Take new gains; what is fixed at construction stays."""
+        self.controller.set_config(config)
+        self._damping = np.minimum(config.fallback_damping, self._most_damping)
+
+    def reset(self) -> None:
+        """Forget everything but the inertias in force."""
+        self.controller.reset()
+        self._return.reset()
+        self.counts = ControllerStepCounts()
+        self._fault: FaultCause | None = None
+        self._sent: Array | None = None
+        self._solution: tuple[int, Array] | None = None  # stamp [ns] and torques of the last solution [Nm]
+
+    def step(
+        self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
+    ) -> ControlResult:
+        """Return the torques for one state of the robot.
+
+        Args:
+            h: Time since the last step [s]; 0 at the first.
+            base: Motion of a floating base; None for a fixed one.
+            joints: Joint state in the model's order.
+            forces: Measured normal force of each contact [N]; None where there is none.
+
+        Returns:
+            Torques that are finite and within their limits.
+        """
+        if h > GAP_S:
+            self._begin_anew(joints)
+            h = 0.0
+        result = self._controlled(h, base, joints, forces)
+        if isinstance(result, StateFault):
+            result = self._answer_fault(result, joints)
+        else:
+            self._fault = None
+            self._solution = joints.stamp_ns, result.tau
+        self.counts.steps += 1
+        self._sent = result.tau
+        return result
+
+    def _controlled(
+        self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None]
+    ) -> ControlResult | StateFault:
+        fault = self._limits.fault(base, joints, self._fault)
+        if fault is not None:
+            return fault
+        taking_over = self.controller.interrupted
+        try:
+            result = self.controller.step(h, base, joints, forces)
+        except NumericalError as error:
+            return StateFault(FaultCause.UNSOLVED, str(error))
+        except (ArithmeticError, ValueError, InertialEstimationError) as error:
+            text = f"the computation failed: {type(error).__name__}: {error}"
+            return StateFault(FaultCause.COMPUTATION, text)
+        tau = self._return.limited(result.tau, h)
+        if not (np.abs(tau) <= self._tau_max).all():  # also true for NaN
+            return StateFault(FaultCause.OUTPUT, "the torques are not finite or beyond their limits")
+        if taking_over:
+            self.counts.take_overs += 1
+            self.counts.take_over = self._description(result, joints, forces)
+        return result if tau is result.tau else replace(result, tau=tau)
+
+    def _description(self, result: ControlResult, joints: JointSample, forces: Sequence[float | None]) -> str:
+        """Describe how far from its posture the robot is, and whether it stands on its feet."""
+        away = np.abs(joints.q - self._home)
+        i = int(np.argmax(away))
+        text = f"'{self._names[i]}' is {away[i]:.2f} rad from the home posture"
+        if not self._n_contacts:
+            return text
+        home = self.controller.references.home_height
+        text += f", the base {result.height:.3f} m above the feet (at home {home:.3f} m)"
+        measured = [force for force in forces if force is not None]
+        if len(measured) == self._n_contacts:
+            text += f", the feet carry {sum(measured):.0f} N"
+        return text
+
+    def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
+        """Keep the torques of the last solution if the state is good and they are new, else damp."""
+        counts, nv = self.counts, self.controller.dynamics.nv
+        counts.faults[fault.cause] += 1
+        counts.last_fault, counts.last_fault_ns = fault.text, joints.stamp_ns
+        self._fault = fault.cause
+        failed = fault.cause in (FaultCause.UNSOLVED, FaultCause.COMPUTATION, FaultCause.OUTPUT)
+        if failed and self._solution is not None and joints.stamp_ns - self._solution[0] <= self._hold_ns:
+            state, tau = ControlState.HOLDING, self._solution[1]
+            counts.held += 1
+        else:
+            state, tau = ControlState.DAMPING, self._damping_torque(joints)
+            counts.damped += 1
+            self._solution = None
+            self.controller.interrupt()
+        self._return.begin(tau)
+        wrenches = np.zeros((self._n_contacts, 6))
+        return ControlResult(joints.stamp_ns, state, fault.text, tau, np.zeros(nv), wrenches)
+
+    def _damping_torque(self, joints: JointSample) -> Array:
+        """Return tau = -d v within the limits; zero for a joint whose speed is not plausible [Nm]."""
+        v = np.where(np.abs(joints.v) <= self._limits.speed, joints.v, 0.0)  # NaN is not plausible either
+        tau: Array = np.clip(-self._damping * v, -self._tau_max, self._tau_max)
+        return tau
+
+    def _begin_anew(self, joints: JointSample) -> None:
+        """Take over after a gap: meanwhile the drives did what they do without commands."""
+        self.counts.gaps += 1
+        self.controller.interrupt()
+        measured, sent = joints.tau, self._sent
+        start = sent if measured is None or not np.isfinite(measured).all() else measured
+        if start is not None:
+            self._return.begin(np.clip(start, -self._tau_max, self._tau_max))
+
+
+def _most_damping(config: ControllerConfig, robot: RobotModel, controller: WholeBodyController) -> Array:
+    """Return the damping of each joint that is stable at the rate of the commands [Nms/rad], (n_joints,).
+
+    A joint with the inertia I at which a torque acts on it alone, 1 / (M^-1)_jj, loses the share d h / I of
+    its speed in a period h.
+    """
+    base = None
+    if robot.floating_base:
+        base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
+    home = stance_positions(config.stance, robot)
+    M = controller.dynamics.compute(base, home, np.zeros_like(home)).M
+    mobility = np.diag(linear_algebra.inv(M))[robot.n_base :]
+    most: Array = STABLE_SHARE * config.rate / mobility
+    return most

@@ -1,0 +1,147 @@
+"""Which states of a robot a controller can work with, and why not with the others."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.control.safety_config import StateLimitsConfig
+from inertial_estimation.errors import listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.signals import Array, JointSample
+
+__all__ = ["FaultCause", "StateFault", "StateLimits"]
+
+QUATERNION_TOLERANCE = 1e-3  # of its squared norm
+LARGEST_POSITION = 1e3  # of a joint without position limits, e.g. a wheel [rad]
+LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
+RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
+
+
+class FaultCause(Enum):
+    """Why a joint state is not answered by the solution of the tasks; health counts them by value."""
+
+    NOT_FINITE = "state not finite"
+    QUATERNION = "quaternion not normalised"
+    JOINT_POSITION = "joint position beyond its limits"
+    JOINT_SPEED = "joint speed implausible"
+    BASE_SPEED = "base speed implausible"
+    BASE_RATE = "base rate implausible"
+    FALLEN = "base tilted beyond recovery"
+    UNSOLVED = "program not solved"
+    COMPUTATION = "computation failed"
+    OUTPUT = "torques out of bounds"
+
+
+@dataclass(frozen=True, slots=True)
+class StateFault:
+    """Why a state is not used.
+
+    Attributes:
+        cause: The kind of fault.
+        text: The input and the numbers, for people.
+    """
+
+    cause: FaultCause
+    text: str
+
+
+class StateLimits:
+    """Limits of joints and base.
+
+    Attributes:
+        speed: Largest plausible speed of each joint [rad/s], shape (n_joints,).
+    """
+
+    def __init__(self, config: StateLimitsConfig, robot: RobotModel, position_limits: Array) -> None:
+        """Derive the limits of the joints.
+
+        Args:
+            config: Margins, and the limits of the base.
+            robot: The robot.
+            position_limits: Lowest and highest joint positions of the URDF, shape (2, n_joints); infinite
+                where there is none.
+        """
+        self._config = config
+        self._names: Sequence[str] = robot.joint_names
+        rated = np.array(robot.model.velocityLimit[robot.n_base :])
+        scaled = np.maximum(config.speed_scale * rated, LEAST_SPEED_LIMIT)
+        self.speed: Array = np.where((rated > 0.0) & (rated < 1e6), scaled, config.speed)
+        self._low = np.maximum(position_limits[0] - config.position_margin, -LARGEST_POSITION)
+        self._high = np.minimum(position_limits[1] + config.position_margin, LARGEST_POSITION)
+        self._middle, self._half_range = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
+        self._least_upright = math.cos(config.tilt)
+
+    def fault(
+        self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
+    ) -> StateFault | None:
+        """Return why a state cannot be used; None if it can.
+
+        Args:
+            base: Motion of a floating base; None for a fixed one.
+            joints: Joint state in the model's order.
+            before: Fault of the state before: its limit is narrower, so that the result does not alternate.
+        """
+        speed = RETURN_SHARE * self.speed if before is FaultCause.JOINT_SPEED else self.speed
+        near = (np.abs(joints.q - self._middle) <= self._half_range).all()
+        if not (near and (np.abs(joints.v) <= speed).all()):  # also where a number is NaN
+            fault = self._joint_fault(joints, speed)
+            if fault is not None:
+                return fault
+        return None if base is None else self._base_fault(base, before)
+
+    def _joint_fault(self, joints: JointSample, limit: Array) -> StateFault | None:
+        bad = ~(np.isfinite(joints.q) & np.isfinite(joints.v))
+        if bad.any():
+            names = listing([name for name, b in zip(self._names, bad, strict=True) if b], limit=3)
+            return StateFault(FaultCause.NOT_FINITE, f"the state is not finite (joint_states: {names})")
+        beyond = (joints.q < self._low) | (joints.q > self._high)
+        if beyond.any():
+            i = int(np.argmax(beyond))
+            return StateFault(
+                FaultCause.JOINT_POSITION,
+                f"joint_states: '{self._names[i]}' at {joints.q[i]:.4g}, plausible are {self._low[i]:.4g} to "
+                f"{self._high[i]:.4g} rad",
+            )
+        fast = np.abs(joints.v) > limit
+        if fast.any():
+            i = int(np.argmax(fast))
+            return StateFault(
+                FaultCause.JOINT_SPEED,
+                f"joint_states: '{self._names[i]}' moves at {joints.v[i]:.4g}, plausible are at most "
+                f"{limit[i]:.4g} rad/s",
+            )
+        return None
+
+    def _base_fault(self, base: BaseMotion, before: FaultCause | None) -> StateFault | None:
+        x, y, z, w = base.quaternion_xyzw.tolist()
+        twist = (*base.v_WB_B.tolist(), *base.w_WB_B.tolist())
+        if not all(map(math.isfinite, (x, y, z, w))):
+            return StateFault(FaultCause.NOT_FINITE, "the state is not finite (base_orientation)")
+        if not all(map(math.isfinite, twist)):
+            return StateFault(FaultCause.NOT_FINITE, "the state is not finite (base_state)")
+        norm = math.hypot(x, y, z, w)
+        if not abs(norm * norm - 1.0) <= QUATERNION_TOLERANCE:
+            text = f"the quaternion of base_orientation is not normalised, its norm is {norm:.4g}"
+            return StateFault(FaultCause.QUATERNION, text)
+        config = self._config
+        for cause, rate, limit, unit in (
+            (FaultCause.BASE_SPEED, math.hypot(*twist[:3]), config.base_speed, "m/s"),
+            (FaultCause.BASE_RATE, math.hypot(*twist[3:]), config.base_rate, "rad/s"),
+        ):
+            if rate > limit * (RETURN_SHARE if before is cause else 1.0):
+                text = f"base_state: the base moves at {rate:.4g}, plausible are at most {limit:.4g} {unit}"
+                return StateFault(cause, text)
+        upright = 1.0 - 2.0 * (x * x + y * y)
+        tilt = self._config.tilt * (RETURN_SHARE if before is FaultCause.FALLEN else 1.0)
+        if upright < (math.cos(tilt) if before is FaultCause.FALLEN else self._least_upright):
+            degrees = math.degrees(math.acos(max(-1.0, upright)))
+            return StateFault(
+                FaultCause.FALLEN,
+                f"the robot has fallen: base_orientation is tilted by {degrees:.0f} deg, at most "
+                f"{math.degrees(tilt):.0f} deg can be controlled",
+            )
+        return None

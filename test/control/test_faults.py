@@ -1,0 +1,310 @@
+"""Faults on the inputs of the controller: bounded torques, a named cause, and control again afterwards."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.control_robots import TICK_NS, UPRIGHT, pipeline_of, push_state
+
+from inertial_estimation.control.control_result import ControlState
+from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.state_limits import FaultCause
+from inertial_estimation.control.step_times import StepTimes
+from inertial_estimation.models.stance_config import stance_positions
+from inertial_estimation.signals import (
+    BaseReference,
+    BaseState,
+    HealthLevel,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
+from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotation
+
+pytest.importorskip("example_robot_data")
+TORSO = "torso_2_link"
+ANY_NUMBER = st.floats(width=64)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@pytest.fixture(scope="module")
+def built() -> ControllerPipeline:
+    return pipeline_of("talos", **{"inertias.links": (TORSO,)})
+
+
+@pytest.fixture
+def talos(built: ControllerPipeline) -> ControllerPipeline:
+    built.reset()
+    return built
+
+
+def home(pipeline: ControllerPipeline) -> np.ndarray:
+    return stance_positions(pipeline.config.stance, pipeline.robot)
+
+
+def answer(pipeline: ControllerPipeline, tick: int, **state: np.ndarray) -> np.ndarray:
+    """Torques of a tick in the home posture, unless stated otherwise; they are always sane."""
+    push_state(pipeline, tick * TICK_NS, **{"q": home(pipeline), **state})
+    (command,) = pipeline.tick(tick * TICK_NS)
+    assert np.isfinite(command.tau).all()
+    assert (np.abs(command.tau) <= pipeline.controller.dynamics.torque_limits).all()
+    return command.tau
+
+
+def controller_health(pipeline: ControllerPipeline, tick: int):
+    return next(part for part in pipeline.health(tick * TICK_NS) if part.name == "controller")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), number=ANY_NUMBER, scale=st.sampled_from([0.1, 1.0, 10.0]))
+def test_any_numbers_on_any_input_give_bounded_torques_and_control_returns(
+    built: ControllerPipeline, data: st.DataObject, number: float, scale: float
+) -> None:
+    built.reset()
+    answer(built, 0)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    state = {
+        "q": home(built) + scale * rng.standard_normal(32),
+        "v": scale * rng.standard_normal(32),
+        "quaternion": quaternion_from_rotation(exp_so3(scale * rng.standard_normal(3))),
+        "twist": scale * rng.standard_normal(6),
+    }
+    which = data.draw(st.sampled_from(sorted(state)))
+    state[which][data.draw(st.integers(0, len(state[which]) - 1))] = number
+    for tick in range(1, 4):
+        push_state(built, tick * TICK_NS, **state)
+        for command in built.tick(tick * TICK_NS):
+            assert np.isfinite(command.tau).all()
+            assert (np.abs(command.tau) <= built.controller.dynamics.torque_limits).all()
+        solver = built.config.solver
+        assert built.last.qp_iterations <= solver.max_iterations * (solver.max_inner_iterations + 1)
+        built.health(tick * TICK_NS)
+    answer(built, 4)
+    assert built.last.state is ControlState.CONTROL
+    assert controller_health(built, 4).level is not HealthLevel.ERROR
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(numbers=st.lists(ANY_NUMBER, min_size=10, max_size=10), steps=st.integers(0, 10**12))
+def test_any_references_inertias_and_wrenches_leave_the_robot_in_control(
+    built: ControllerPipeline, numbers: list[float], steps: int
+) -> None:
+    built.reset()
+    answer(built, 0)
+    a = np.array(numbers)
+    names = built.robot.joint_names[:5]
+    built.push_joint_reference(JointReading(0, names, a[:5], a[5:]))
+    if np.isfinite(a[:6]).all():
+        built.push_base_reference(BaseReference(*a[:6]))
+    if np.isfinite(a[0]):
+        built.push_walk_command(WalkCommand(steps, a[0]))
+    built.push_inertia(1, LinkInertia(TORSO, a[0], a[1:4], np.diag(a[4:7])))
+    built.push_wrench("left_foot", WrenchSample(TICK_NS - 1, a[:6]))
+    for tick in range(1, 4):
+        answer(built, tick)
+        assert built.last.state is ControlState.CONTROL, built.last.reason
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "source"),
+    [
+        ({"q": 1e30}, FaultCause.JOINT_POSITION, "joint_states"),
+        ({"v": 1e10}, FaultCause.JOINT_SPEED, "joint_states"),
+        ({"v": 1e3}, FaultCause.JOINT_SPEED, "joint_states"),
+        ({"twist": 1e5}, FaultCause.BASE_SPEED, "base_state"),
+        ({"quaternion": 1e-9}, FaultCause.QUATERNION, "base_orientation"),
+    ],
+)
+def test_absurd_states_are_damped_and_the_cause_is_counted_and_named(talos, state, cause, source) -> None:
+    answer(talos, 0)
+    sound = {"q": home(talos), "v": np.full(32, 0.1), "quaternion": UPRIGHT.copy(), "twist": np.zeros(6)}
+    ((name, number),) = state.items()
+    if name == "quaternion":
+        sound[name] = number * UPRIGHT
+    else:
+        sound[name][0] = number
+    tau = answer(talos, 1, **sound)
+    assert talos.last.state is ControlState.DAMPING
+    assert talos.supervisor.counts.faults == {cause: 1}
+    assert (tau[6:] < 0.0).all(), "it brakes"
+    assert np.abs(tau).max() < 1.0, "and a false reading gives no kick"
+    said = controller_health(talos, 1)
+    assert said.level is HealthLevel.ERROR
+    assert source in said.message
+    assert said.values[f"fault: {cause.value}"] == "1"
+
+
+def test_a_fallen_robot_is_damped_until_it_is_upright_with_a_narrower_limit(talos) -> None:
+    def tilted(angle: float) -> np.ndarray:
+        return quaternion_from_rotation(exp_so3(np.array([0.0, angle, 0.0])))
+
+    limit = talos.config.limits.tilt
+    answer(talos, 0, quaternion=tilted(limit + 0.02))
+    assert "fallen" in controller_health(talos, 0).message
+    answer(talos, 1, quaternion=tilted(limit - 0.02))
+    assert talos.last.state is ControlState.DAMPING
+    answer(talos, 2, quaternion=tilted(0.0))
+    assert talos.last.state is ControlState.CONTROL
+
+
+def test_after_damping_the_torques_return_at_a_bounded_rate(talos) -> None:
+    wanted = answer(talos, 0)
+    bad = home(talos)
+    bad[0] = np.nan
+    before = answer(talos, 1, q=bad)
+    limit = talos.controller.dynamics.torque_limits
+    step = limit * TICK_NS * 1e-9 / talos.config.recovery.duration
+    for tick in range(2, 60):
+        tau = answer(talos, tick)
+        assert (np.abs(tau - before) <= step + 1e-9).all()
+        before = tau
+        if tick == 2:
+            assert np.abs(tau - wanted).max() > 1.0, "not at once"
+    np.testing.assert_allclose(tau, wanted, atol=1.0)
+
+
+def test_failed_solutions_are_bridged_by_the_last_torques_and_then_damped(talos, monkeypatch) -> None:
+    good = answer(talos, 0)
+    states = []
+    for tick in range(1, 13):
+        error = (ZeroDivisionError("x"), OverflowError("y"), np.linalg.LinAlgError("z"))[tick % 3]
+        monkeypatch.setattr(talos.controller, "step", _raising(error))
+        states.append((answer(talos, tick), talos.last.state))
+    assert [state for _, state in states[:6]] == [ControlState.HOLDING] * 6
+    np.testing.assert_array_equal(states[0][0], good)
+    assert {state for _, state in states[7:]} == {ControlState.DAMPING}
+    assert talos.supervisor.counts.faults == {FaultCause.COMPUTATION: 12}
+    monkeypatch.undo()
+    answer(talos, 13)
+    assert talos.last.state is ControlState.CONTROL
+
+
+def test_a_programming_error_is_not_swallowed(talos, monkeypatch) -> None:
+    monkeypatch.setattr(talos.controller, "step", _raising(TypeError("a mistake")))
+    push_state(talos, 0, home(talos))
+    with pytest.raises(TypeError, match="a mistake"):
+        talos.tick(0)
+
+
+def _raising(error: Exception):
+    def step(*_: object) -> None:
+        raise error
+
+    return step
+
+
+@pytest.mark.parametrize("lost", ["joint_states", "base_orientation", "base_state"])
+@pytest.mark.parametrize("duration_s", [0.1, 0.5, 2.0])
+def test_a_lost_input_is_named_and_control_returns_with_its_first_readings(talos, lost, duration_s) -> None:
+    tau = answer(talos, 0)
+    ticks, q = round(duration_s * 1e9 / TICK_NS), home(talos)
+    for tick in range(1, ticks, 3):
+        stamp = tick * TICK_NS
+        if lost != "joint_states":
+            talos.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
+        if lost != "base_orientation":
+            talos.push_orientation(OrientationSample(stamp, UPRIGHT))
+        if lost != "base_state":
+            talos.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
+        assert talos.tick(stamp) == []
+        said = controller_health(talos, tick)
+    if duration_s > talos.config.robot.inputs.timeout:
+        assert said.level is HealthLevel.STALE
+        assert lost in said.message
+    q_then = q + 0.02
+    first = answer(talos, ticks + 1, q=q_then)
+    assert talos.last.state is ControlState.CONTROL
+    np.testing.assert_allclose(talos.last.q_ref, q_then, atol=1e-6, err_msg="they begin where it is")
+    limit = talos.controller.dynamics.torque_limits
+    if duration_s > 0.1:
+        assert (np.abs(first - tau) <= 0.1 * limit).all(), "and its torques where they were"
+
+
+@pytest.mark.parametrize(
+    ("inertia", "reason"),
+    [
+        (LinkInertia(TORSO, -5.0, np.zeros(3), np.eye(3)), "inconsistent"),
+        (LinkInertia(TORSO, 1e6, np.zeros(3), 1e4 * np.eye(3)), "implausible"),
+        (LinkInertia(TORSO, 1e-6, np.zeros(3), 1e-8 * np.eye(3)), "implausible"),
+        (LinkInertia(TORSO, 20.0, np.array([50.0, 0.0, 0.0]), np.eye(3)), "implausible"),
+        (LinkInertia(TORSO, 20.0, np.zeros(3), 1e6 * np.eye(3)), "implausible"),
+        (LinkInertia(TORSO, 20.0, np.zeros(3), np.diag([1.0, 1.0, 3.0])), "inconsistent"),
+    ],
+)
+def test_an_absurd_inertia_is_refused_and_named(talos, inertia, reason) -> None:
+    before = answer(talos, 0)
+    talos.push_inertia(1, inertia)
+    np.testing.assert_allclose(answer(talos, 1), before, atol=0.5)
+    said = next(part for part in talos.health(TICK_NS) if part.name == "link_inertias")
+    assert said.values[f"refused: {reason}"] == "1"
+    assert said.level is HealthLevel.WARN
+
+
+def torso(talos: ControllerPipeline, extra: float) -> LinkInertia:
+    body = talos.robot.link_body(TORSO)
+    own = body.T_JL.actInv(body.nominal_J)
+    return LinkInertia(TORSO, own.mass + extra, own.lever, own.inertia)
+
+
+def test_inertias_that_jump_at_100_hz_are_refused_until_they_rest(talos) -> None:
+    answer(talos, 0)
+    for k in range(1, 120):
+        stamp = k * 10_000_000
+        talos.push_inertia(stamp, torso(talos, 20.0 * (k % 2)))
+        push_state(talos, stamp, home(talos))
+        talos.tick(stamp)
+    said = next(part for part in talos.health(stamp) if part.name == "link_inertias")
+    assert int(said.values["sets applied"]) <= 5
+    assert "jump" in said.message
+    for k in range(120, 260):
+        stamp = k * 10_000_000
+        talos.push_inertia(stamp, torso(talos, 20.0))
+        push_state(talos, stamp, home(talos))
+        talos.tick(stamp)
+    nominal = talos.robot.total_mass
+    weight = talos.last.wrenches_C[:, 2].sum() / 9.80665
+    assert weight == pytest.approx(nominal + 20.0, rel=0.02), "the mass that stays is taken"
+
+
+def test_an_inertia_an_hour_ahead_does_not_shut_out_the_next_ones(talos) -> None:
+    answer(talos, 0)
+    talos.push_inertia(3600 * 10**9, torso(talos, 5.0))
+    answer(talos, 1)
+    talos.push_inertia(TICK_NS, torso(talos, 5.0))
+    answer(talos, 2)
+    said = next(part for part in talos.health(2 * TICK_NS) if part.name == "link_inertias")
+    assert said.values["sets applied"] == "1"
+    assert said.values["refused: stamp ahead"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("push", "expected"),
+    [
+        (lambda p: p.push_base_reference(BaseReference(1e9)), "height 1e+09 m"),
+        (lambda p: p.push_base_reference(BaseReference(0.9, pitch=2.0)), "angle of 2 rad"),
+        (lambda p: p.push_walk_command(WalkCommand(10**9, 0.1)), "walking.most_steps"),
+        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",), [1e30])), "beyond 1000 rad"),
+        (lambda p: p.push_joint_reference(JointReading(0, ("torso_1_joint",) * 2, [0, 1])), "named twice"),
+    ],
+)
+def test_references_out_of_reach_are_refused_and_named(talos, push, expected) -> None:
+    answer(talos, 0)
+    push(talos)
+    values = controller_health(talos, 0).values
+    assert values["references refused"] == "1"
+    assert expected in values["last refusal"]
+
+
+def test_steps_longer_than_the_period_are_counted_and_shown() -> None:
+    times = StepTimes(period=0.003)
+    for k in range(100):
+        times.add(0.001, k * TICK_NS)
+    assert times.health(99 * TICK_NS).level is HealthLevel.OK
+    times.add(0.02, 100 * TICK_NS)
+    said = times.health(100 * TICK_NS)
+    assert said.level is HealthLevel.WARN
+    assert said.values["overruns"] == "1"
+    assert said.values["longest [ms]"] == "20.00"
+    assert times.health(100 * TICK_NS + 10 * 10**9).level is HealthLevel.OK
