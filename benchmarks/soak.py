@@ -1,9 +1,9 @@
-"""A day of data through the estimators in one process, as fast as it goes; and nodes that live through restarts.
+"""A day of data through the estimators in one process, as fast as it goes; nodes that live through restarts.
 
 In process: a TALOS that carries 12 lb rests, moves, and rests again, for ever, with new noise each time; 100
-readings a second of every sensor go into a tilt and an inertial pipeline. Watched all the way: resident memory,
-|R R' - 1|, eigenvalues of the covariances, the order and age of the stamps, the error of the tilt, and means of
-the published masses against the first mean and their own sigma.
+readings a second of every sensor go into a tilt and an inertial pipeline. Watched all the way: resident
+memory, |R R' - 1|, eigenvalues of the covariances, the order and age of the stamps, the error of the tilt,
+and means of the published masses against the first mean and their own sigma.
 
     python -m benchmarks.soak --hours 24                      8.64e6 steps
     python -m benchmarks.soak --steps 1e5
