@@ -299,7 +299,7 @@ def _silent_ok(record: Record, fault: Fault, clean: Errors) -> float:
 
 
 def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors) -> float:
-    """Return how far published masses moved from those of the clean run during a short fault."""
+    """Return how far published masses left the range of where they were and where the clean run is."""
     if fault.duration_s > SHORT_S or not found.published.size:
         return 0.0
     end_ns = fault.end_ns + MOVED_WINDOW_S * NANOSECONDS
@@ -308,4 +308,9 @@ def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors) -> floa
         return 0.0
     masses = np.array(list(adapter.data.masses.values()))[: found.published.shape[1]]
     usual = clean.published[_nearest(clean, found.stamps_ns[during])]
-    return float(np.abs((found.published[during] - usual) / masses).max())
+    before = found.arrivals_ns < fault.begin_ns
+    held = found.published[before][-1] if before.any() else usual[0]
+    # to stand still is as good as to go on as without the fault
+    low, high = np.minimum(usual, held), np.maximum(usual, held)
+    outside = np.maximum(low - found.published[during], found.published[during] - high)
+    return float(max(0.0, (outside / masses).max()))

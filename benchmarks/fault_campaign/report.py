@@ -154,8 +154,9 @@ def _what(v: Verdict) -> str:
     """Describe what is wrong with a case."""
     recovery = "never" if v.recovery_s is None else f"{v.recovery_s:.2f} s"
     return v.escape or (
-        f"{v.inconsistent} error {v.worst:.3g}, wrong {v.wrong_s:.2f} s, called OK {v.wrong_ok_s:.2f} s, no output and OK {v.silent_ok_s:.2f} s, moved {100 * v.moved:.1f} %, "
-        f"recovery {recovery}, longest step {1e3 * v.longest_s:.0f} ms"
+        f"{v.inconsistent} error {v.worst:.3g}, wrong {v.wrong_s:.2f} s, called OK {v.wrong_ok_s:.2f} s, "
+        f"no output and OK {v.silent_ok_s:.2f} s, moved {100 * v.moved:.1f} %, recovery {recovery}, "
+        f"longest step {1e3 * v.longest_s:.0f} ms"
     )
 
 
