@@ -10,9 +10,10 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
 FOUNDATION = {"errors", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
+CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
 OFFLINE = {"identification", "calibration"}
-ESTIMATION = {"spatial", "models"} | ONLINE | OFFLINE
+ESTIMATION = {"spatial", "models", "data_checks"} | ONLINE | OFFLINE
 FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
@@ -21,10 +22,11 @@ MAY_IMPORT = {
     "signals": {"errors"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
-    "estimators": BASE,
+    "data_checks": BASE,
+    "estimators": CHECKED,
     "control": BASE,
     "simulation": BASE,
-    "identification": BASE,
+    "identification": CHECKED,
     "calibration": BASE,
     "recordings": BASE,
     "configuration": FOUNDATION | ESTIMATION | {"recordings"},

@@ -15,7 +15,9 @@ from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.configuration.config_file import parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
+from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
@@ -92,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
                 tilt=pipelines.tilt,
                 inertial=pipelines.inertial,
                 payload=pipelines.payload,
+                checks=pipelines.checks,
                 start_s=args.start,
                 hold_out_s=args.hold_out,
                 progress=progress,
@@ -107,7 +110,8 @@ def run(args: argparse.Namespace) -> int:
     )
     _warn(result, evaluation)
     _write(args.output, evaluation, figures=not args.no_figures)
-    _summarise(args.output, evaluation)
+    _print_checks(result.checks)
+    _summarise(args.output, evaluation, result.checks)
     return 0
 
 
@@ -139,7 +143,7 @@ def _write(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
 def _warn(result: ReplayRun, evaluation: ReplayResults) -> None:
     """Print what is wrong with the inputs on stderr."""
     for health in result.health:
-        if health.level > 0 and not health.requested:
+        if health.level > 0 and not health.requested and health.name != DATA_CHECKS:
             print(_said(health), file=sys.stderr)
     if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
         said = "; ".join(dict.fromkeys(_said(health) for health in result.health))
@@ -152,17 +156,39 @@ def _said(health: Health) -> str:
     return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
 
 
-def _summarise(folder: Path, evaluation: ReplayResults) -> None:
+def _print_checks(results: list[CheckResult]) -> None:
+    """Print what is not right about the data, and how many checks found nothing."""
+    lines = in_words(results)
+    ok = sum(not result.failed for result in results)
+    print(f"data checks           {ok} ok" + (f", {len(results) - ok} not:" if lines else ""))
+    for line in lines:
+        print(f"  {line}")
+
+
+def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[CheckResult]) -> str:
+    """Return the text of a metric, or what to check first where its value is implausible."""
+    why = metrics["implausible"].get(name)
+    if why is None:
+        wrong = any(result.verdict is Verdict.WRONG for result in results)
+        return f"{text}  (doubtful: see the data checks)" if wrong else text
+    failed = dict.fromkeys(f"{r.check} of {r.subject}" for r in severest_first(results))
+    check = listing(list(failed), limit=3) if failed else "signs, units and the description"
+    return f"implausible ({why}): check {check}"
+
+
+def _summarise(folder: Path, evaluation: ReplayResults, results: list[CheckResult]) -> None:
     metrics = evaluation.metrics
     if "tilt_error_deg" in metrics:
         values = "  ".join(f"{name} {value:.3f}" for name, value in metrics["tilt_error_deg"].items())
         print(f"tilt error [deg]      {values}")
     if "total_mass_kg" in metrics:
-        print(f"total mass [kg]       {metrics['total_mass_kg']:.3f}")
+        mass = _number(metrics, "total_mass_kg", f"{metrics['total_mass_kg']:.3f}", results)
+        print(f"total mass [kg]       {mass}")
     if "trunk" in metrics:
         _summarise_trunk(metrics)
     if "torque_error_relative" in metrics:
-        print(f"torque error          {100 * metrics['torque_error_relative']:.2f} %")
+        text = f"{100 * metrics['torque_error_relative']:.2f} %"
+        print(f"torque error          {_number(metrics, 'torque_error_relative', text, results)}")
     for name, times in metrics["tick_us"].items():
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")

@@ -8,12 +8,13 @@ from typing import Any
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
 
@@ -41,6 +42,7 @@ class Pipelines:
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
+        checks: Compare a whole recording with the robot's description.
     """
 
     tilt: TiltPipeline | None
@@ -49,6 +51,7 @@ class Pipelines:
     values: Mapping[str, Any]
     inertial_values: Mapping[str, Any]
     nominal_mass: float
+    checks: DataChecks
 
     @property
     def use_wrenches(self) -> bool:
@@ -79,18 +82,18 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         if config.has(node):
             where = f"section '{node}' of {config.name}"
             built[node] = build_config(config_class, config.values(node, known[node]), where=where)
-    values = parameter_values(next(iter(built.values())))
+    first = next(iter(built.values()))
+    values = parameter_values(first)
     text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
-    robot = RobotModel.from_urdf(
-        text, floating_base=values["floating_base"], locked_joints=values["locked_joints"]
-    )
+    setup = robot_from_config(first.robot, text)
     return Pipelines(
         tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
         inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
         payload=TrunkPayloadPipeline(built[PAYLOAD_NODE], text) if PAYLOAD_NODE in built else None,
         values=values,
         inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
-        nominal_mass=robot.total_mass,
+        nominal_mass=setup.robot.total_mass,
+        checks=DataChecks(setup, first.robot, whole_recording=True),
     )
 
 

@@ -1,10 +1,10 @@
 """One set of data, reduced to triangular factors as it streams in."""
 
-from inertial_estimation.identification.data_checks import SignalStatistics, finite_runs
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.row_stream import RowModel, RowStream
-from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
+from inertial_estimation.identification.signal_statistics import SignalStatistics, finite_runs
 
 __all__ = ["DataSet"]
 
@@ -14,13 +14,15 @@ class DataSet:
 
     Attributes:
         stack: The rows.
+        checks: Of the signals against the robot's description.
         statistics: Of the signals.
     """
 
-    def __init__(self, model: RowModel, robot: RobotModel, row_names: tuple[str, ...]) -> None:
+    def __init__(self, model: RowModel, checks: DataChecks, row_names: tuple[str, ...]) -> None:
         self._stream = RowStream(model)
         self.stack = EquationStack(row_names, model.to_unknowns.shape[1])
-        self.statistics = SignalStatistics(robot)
+        self.checks = checks
+        self.statistics = SignalStatistics(checks.robot.model)
 
     @property
     def shortest_s(self) -> float:
@@ -44,6 +46,7 @@ class DataSet:
             for rows in self._stream.push(part):
                 self.stack.add(rows)
             self.statistics.add(part)
+            self.checks.push_signals(part.stamps_ns, **{name: getattr(part, name) for name in SIGNALS})
         if left:
             self.statistics.dropped["not a number"] += left
             if end_ns != int(block.stamps_ns[-1]):

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertial_estimation.data_checks.check_result import in_words
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import (
     ConfigurationError,
     InconsistentInertiaError,
@@ -11,7 +13,6 @@ from inertial_estimation.errors import (
     MeasurementError,
     listing,
 )
-from inertial_estimation.identification.data_checks import finite_runs, unit_warnings
 from inertial_estimation.identification.data_set import DataSet
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identifiability import RANK_TOLERANCE, IdentifiableSpace
@@ -28,6 +29,7 @@ from inertial_estimation.identification.priors import typical_deviations
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_stream import RowModel, RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.identification.signal_statistics import finite_runs
 from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
@@ -98,8 +100,10 @@ class Identifier:
         self.row_names = measurement.row_names
         self._pooled = mode is ContactMode.PROJECTED
         self._model = self._row_model(measurement, setup.imu)
-        self._training = DataSet(self._model, robot, self.row_names)
-        self._validation = DataSet(self._model, robot, self.row_names)
+        self._training, self._validation = (
+            DataSet(self._model, DataChecks(setup, config.robot, whole_recording=True), self.row_names)
+            for _ in range(2)
+        )
         self._typical = typical_deviations(self.parameters, config.methods)
 
     def push(self, block: SignalBlock) -> None:
@@ -253,7 +257,7 @@ class Identifier:
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:
         verdicts = zip(self.parameters.names, space.verdicts(self.parameters.E), strict=True)
         silent = [name for name, verdict in verdicts if verdict is Identifiability.NOT]
-        found = unit_warnings(stack)
+        found = in_words(self._training.checks.results())
         constant = self._training.statistics.constant_joints
         if at_rest:
             found.append(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from inertial_estimation.data_checks.check_result import CheckResult
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import RecordingError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
@@ -57,6 +59,7 @@ class ReplayRun:
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
         health: Last health report of the pipelines about their inputs.
+        checks: Verdicts on the data, where they were checked.
         clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
     """
 
@@ -70,6 +73,7 @@ class ReplayRun:
     data_s: float = 0.0
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
+    checks: list[CheckResult] = field(default_factory=list)
     clock_offset_ns: int = 0
 
     @property
@@ -114,6 +118,7 @@ def replay_recording(
     tilt: TiltPipeline | None = None,
     inertial: InertialPipeline | None = None,
     payload: TrunkPayloadPipeline | None = None,
+    checks: DataChecks | None = None,
     start_s: float = 0.0,
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -130,6 +135,7 @@ def replay_recording(
         tilt: Tilt pipeline, or None.
         inertial: Inertial pipeline, or None.
         payload: Trunk payload pipeline, or None.
+        checks: Checks of the data, which read the same messages, or None.
         start_s: Where to begin, after the start of the recording [s].
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
@@ -146,7 +152,7 @@ def replay_recording(
     )
     _check_times(recording, start_s, hold_out_s)
     begin_ns = recording.start_ns + round(start_s * NANOSECONDS)
-    driver = _Driver(topics, tilt, inertial, payload)
+    driver = _Driver(topics, tilt, inertial, payload, checks)
     if hold_out_s is not None:
         driver.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
     started = time.perf_counter()
@@ -155,6 +161,7 @@ def replay_recording(
             if progress is not None:
                 progress(seconds(now_ns - begin_ns))
     run = driver.run_record
+    run.checks = checks.results() if checks is not None else []
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
     if driver.counts.keys() < set(wanted):
@@ -196,6 +203,7 @@ class _Driver:
         tilt: TiltPipeline | None,
         inertial: InertialPipeline | None,
         payload: TrunkPayloadPipeline | None,
+        checks: DataChecks | None,
     ) -> None:
         self.run_record = ReplayRun()
         self.hold_out_ns: int | None = None
@@ -206,6 +214,8 @@ class _Driver:
         self._fed_by_base = [pipeline for pipeline in (inertial, payload) if pipeline is not None]
         self._clock_offset_ns: int | None = None
         self._handlers = self._subscriptions(topics)
+        if checks is not None:
+            self._subscribe(checks, topics)
 
     def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
         """Push and tick; yields the log time periodically, for progress."""
@@ -247,6 +257,13 @@ class _Driver:
         if self._inertial is not None:
             handlers[topics.joints].append(self.run_record.efforts.append)
         return handlers
+
+    def _subscribe(self, checks: DataChecks, topics: RecordedTopics) -> None:
+        self._handlers[topics.joints].append(checks.push_joints)
+        if topics.imu:
+            self._handlers[topics.imu].append(checks.push_imu)
+        for contact, topic in topics.wrenches.items():
+            self._handlers.setdefault(topic, []).append(partial(checks.push_wrench, contact))
 
     def _push(self, entry: RecordingEntry) -> None:
         sample = entry.sample

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.configuration.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE, Pipelines
+from inertial_estimation.data_checks.check_result import as_json
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
@@ -29,6 +30,7 @@ from inertial_estimation.replay.payload_series import (
     payload_series_of,
     trunk_metrics,
 )
+from inertial_estimation.replay.plausibility import implausible_metrics
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
 from inertial_estimation.signals import (
@@ -121,6 +123,8 @@ def replay_results(
     metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
     if payload is not None:
         metrics["samples"]["trunk_inertia"] = len(run.payload)
+    metrics["implausible"] = implausible_metrics(metrics, pipelines.nominal_mass)
+    metrics["checks"] = as_json(run.checks)
     return ReplayResults(tilt, inertial, errors, metrics, payload)
 
 

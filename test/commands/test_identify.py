@@ -199,7 +199,7 @@ def test_suspicious_data_are_told_and_the_result_is_written(folder, recording, c
     write_recording(with_samples(recording, spoilt), folder / "spoilt")
     content = identified(folder / "spoilt", folder, "of_spoilt", "--split", "11.98")
     told = capsys.readouterr().err
-    assert "check units" in told
+    assert "mNm?" in told
     assert "too short to give a row" in told
     assert "joint_states: not finite (12)" in told
     assert content["training"]["dropped"] == {"joint_states: not finite": 12}

@@ -49,7 +49,7 @@ def test_a_noisy_accelerometer_does_not_make_a_robot_at_rest_move(make_scene):
     values = {name: getattr(block, name) for name in noisy}
     identifier.push(replace(block, **{n: v + noisy[n] * rng.normal(size=v.shape) for n, v in values.items()}))
     report = identifier.report(["ridge"])
-    assert "stands still" in report.warnings[0]
+    assert any("stands still" in warning for warning in report.warnings)
     assert report.rank <= len(report.row_names)
 
 
@@ -66,25 +66,38 @@ def test_constant_joints_are_named(make_scene):
 @pytest.mark.parametrize("factor", [1e3, 1e-3])
 def test_torques_in_wrong_units_are_suspected(make_scene, factor):
     scene = make_scene("panda")
-    identifier, block = recorded(scene, seconds=1.0)
+    identifier, block = recorded(scene, seconds=2.0)
     identifier.push(replace(block, tau=factor * block.tau))
-    assert "check units" in " ".join(identifier.report(["ridge"]).warnings)
+    told = " ".join(identifier.report(["ridge"]).warnings)
+    assert "panda_joint2" in told
+    assert ("mNm?" if factor > 1.0 else "kNm?") in told
 
 
 def test_torques_of_one_joint_with_the_wrong_sign_are_suspected(make_scene):
-    identifier, block = recorded(make_scene("panda"), seconds=1.0)
+    identifier, block = recorded(make_scene("panda"), seconds=2.0)
     tau = block.tau.copy()
     tau[:, 1] *= -1.0
     identifier.push(replace(block, tau=tau))
-    told = " ".join(identifier.report(["ridge"]).warnings)
-    assert "opposite signs in panda_joint2:" in told
+    (told,) = [warning for warning in identifier.report(["ridge"]).warnings if "limits" not in warning]
+    assert told.startswith("panda_joint2: ")
+    assert "wrong sign?" in told
+
+
+def test_torque_of_one_joint_in_another_unit_is_suspected(make_scene):
+    identifier, block = recorded(make_scene("panda"), seconds=2.0)
+    tau = block.tau.copy()
+    tau[:, 3] *= 1e3
+    identifier.push(replace(block, tau=tau))
+    (told,) = [warning for warning in identifier.report(["ridge"]).warnings if "limits" not in warning]
+    assert told.startswith("panda_joint4: ")
+    assert "mNm?" in told
 
 
 def test_torques_that_are_all_zero_are_suspected_and_stay_finite(make_scene):
-    identifier, block = recorded(make_scene("panda"), seconds=1.0)
+    identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(replace(block, tau=np.zeros_like(block.tau)))
     report = identifier.report(["ridge", "least-squares"])
-    assert "check units" in " ".join(report.warnings)
+    assert "its effort is zero while" in " ".join(report.warnings)
     for result in report.methods.values():
         assert np.isfinite([p.value for p in result.parameters]).all()
 
@@ -117,11 +130,13 @@ def test_empty_blocks_change_nothing(make_scene):
     assert np.array_equal(first, second)
 
 
-def test_good_data_give_no_warning(make_scene):
+def test_good_data_give_no_warning_but_of_the_joint_outside_its_limits(make_scene):
     identifier, block = recorded(make_scene("panda"), seconds=2.0)
     identifier.push(block)
     report = identifier.report(["ridge"])
-    assert report.warnings == ()
+    (warning,) = report.warnings
+    assert warning.startswith("panda_joint4: ")  # its motion is about zero
+    assert "outside the limits" in warning
     assert report.validation is None
     assert np.isnan(report.methods["ridge"].cost_validation)
 

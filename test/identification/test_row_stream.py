@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.identification.data_checks import finite_runs
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.row_stream import RowStream
+from inertial_estimation.identification.signal_statistics import finite_runs
 
 STEP = 2e-3
 

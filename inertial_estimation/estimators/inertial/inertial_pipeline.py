@@ -89,21 +89,24 @@ class InertialPipeline:
         return self._model.friction_names
 
     def push_imu(self, sample: ImuSample) -> None:
-        """Add an IMU reading; it is ignored if the filter does not need it."""
+        """Add an IMU reading; the filter ignores it if it does not need it."""
+        self._inputs.checks.push_imu(sample)
         if self._inputs.imu is not None:
             self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_joints(self, reading: JointReading) -> None:
         """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
+        self._inputs.checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joints.row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Add the wrench of a contact; it is ignored if the filter does not need it.
+        """Add the wrench of a contact; the filter ignores it if it does not need it.
 
         Raises:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.config.robot.contacts)
+        self._inputs.checks.push_wrench(contact, sample)
         if contact in self._inputs.contacts:
             self._stepper.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
 
@@ -135,7 +138,7 @@ class InertialPipeline:
         )
         missing, calibrating = aligner.missing(now_ns), self._bias.active
         state = filter_health(missing, figures, learning=self._learning, calibrating=calibrating)
-        return [*aligner.health(now_ns), state]
+        return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
@@ -39,11 +40,13 @@ class InertialInputs:
         imu: IMU that senses the acceleration of the base; None if it is not needed.
         base_state: Whether that acceleration comes from differences of the base state instead.
         contacts: Contacts whose wrenches are needed.
+        checks: Compares all inputs, needed or not, with the robot's description.
     """
 
     imu: ImuMount | None
     base_state: bool
     contacts: tuple[str, ...]
+    checks: DataChecks
 
     @classmethod
     def of(cls, config: InertialPipelineConfig, setup: RobotSetup) -> "InertialInputs":
@@ -61,7 +64,8 @@ class InertialInputs:
             )
         measured = config.rows.contact_wrenches == "measured"
         contacts = setup.contact_names if measured else ()
-        return cls(setup.imu if sensed else None, floating and not sensed, contacts)
+        checks = DataChecks(setup, config.robot)
+        return cls(setup.imu if sensed else None, floating and not sensed, contacts, checks)
 
     def aligner(self, config: InertialPipelineConfig, joints: JointRow) -> SignalAligner:
         """Build the buffers of all inputs, the joint states laid out as given."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inputs.drop_reasons import DropReason
@@ -71,6 +72,7 @@ class PayloadInputs:
 
     Attributes:
         aligner: The buffers.
+        checks: Compares all inputs, needed or not, with the robot's description.
         trouble: Why the last joint state could not be used; empty if it could.
     """
 
@@ -91,6 +93,7 @@ class PayloadInputs:
         self._with_imu = setup.imu is not None
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
         self.aligner = self._make_aligner(config)
+        self.checks = DataChecks(setup, config.robot)
         others = IMU_ROW.width * self._with_imu + WRENCH_WIDTH * len(self._contacts)
         width = self._joint_row.width + BASE_STATE_ROW.width + others
         self._window = SlidingWindow(width, config.rest.window, config.rate)
@@ -103,16 +106,19 @@ class PayloadInputs:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading, ignored where the robot has no IMU."""
+        self.checks.push_imu(sample)
         if self._with_imu:
             self.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
-        """Take a contact wrench, ignored where not needed."""
+        """Take a contact wrench; one that is not needed is only checked."""
+        self.checks.push_wrench(contact, sample)
         if contact in self._contacts:
             self.aligner.push(wrench_stream(contact), sample.stamp_ns, sample.wrench_F)
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state; one that does not fit the model is dropped and counted."""
+        self.checks.push_joints(reading)
         try:
             row = self._map.row(reading)
         except MeasurementError as error:

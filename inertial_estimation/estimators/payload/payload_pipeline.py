@@ -130,7 +130,7 @@ class TrunkPayloadPipeline:
             changes=self._changes.counts,
             velocity_source=self._inputs.velocity_source,
         )
-        return [*aligner.health(now_ns), entry]
+        return [*aligner.health(now_ns), self._inputs.checks.health(), entry]
 
     def identify(self, method: str = "") -> str:
         """Begin an identification; returns what happens next, as a sentence.

@@ -1,5 +1,6 @@
 """Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inputs.drop_reasons import DropReason
@@ -67,6 +68,7 @@ class TiltPipeline:
         self._joint_map = JointMap(self.robot, config.robot)
         self._joint_row = JointRow(self.robot.n_joints)
         self._estimator = BaseStateEstimator(config, setup)
+        self._data_checks = DataChecks(setup, config.robot)
         self._stepper: Stepper[BaseEstimate] = Stepper(
             self._make_aligner(),
             on_step=self._step,
@@ -78,6 +80,7 @@ class TiltPipeline:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add one IMU reading; IMU readings determine the times of the steps."""
+        self._data_checks.push_imu(sample)
         self._stepper.aligner.push(IMU, sample.stamp_ns, imu_row(sample))
 
     def push_joints(self, reading: JointReading) -> None:
@@ -85,6 +88,7 @@ class TiltPipeline:
 
         A joint state without velocities is also dropped while they cannot be derived from positions yet.
         """
+        self._data_checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joint_map.row)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
@@ -94,6 +98,7 @@ class TiltPipeline:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.contacts)
+        self._data_checks.push_wrench(contact, sample)
         self._stepper.aligner.push(self._wrench_streams[contact], sample.stamp_ns, sample.wrench_F)
 
     def push_yaw_reference(self, sample: OrientationSample) -> None:
@@ -122,9 +127,10 @@ class TiltPipeline:
             now_ns: The caller's time on the clock of the stamps [ns].
 
         Returns:
-            One entry per input, and one for the estimator.
+            One entry per input, one for the data against the robot's description, and one for the estimator.
         """
-        return [*self._stepper.aligner.health(now_ns), self._estimator_health(now_ns)]
+        inputs = [*self._stepper.aligner.health(now_ns), self._data_checks.health()]
+        return [*inputs, self._estimator_health(now_ns)]
 
     @property
     def contact_loads(self) -> tuple[ContactLoad, ...]:

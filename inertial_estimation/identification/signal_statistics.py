@@ -1,24 +1,20 @@
-"""Plausibility checks of the data of an identification."""
+"""Statistics of the signals of an identification, and their finite stretches."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
-from inertial_estimation.errors import listing
 from inertial_estimation.identification.equation_stack import EquationStack
 from inertial_estimation.identification.identification_result import DataSummary
 from inertial_estimation.identification.signal_block import SIGNALS, SignalBlock
 from inertial_estimation.models.robot_model import RobotModel
 
-__all__ = ["SignalStatistics", "finite_runs", "unit_warnings"]
+__all__ = ["SignalStatistics", "finite_runs"]
 
 CONSTANT_RANGE = 0.02  # a joint whose positions stay within this range does not move [rad, m]
 REST_FORCE = 1.0  # a base whose specific force stays within this range neither moves nor tilts [m/s^2]
 REST_WINDOW_S = 0.1  # window over which the specific force is averaged for that check
-IMPLAUSIBLE_RATIO = 10.0  # of measured to predicted rms, too large for an error of the robot description
-OPPOSED_COSINE = -0.7  # between measured and predicted torques, below which their signs are opposite
-SILENT_SHARE = 0.01  # of the largest row's rms; the sign of rows below it is not checked: they are noise
 
 
 class SignalStatistics:
@@ -88,34 +84,3 @@ def finite_runs(block: SignalBlock) -> Iterator[SignalBlock]:
     edges = np.flatnonzero(np.diff(np.concatenate(([False], good, [False])).astype(int)))
     for first, end in edges.reshape(-1, 2).tolist():
         yield block.part(first, end, continues=block.continues and first == 0)
-
-
-def unit_warnings(stack: EquationStack) -> list[str]:
-    """Return warnings about torques whose size or sign differs from those of the nominal model.
-
-    Args:
-        stack: The rows.
-    """
-    odd, opposed = [], []
-    rms = np.sqrt(stack.measured_squares() / np.maximum(stack.counts, 1))
-    for i, name in enumerate(stack.row_names):
-        factor = stack.factor(i)
-        model = factor[:, -1] - factor[:, -2]
-        measured, predicted = float(np.linalg.norm(factor[:, -1])), float(np.linalg.norm(model))
-        telling = stack.counts[i] > 1 and rms[i] > SILENT_SHARE * rms.max()
-        if telling and factor[:, -1] @ model < OPPOSED_COSINE * measured * predicted:
-            opposed.append(name)
-        if measured > IMPLAUSIBLE_RATIO * predicted or predicted > IMPLAUSIBLE_RATIO * measured:
-            share = measured / predicted if predicted else float("inf")
-            odd.append(f"{name} ({share:.3g} times)")
-    warnings = []
-    if odd and len(odd) >= 0.5 * len(stack.row_names):
-        warnings.append(
-            f"the measured rms is far from that of the nominal model in {listing(odd)}: check units (Nm, "
-            "rad, m/s^2) and signs, or the description"
-        )
-    if opposed:
-        warnings.append(
-            f"measured and nominal torques have opposite signs in {listing(opposed)}: check signs"
-        )
-    return warnings

@@ -1,0 +1,173 @@
+"""All checks of the data of a robot, fed reading by reading, offline and in a node alike."""
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.data_checks.aligned_signals import AlignedSignals
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, health_of
+from inertial_estimation.data_checks.data_table import (
+    CheckedRobot,
+    DataTable,
+    PredictedWindow,
+    WindowPredictor,
+)
+from inertial_estimation.data_checks.data_window import DataWindow
+from inertial_estimation.data_checks.effort_checks import effort_checks
+from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyroscope_checks
+from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
+from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
+from inertial_estimation.data_checks.stream_statistics import StreamStatistics
+from inertial_estimation.data_checks.window_collector import WINDOW_NS, WindowCollector
+from inertial_estimation.data_checks.wrench_checks import wrench_checks
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.signals import (
+    NANOSECONDS,
+    Array,
+    Health,
+    ImuSample,
+    JointReading,
+    WrenchSample,
+    seconds,
+)
+
+__all__ = ["DataChecks"]
+
+FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
+MOST_WINDOWS = 240  # one minute of a node; of a recording, spread over all of it
+FIRST_NS = 5 * NANOSECONDS  # of data before a node judges for the first time
+REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
+JOINTS, IMU = "joint_states", "imu/data"
+
+
+class DataChecks:
+    """Checks raw readings against the robot's description.
+
+    Readings are reduced to short windows, of which a bounded number is kept: the last minute in a node, or
+    windows spread evenly over a whole recording.
+
+    Attributes:
+        robot: What is known of the robot.
+    """
+
+    def __init__(self, setup: RobotSetup, config: RobotConfig, *, whole_recording: bool = False) -> None:
+        """Prepare for a robot.
+
+        Args:
+            setup: The robot, its contacts and its IMU.
+            config: Its parameters, for delays, offsets and gains.
+            whole_recording: Whether to judge all data pushed so far rather than the last minute.
+
+        Raises:
+            ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
+        """
+        self.robot = CheckedRobot.of(setup)
+        self._collector = WindowCollector(setup, config)
+        if whole_recording:
+            self._collector.period_ns = WINDOW_NS
+        self._predictor = WindowPredictor(setup)
+        gap = config.inputs.max_gap
+        names = (JOINTS, IMU, *(f"{contact}/wrench" for contact in setup.contact_names))
+        self._streams = {name: StreamStatistics(name, gap) for name in names}
+        self._wrench_streams = {
+            contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
+        }
+        self._whole = whole_recording
+        self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else MOST_WINDOWS)
+        self._results: list[CheckResult] = []
+        self._first_ns: int | None = None
+        self._due_ns = FIRST_NS
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Take a joint state, as it was sent."""
+        self._streams[JOINTS].push(reading.stamp_ns)
+        window = self._collector.push_joints(reading)
+        if window is not None:
+            self._add(window)
+
+    def push_imu(self, sample: ImuSample) -> None:
+        """Take an IMU reading."""
+        self._streams[IMU].push(sample.stamp_ns)
+        self._collector.push_imu(sample)
+
+    def push_wrench(self, contact: str, sample: WrenchSample) -> None:
+        """Take the wrench of a contact; one that the robot does not have is ignored."""
+        stream = self._wrench_streams.get(contact)
+        if stream is not None:
+            stream.push(sample.stamp_ns)
+            self._collector.push_wrench(contact, sample)
+
+    def push_signals(self, stamps_ns: NDArray[np.int64], **signals: Array | None) -> None:
+        """Take aligned signals, positions and efforts corrected, instead of single readings.
+
+        Args:
+            stamps_ns: Stamps [ns], shape (m,).
+            **signals: q, v, tau, f_I, w_I, wrenches as in `DataWindow` with m rows each; None where not
+                measured.
+        """
+        continuous = self.robot.model.continuous_joints
+        aligned = AlignedSignals.of(stamps_ns, signals, len(self.robot.contacts))
+        for window in aligned.windows(self._collector.period_ns, continuous):
+            self._add(window)
+
+    def results(self) -> list[CheckResult]:
+        """Judge the data.
+
+        A check that needs another input is left out while that one is wrong: torques cannot be predicted by
+        positions in degrees.
+
+        Returns:
+            Results in the order in which the errors are to be mended; empty while there are fewer than
+            `FEWEST_WINDOWS` windows and no joint is missing.
+        """
+        named = name_checks(self._collector.missing)
+        if len(self._windows) < FEWEST_WINDOWS:
+            return [result for result in named if result.failed]
+        with np.errstate(all="ignore"):
+            return [*named, *stamp_checks(self._streams.values()), *self._judged()]
+
+    def health(self) -> Health:
+        """Return the last judgement; it is renewed at most once a minute, more often at the beginning."""
+        newest = self._windows[-1].data.stamp_ns if self._windows else None
+        if newest is None or self._first_ns is None:
+            if self._collector.missing:
+                return health_of(name_checks(self._collector.missing))
+            return health_of([], "waiting for data")
+        age = newest - self._first_ns
+        if age < 0:
+            self._first_ns, self._due_ns = newest, FIRST_NS
+        elif age >= self._due_ns:
+            self._results = self.results()
+            self._due_ns = age + min(max(age, FIRST_NS), REFRESH_NS)
+        waiting = f"{seconds(max(age, 0)):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
+        return health_of(self._results, waiting)
+
+    def _add(self, window: DataWindow) -> None:
+        if self._first_ns is None:
+            self._first_ns = window.stamp_ns
+        with np.errstate(all="ignore"):
+            self._windows.append(self._predictor.predicted(window))
+        if self._whole and len(self._windows) > 2 * MOST_WINDOWS:
+            self._windows = deque(list(self._windows)[::2])
+            self._collector.period_ns *= 2
+
+    def _judged(self) -> list[CheckResult]:
+        table, robot = DataTable.of(list(self._windows), self.robot.model.n_base), self.robot
+        results = [*position_checks(table, robot), *velocity_checks(table, robot)]
+        if _wrong(results, "joint positions"):
+            return results
+        floating = robot.model.floating_base
+        if floating:
+            sensed = [*accelerometer_checks(table, robot), *gyroscope_checks(table, robot)]
+            results += sensed
+            if _wrong(sensed):
+                return results
+            results += (carried := wrench_checks(table, robot))
+            if _wrong(carried):
+                return results
+        return [*results, *effort_checks(table, robot)]
+
+
+def _wrong(results: list[CheckResult], check: str = "") -> bool:
+    return any(r.verdict is Verdict.WRONG and check in ("", r.check) for r in results)

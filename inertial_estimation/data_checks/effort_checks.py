@@ -1,0 +1,191 @@
+"""Checks of joint efforts against the torques of the description: sign, unit, order, silence."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
+from inertial_estimation.data_checks.nominal_torques import nominal_torques
+from inertial_estimation.data_checks.regression import best_assignment, plausible, ridge
+from inertial_estimation.signals import Array
+
+__all__ = ["effort_checks", "telling_joints"]
+
+FEWEST_WINDOWS = 8
+STRONG = 0.04  # share of the joint's effort limit above which a predicted torque exceeds its stiction
+VARIED = 0.005  # share by which a predicted torque varies for a fit of its variation
+VARIED_SIGMAS = 8.0  # of such a fit
+STRONG_UNLIMITED = 0.1  # share of the largest predicted torque, for a joint without effort limit
+MOVING = 0.02  # rms speed above which friction is fitted [rad/s]
+SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
+FRICTION_SHARE = 0.25  # prior of friction terms, of the measured rms: gearboxes lose up to a third
+SIGMAS = 4.0
+WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a torque by less; gears start at 6
+BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
+SILENT = 1e-9
+CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """measured = factor predicted + friction of one joint.
+
+    Attributes:
+        factor: Of the predicted torque.
+        sigma: Its standard deviation.
+        predicted: Rms of the predicted torque [Nm].
+        measured: Rms of the measured torque [Nm].
+        strong: Whether the predicted torque stands out from stiction and friction.
+    """
+
+    factor: float
+    sigma: float
+    predicted: float
+    measured: float
+    strong: bool
+
+    @property
+    def opposed(self) -> bool:
+        return self.strong and self.factor + SIGMAS * self.sigma < 0.0
+
+    def outside(self, bound: float) -> bool:
+        size = abs(self.factor)
+        if not self.strong:
+            return False
+        return size - SIGMAS * self.sigma > bound or size + SIGMAS * self.sigma < 1.0 / bound
+
+
+def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
+    """Check every joint's effort against the torque that the description predicts.
+
+    Friction (Coulomb, viscous, constant) is fitted along, so that it does not hide or feign an error.
+
+    Args:
+        table: The windows, with correct positions and, for a floating base, accelerometer and wrenches.
+        robot: The robot.
+
+    Returns:
+        One result for every joint that is wrong, or one that none is; none where nothing tells.
+    """
+    rows = _rows(table, robot)
+    if rows is None:
+        return []
+    tau, predicted, fits = rows
+    swapped = best_assignment(_likeness(tau, predicted, fits), CLOSE, FAR)
+    results = [
+        result
+        for j in range(table.n_joints)
+        if (result := _judged(j, fits[j], swapped.get(j), tau[:, j], robot)) is not None
+    ]
+    judged = sum(fit.strong for fit in fits)
+    if results or not judged:
+        return results
+    low, high = (f([fit.factor for fit in fits if fit.strong]) for f in (min, max))
+    said = f"{judged} of {len(fits)} joints measure {low:.2g} to {high:.2g} times the predicted torque"
+    return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]
+
+
+def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
+    """Return the joints whose efforts the windows tell something about, by name."""
+    rows = _rows(table, robot)
+    return [name for name, fit in zip(robot.names, rows[2], strict=True) if fit.strong] if rows else []
+
+
+def _rows(table: DataTable, robot: CheckedRobot) -> tuple[Array, Array, list[_Fit]] | None:
+    """Measured and predicted torques of the windows in which both are known, and their fits."""
+    predicted = nominal_torques(table)
+    known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
+    if known.sum() < FEWEST_WINDOWS:
+        return None
+    tau, dq, predicted = table.tau[known], table.dq[known], predicted[known]
+    largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
+    strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
+    fits = [_fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j])) for j in range(table.n_joints)]
+    return tau, predicted, fits
+
+
+def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:
+    finite = np.isfinite(tau)
+    tau, predicted, dq = tau[finite], predicted[finite], dq[finite]
+    if len(tau):
+        kept = plausible(tau)
+        tau, predicted, dq = tau[kept], predicted[kept], dq[kept]
+    if len(tau) < FEWEST_WINDOWS:
+        return _Fit(0.0, np.inf, 0.0, 0.0, False)
+    size, wanted = float(np.sqrt(np.mean(tau**2))), float(np.sqrt(np.mean(predicted**2)))
+    columns, priors = [predicted, np.ones_like(tau)], [np.inf, FRICTION_SHARE * size]
+    speed = float(np.sqrt(np.mean(dq**2)))
+    if speed > MOVING:
+        columns += [np.tanh(dq / SLOW), dq / speed]
+        priors += [FRICTION_SHARE * size] * 2
+    if not size > 0.0 or not wanted > 0.0:
+        telling = wanted > strong or float(predicted.std()) > VARIED / STRONG * strong
+        return _Fit(0.0, 0.0 if wanted > 0.0 else np.inf, wanted, size, telling)
+    c, sigma = ridge(np.stack(columns, axis=1) / size, tau / size, np.array(priors) / size)
+    varied = float(predicted.std()) > VARIED / STRONG * strong and abs(c[0]) > VARIED_SIGMAS * sigma[0]
+    return _Fit(float(c[0]), float(sigma[0]), wanted, size, wanted > strong or bool(varied))
+
+
+def _judged(j: int, fit: _Fit, other: int | None, tau: Array, robot: CheckedRobot) -> CheckResult | None:
+    name = robot.names[j]
+    measured = f"its effort ({fit.measured:.3g} Nm rms)"
+    if other is not None:
+        said = f"{measured} is the predicted torque of {robot.names[other]}"
+        return _wrong(
+            "effort order", name, fit.factor, said, "check the order of names and efforts in the driver"
+        )
+    if not np.isfinite(tau).any():
+        said = "it has no finite effort"
+        return _wrong("effort silent", name, np.nan, said, "check the driver, or leave it out of torque_rows")
+    if fit.strong and fit.measured < SILENT * fit.predicted:
+        said = f"its effort is zero while {fit.predicted:.3g} Nm are predicted"
+        return _wrong("effort silent", name, 0.0, said, "check the driver, or leave it out of torque_rows")
+    said = f"{measured} is {fit.factor:.3g} +- {fit.sigma:.1g} times the predicted torque"
+    if fit.outside(WRONG_FACTOR):
+        return _wrong(
+            "effort unit", name, fit.factor, said, f"{_unit(fit.factor)}; set drive_gains of this joint"
+        )
+    limit = float(robot.effort[j])
+    if np.median(np.abs(tau[np.isfinite(tau)])) > BEYOND_LIMIT * limit:
+        said = f"{measured} is beyond the effort limit of {limit:g} Nm of the description"
+        remedy = "check the unit (Nm) in the driver, or set drive_gains of this joint"
+        return _wrong("effort unit", name, fit.measured / limit, said, remedy)
+    if fit.opposed:
+        remedy = "wrong sign? Correct the driver, or set drive_gains of this joint to -1"
+        return _wrong("effort sign", name, fit.factor, said, remedy)
+    if fit.outside(WARN_FACTOR):
+        remedy = (
+            "gear ratio or unit? Set drive_gains of this joint; or is there a load the description lacks?"
+        )
+        return CheckResult("effort unit", name, Verdict.WARN, fit.factor, "", said, remedy)
+    return None
+
+
+def _wrong(check: str, name: str, value: float, said: str, remedy: str) -> CheckResult:
+    return CheckResult(check, name, Verdict.WRONG, value, "", said, remedy)
+
+
+def _unit(factor: float) -> str:
+    size = abs(factor)
+    if 500.0 < size < 2000.0:
+        return "mNm? Expected Nm"
+    if 500.0 < 1.0 / size < 2000.0:
+        return "kNm? Expected Nm"
+    if size < 1.0:
+        return "torque of the motor, before the gear, or a current? Expected Nm at the joint"
+    return "check the unit, expected Nm at the joint"
+
+
+def _likeness(tau: Array, predicted: Array, fits: list[_Fit]) -> Array:
+    """One minus the relative distance of measured torque i from predicted torque j, shape (n, n)."""
+    tau = np.nan_to_num(tau)
+    size_i, size_j = np.linalg.norm(tau, axis=0), np.linalg.norm(predicted, axis=0)
+    squares = size_i[:, None] ** 2 + size_j**2 - 2.0 * tau.T @ predicted
+    with np.errstate(invalid="ignore", divide="ignore"):
+        likeness = 1.0 - np.sqrt(np.maximum(squares, 0.0)) / np.maximum(size_i[:, None], size_j)
+    strong = np.array([fit.strong for fit in fits])
+    either = strong[:, None] & strong
+    kept: Array = np.where(either, np.nan_to_num(likeness, nan=-1.0), -1.0)
+    np.fill_diagonal(kept, np.where(strong, np.diag(kept), 1.0))
+    return kept

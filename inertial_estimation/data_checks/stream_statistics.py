@@ -1,0 +1,53 @@
+"""Counts of the stamps of one input."""
+
+from inertial_estimation.signals import seconds
+
+__all__ = ["StreamStatistics"]
+
+BURST_SHARE = 0.2  # of the mean step; a shorter step belongs to a burst
+
+
+class StreamStatistics:
+    """Running counts of the stamps of one input, in constant memory.
+
+    Attributes:
+        name: The input.
+        count: Readings.
+        backward: Stamps before their predecessor.
+        repeated: Stamps equal to their predecessor.
+        gaps: Steps longer than the longest gap that is interpolated over.
+        longest_s: Longest step [s].
+        bursts: Steps much shorter than the mean of those before them.
+        span_ns: Sum of the steps that are neither backward nor gaps [ns].
+    """
+
+    def __init__(self, name: str, max_gap_s: float) -> None:
+        self.name = name
+        self.count = self.backward = self.repeated = self.gaps = self.bursts = 0
+        self.longest_s = 0.0
+        self.span_ns = 0
+        self._max_gap_ns = round(max_gap_s * 1e9)
+        self._last_ns: int | None = None
+
+    def push(self, stamp_ns: int) -> None:
+        """Count a stamp."""
+        last, self._last_ns = self._last_ns, stamp_ns
+        self.count += 1
+        if last is None:
+            return
+        step = stamp_ns - last
+        if 0 < step <= self._max_gap_ns:
+            self.span_ns += step
+            self.bursts += step * self.count < BURST_SHARE * self.span_ns
+        elif step > 0:
+            self.gaps += 1
+            self.longest_s = max(self.longest_s, seconds(step))
+        elif step == 0:
+            self.repeated += 1
+        else:
+            self.backward += 1
+
+    @property
+    def rate(self) -> float:
+        """Mean rate, gaps left out [Hz]; zero while unknown."""
+        return 1e9 * (self.count - 1 - self.gaps - self.backward) / self.span_ns if self.span_ns else 0.0

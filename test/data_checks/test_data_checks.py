@@ -1,0 +1,253 @@
+"""Errors of the data are named with their joint and remedy; clean data and unusual readings give no alarm."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
+from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, DataChecks
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.rows_config import RowsConfig
+from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+DEGREES = 180.0 / np.pi
+
+
+class Recorded:
+    """Readings of a synthetic robot that rests and then moves."""
+
+    def __init__(self, name, seconds):
+        spec = synthetic_robot(name)
+        timing = Timing(seconds, 100.0)
+        truth = synthetic_truth(name, timing, np.random.default_rng(1), payload_time_s=None)
+        self.config = RobotConfig(
+            floating_base=spec.floating_base,
+            locked_joints=spec.locked_joints,
+            imu_frame=spec.imu_link,
+            contacts=tuple(spec.contacts),
+            contact_frames=tuple(spec.contacts.values()),
+        )
+        self.setup = robot_from_config(self.config, read_urdf(spec.urdf))
+        recording = measure(truth, REALISTIC, np.random.default_rng(2), self.config)
+        self.entries = [(entry.topic, entry.sample) for entry in recording.messages]
+
+    def fed(self, change=lambda sample: sample, *, config=None, **options):
+        checks = DataChecks(self.setup, config or self.config, **{"whole_recording": True, **options})
+        for topic, sample in self.entries:
+            push(checks, topic, change(sample))
+        return checks
+
+    def failed(self, change=lambda sample: sample, **options):
+        return [r for r in self.fed(change, **options).results() if r.failed]
+
+
+def push(checks, topic, sample):
+    if isinstance(sample, JointReading):
+        checks.push_joints(sample)
+    elif isinstance(sample, ImuSample):
+        checks.push_imu(sample)
+    elif isinstance(sample, WrenchSample):
+        checks.push_wrench(topic.split("/")[1], sample)
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return Recorded("panda", 6.0)
+
+
+@pytest.fixture(scope="module")
+def talos():
+    return Recorded("talos", 5.0)
+
+
+def scaled(field, factor, joint=""):
+    """Scale one field of one joint, or of all."""
+
+    def change(sample):
+        if not isinstance(sample, JointReading):
+            return sample
+        factors = [factor if joint in ("", name) else 1.0 for name in sample.names]
+        return replace(sample, **{field: np.array(factors) * getattr(sample, field)})
+
+    return change
+
+
+def of_imu(field, change_values):
+    def change(sample):
+        if not isinstance(sample, ImuSample):
+            return sample
+        return replace(sample, **{field: change_values(getattr(sample, field))})
+
+    return change
+
+
+def of_wrench(factor):
+    return lambda s: replace(s, wrench_F=factor * s.wrench_F) if isinstance(s, WrenchSample) else s
+
+
+@pytest.mark.parametrize("robot", ["panda", "talos"])
+@pytest.mark.parametrize("whole_recording", [True, False])
+def test_clean_data_give_no_alarm(robot, whole_recording, request):
+    results = request.getfixturevalue(robot).fed(whole_recording=whole_recording).results()
+    assert [str(r) for r in results if r.failed] == []
+    assert {"joint names", "stamps", "joint positions", "effort"} <= {r.check for r in results}
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "remedy"),
+    [
+        (scaled("effort", -1.0, "panda_joint4"), "effort sign", "-1"),
+        (scaled("effort", 1e3, "panda_joint2"), "effort unit", "mNm"),
+        (scaled("effort", 1e-3, "panda_joint6"), "effort unit", "kNm"),
+        (scaled("effort", 0.01, "panda_joint4"), "effort unit", "before the gear"),
+        (scaled("effort", 0.0, "panda_joint4"), "effort silent", "driver"),
+        (scaled("effort", -1.0, "panda_joint1"), "effort sign", "-1"),  # its axis is vertical: inertia alone
+        (scaled("velocity", -1.0, "panda_joint3"), "joint velocities", "sign"),
+        (scaled("velocity", DEGREES, "panda_joint3"), "joint velocities", "rad/s"),
+        (scaled("velocity", 0.0, "panda_joint3"), "joint velocities", "derived"),
+    ],
+)
+def test_the_error_of_one_joint_is_named_and_no_other(panda, change, check, remedy):
+    (result,) = panda.failed(change)
+    joint = next(n for n in panda.setup.robot.joint_names if change_of(change, n))
+    assert (result.check, result.subject, result.verdict) == (check, joint, Verdict.WRONG)
+    assert remedy in result.remedy
+
+
+def change_of(change, joint):
+    """Whether a change alters the readings of a joint."""
+    reading = JointReading(0, (joint,), np.ones(1), np.ones(1), np.ones(1))
+    changed = change(reading)
+    return changed.effort[0] != 1.0 or changed.velocity[0] != 1.0
+
+
+def test_positions_in_degrees_and_a_turn_are_told_apart(panda):
+    in_degrees = panda.failed(scaled("position", DEGREES))
+    assert any("degrees?" in r.remedy for r in in_degrees)
+    assert not any(r.check.startswith("effort") for r in in_degrees), "positions are to be mended first"
+
+    def turned(sample):
+        return replace(sample, position=sample.position + 2.0 * np.pi * np.eye(1, 7, 3)[0])
+
+    (result,) = panda.failed(turned)
+    assert result.subject == "panda_joint4"
+    assert "-6.2832" in result.remedy
+    offsets = replace(panda.config.joint_offsets, joints=("panda_joint4",), values=(-2.0 * np.pi,))
+    assert not panda.failed(turned, config=replace(panda.config, joint_offsets=offsets)), "as the remedy says"
+
+
+def test_swapped_efforts_are_named(panda):
+    def swap(sample):
+        effort = sample.effort.copy()
+        effort[[1, 3]] = effort[[3, 1]]
+        return replace(sample, effort=effort)
+
+    assert {(r.check, r.subject) for r in panda.failed(swap)} == {
+        ("effort order", "panda_joint2"),
+        ("effort order", "panda_joint4"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "said"),
+    [
+        (of_imu("specific_force_I", lambda f: f / 9.81), "accelerometer size", "in g?"),
+        (of_imu("specific_force_I", lambda f: 0.0 * f), "accelerometer size", "silent"),
+        (of_imu("specific_force_I", lambda f: 1.1 * f), "accelerometer size", "scale"),
+        (of_imu("specific_force_I", lambda f: -f), "accelerometer direction", "(-x, -y, -z) would fit"),
+        (of_imu("angular_rate_I", lambda w: w * DEGREES), "gyroscope", "deg/s?"),
+        (of_imu("angular_rate_I", lambda w: -w), "gyroscope", "signs and axes"),
+        (of_wrench(-1.0), "contact weight", "wrong sign?"),
+        (of_wrench(1e-3), "contact weight", "unit"),
+        (of_wrench(0.0), "contact weight", "driver"),
+    ],
+)
+def test_errors_of_imu_and_wrenches_are_named(talos, change, check, said):
+    (result,) = talos.failed(change)
+    assert result.check == check
+    assert said in result.remedy
+
+
+def test_a_missing_joint_is_named_at_once(panda):
+    checks = DataChecks(panda.setup, panda.config)
+    for _topic, sample in panda.entries[:30]:
+        checks.push_joints(replace(sample, names=("other", *sample.names[1:])))
+    health = checks.health()
+    assert health.level is HealthLevel.ERROR
+    assert "panda_joint1" in health.message
+
+
+def test_health_waits_for_data_then_names_the_input_and_what_to_do(panda):
+    checks = DataChecks(panda.setup, panda.config)
+    said = set()
+    for topic, sample in panda.entries:
+        push(checks, topic, scaled("effort", -1.0, "panda_joint4")(sample))
+        said.add((checks.health().level, checks.health().message.partition(":")[0]))
+    assert (HealthLevel.ERROR, "panda_joint4") in said
+    assert {level for level, _ in said} == {HealthLevel.OK, HealthLevel.ERROR}
+
+
+def test_a_pipeline_reports_the_checks_in_its_health(panda):
+    config = InertialPipelineConfig(
+        robot=panda.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")
+    )
+    pipeline = InertialPipeline(config, read_urdf("example-robot-data:panda"))
+    for _topic, sample in panda.entries:
+        pipeline.push_joints(scaled("effort", -1.0)(sample))
+    (entry,) = [h for h in pipeline.health(panda.entries[-1][1].stamp_ns) if h.name == "data checks"]
+    assert entry.level is HealthLevel.ERROR
+    assert "effort sign" in entry.message
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300, -1e10, 0.0])
+def test_no_reading_ends_a_check_and_half_a_second_of_nonsense_is_no_alarm(panda, talos, bad):
+    for recorded in (panda, talos):
+        first = recorded.entries[0][1].stamp_ns
+        spell = range(first + 2_000_000_000, first + 2_300_000_000)
+
+        def spoil(sample, spell=spell):
+            if sample.stamp_ns not in spell:
+                return sample
+            if isinstance(sample, JointReading):
+                return replace(sample, effort=sample.effort * 0.0 + bad)
+            if isinstance(sample, ImuSample):
+                return replace(sample, specific_force_I=sample.specific_force_I * 0.0 + bad)
+            return (
+                replace(sample, wrench_F=sample.wrench_F * 0.0 + bad)
+                if isinstance(sample, WrenchSample)
+                else sample
+            )
+
+        assert [str(r) for r in recorded.failed(spoil)] == []
+
+
+def test_memory_is_bounded(panda):
+    for whole in (True, False):
+        checks = DataChecks(panda.setup, panda.config, whole_recording=whole)
+        reading = panda.entries[0][1]
+        for k in range(6500):
+            checks.push_joints(replace(reading, stamp_ns=k * 20_000_000))
+        assert len(checks._windows) <= 2 * MOST_WINDOWS + 1
+        assert len(checks._windows) >= MOST_WINDOWS
+
+
+def test_results_as_lines_and_json():
+    def wrong(name):
+        return CheckResult("effort sign", name, Verdict.WRONG, -1.0, "", f"{name} is opposed", "turn it")
+
+    usual = CheckResult("rate", "imu/data", Verdict.WARN, 5.0, "Hz", "5 Hz", "raise it")
+    fine = CheckResult("stamps", "imu/data", Verdict.OK, 500.0, "Hz", "500 Hz")
+    assert in_words([fine]) == []
+    lines = in_words([usual, fine, *map(wrong, "abcde")])
+    assert len(lines) == 2
+    assert lines[0].startswith("effort sign of a, b, c")
+    assert lines[1] == "imu/data: 5 Hz; raise it"
+    assert as_json([usual])[0]["verdict"] == "warn"
