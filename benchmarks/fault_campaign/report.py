@@ -27,6 +27,7 @@ COLUMNS = {
     "moved": "moved",
     "silent": "silent",
     "not_recovered": "not rec.",
+    "unbounded": "unbounded",
     "p50": "p50 [s]",
     "p90": "p90 [s]",
     "max": "max [s]",
@@ -34,6 +35,7 @@ COLUMNS = {
     "diagnostics": "diag.",
     "memory": "mem.",
 }
+DIAGNOSTICS_LIMIT, MEMORY_LIMIT_KB = 20_000, 50_000
 LEGEND = f"""\
 - esc.: an exception left push, tick or health; limit: ended by a limit of time or memory
 - late: five steps longer than a period and 5 ms, or one longer than a period and 20 ms (processor time, to
@@ -45,6 +47,7 @@ LEGEND = f"""\
 - moved: published masses moved by more than {100 * MOVED:.0f} % in a fault of up to 0.5 s
 - silent: output later than 1 s after the fault
 - not rec.: not within 1 deg, 5 % of the masses, or not in control, at the end of the data (3.5 s later)
+- unbounded: diagnostics of more than {DIAGNOSTICS_LIMIT} characters, or more than {MEMORY_LIMIT_KB} kB of memory
 - p50, p90, max: recovery after the end of the fault, of the cases that recover
 - step: fifth longest step as a share of the period; diag.: largest diagnostics [characters]; mem.: largest
   growth of memory [kB]"""
@@ -63,6 +66,7 @@ def failures(v: Verdict) -> list[str]:
         "not_named": v.named is False,
         "moved": v.moved > MOVED,
         "silent": v.silent,
+        "unbounded": v.diagnostics > DIAGNOSTICS_LIMIT or v.memory_kb > MEMORY_LIMIT_KB,
         "not_recovered": v.recovery_s is None and not v.escape,
     }
     return [name for name, failed in found.items() if failed]
