@@ -47,7 +47,7 @@ LEGEND = f"""\
 - moved: published masses moved by more than {100 * MOVED:.0f} % in a fault of up to 0.5 s
 - silent: output later than 1 s after the fault
 - not rec.: not within 1 deg, 5 % of the masses, or not in control, at the end of the data (3.5 s later)
-- unbounded: diagnostics of more than {DIAGNOSTICS_LIMIT} characters, or more than {MEMORY_LIMIT_KB} kB of memory
+- unbounded: diagnostics of more than {DIAGNOSTICS_LIMIT} characters, or {MEMORY_LIMIT_KB} kB more memory
 - p50, p90, max: recovery after the end of the fault, of the cases that recover
 - step: fifth longest step as a share of the period; diag.: largest diagnostics [characters]; mem.: largest
   growth of memory [kB]"""
@@ -126,15 +126,8 @@ def _figure(name: str, value: float) -> str:
 
 
 COUNTED = (
-    "escapes",
-    "over",
-    "non_finite",
-    "inconsistent",
-    "wrong_ok",
-    "silent_ok",
-    "silent",
-    "moved",
-    "late",
+    *("escapes", "over", "late", "non_finite", "inconsistent"),
+    *("wrong_ok", "silent_ok", "moved", "silent", "unbounded"),
 )
 
 
