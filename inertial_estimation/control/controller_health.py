@@ -34,6 +34,23 @@ def controller_health(
         now_ns: Time now on the clock of the stamps [ns].
         held: Whether the gait is requested to stand.
     """
+    values = _counted(counts, references, inputs)
+    if last is not None:
+        values |= {
+            "state": last.state.value,
+            "phase": last.activity,
+            "held": "yes" if held else "no",
+            "solver": last.qp_status,
+            "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
+            "height [m]": f"{last.height:.4f}",
+        }
+    level, message = _verdict(last, counts, inputs, now_ns)
+    return Health(NAME, level, message, values)
+
+
+def _counted(
+    counts: ControllerStepCounts, references: ReferenceIntake, inputs: ControllerInputs
+) -> dict[str, str]:
     values = {
         "steps": str(counts.steps),
         "steps in damping": str(counts.damped),
@@ -46,36 +63,31 @@ def controller_health(
         "references beyond joint limits": str(references.clipped),
     }
     values |= {f"fault: {cause.value}": str(counts.faults[cause]) for cause in counts.faults}
-    if counts.take_over:
-        values["last take-over"] = counts.take_over
-    if counts.last_fault:
-        values["last fault"] = counts.last_fault
-    if references.last_refusal:
-        values["last refusal"] = references.last_refusal
+    last = {
+        "last take-over": counts.take_over,
+        "last fault": counts.last_fault,
+        "last refusal": references.last_refusal,
+    }
+    return values | {name: text for name, text in last.items() if text}
+
+
+def _verdict(
+    last: ControlResult | None, counts: ControllerStepCounts, inputs: ControllerInputs, now_ns: int
+) -> tuple[HealthLevel, str]:
     stale = inputs.stale(now_ns)
     if stale:
-        return Health(NAME, HealthLevel.STALE, f"waiting for {listing(stale)}: no torques are sent", values)
+        return HealthLevel.STALE, f"waiting for {listing(stale)}: no torques are sent"
     if last is None:
-        message = "no joint state with base orientation and base state of its stamp yet"
-        return Health(NAME, HealthLevel.WARN, message, values)
-    values |= {
-        "state": last.state.value,
-        "phase": last.activity,
-        "held": "yes" if held else "no",
-        "solver": last.qp_status,
-        "largest torque [Nm]": f"{np.abs(last.tau).max():.2f}",
-        "height [m]": f"{last.height:.4f}",
-    }
+        return HealthLevel.WARN, "no joint state with base orientation and base state of its stamp yet"
+    unanswered, unmatched = seconds(now_ns - last.stamp_ns), inputs.unmatched()
+    if unanswered > inputs.timeout:
+        missing = f": no {listing(unmatched)} of the newest joint state's stamp" if unmatched else ""
+        return HealthLevel.ERROR, f"no joint state has been answered for {unanswered:.2f} s{missing}"
     if last.state is ControlState.DAMPING:
-        return Health(NAME, HealthLevel.ERROR, f"damping: {last.reason}", values)
+        return HealthLevel.ERROR, f"damping: {last.reason}"
     if last.state is ControlState.HOLDING:
-        return Health(NAME, HealthLevel.WARN, f"holding the last torques: {last.reason}", values)
+        return HealthLevel.WARN, f"holding the last torques: {last.reason}"
     if counts.last_fault_ns is not None and 0.0 <= seconds(now_ns - counts.last_fault_ns) < FAULT_SHOWN_S:
         ago = seconds(now_ns - counts.last_fault_ns)
-        return Health(
-            NAME,
-            HealthLevel.WARN,
-            f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}",
-            values,
-        )
-    return Health(NAME, HealthLevel.OK, f"controlling: {last.activity or 'posture'}", values)
+        return HealthLevel.WARN, f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}"
+    return HealthLevel.OK, f"controlling: {last.activity or 'posture'}"

@@ -47,7 +47,7 @@ class ControllerInputs:
         self.contacts = contacts
         self.timeout = config.robot.inputs.timeout
         self._floating = robot.floating_base
-        self._soles = config.stance.soles
+        self._soles = bool(config.stance.soles)
         self._joint_map = JointMap(robot, config.robot)
         inputs = config.robot.inputs
         jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
@@ -127,6 +127,13 @@ class ControllerInputs:
         streams = self._required()
         return [s for s in self._joints.stamps() if all(t.get(s) is not None for t in streams)]
 
+    def unmatched(self) -> list[str]:
+        """Return the required inputs without a value of the newest joint state's stamp."""
+        stamps = self._joints.stamps()
+        if not stamps:
+            return [self._joints.name]
+        return [stream.name for stream in self._required() if stream.get(stamps[-1]) is None]
+
     def joints(self, stamp_ns: int) -> JointSample:
         """Return the joint state of a matched stamp [ns]."""
         joints = self._joints.get(stamp_ns)
@@ -158,7 +165,7 @@ class ControllerInputs:
             force = None
             for sample in kept:
                 if 0 < stamp_ns - sample.stamp_ns <= WRENCH_AGE_NS:
-                    force = self._normal_force(sample)
+                    force = _normal_force(sample, soles=self._soles)
             forces.append(force)
         return forces
 
@@ -170,8 +177,7 @@ class ControllerInputs:
     def _required(self) -> list[StampedInput[Any]]:
         return [self._joints, self._orientation, self._base] if self._floating else [self._joints]
 
-    def _normal_force(self, sample: WrenchSample) -> float:
-        """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
-        if self._soles:
-            return float(sample.wrench_F[2])
-        return float(np.linalg.norm(sample.wrench_F[:3]))
+
+def _normal_force(sample: WrenchSample, *, soles: bool) -> float:
+    """Force on the ground's normal [N]; of a point foot, whose axes turn as it rolls, its length."""
+    return float(sample.wrench_F[2]) if soles else float(np.linalg.norm(sample.wrench_F[:3]))

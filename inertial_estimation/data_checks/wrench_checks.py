@@ -16,7 +16,7 @@ WARN_FACTOR, WRONG_FACTOR = 1.6, 2.5  # a load of 60 % of the weight is unusual,
 PULL = 0.05  # share of the weight with which a contact may seem to pull: drift of a force sensor
 HUGE = 3.0  # times the weight on one contact in the median
 HANGS = 0.1  # share of the weight below which the contacts do not carry the robot
-LIKE = 0.97  # cosine between small wrenches and the weight above which they are the weight in another unit
+LIKE = 0.85  # cosine between small wrenches and the weight above which they are the weight in another unit
 LEVER = 0.3  # at which moments count as much as forces [m]
 QUIET, MISSING = 0.02, 0.08  # shares of the weight: a silent contact carries less, and must carry more
 SOLE, POINT, POINTS = (
@@ -40,7 +40,8 @@ def wrench_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     known: Mask = np.isfinite(np.hstack((measured, expected))).all(axis=1).astype(bool)
     if table.n_base != 6 or not robot.contacts or known.sum() < 5:
         return []
-    carried = _carrying(expected, measured, known)
+    load = np.linalg.norm(table.wrenches[:, :, :3], axis=2).sum(axis=1)  # also where signs cancel
+    carried = _carrying(expected, measured, load, known)
     if isinstance(carried, CheckResult):
         return [carried]
     expected, measured = expected[carried], measured[carried]
@@ -54,10 +55,9 @@ def wrench_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     return [_sum(factor, sigma)]
 
 
-def _carrying(expected: Array, measured: Array, known: Mask) -> Mask | CheckResult:
+def _carrying(expected: Array, measured: Array, load: Array, known: Mask) -> Mask | CheckResult:
     """Return in which windows the contacts carry the robot, or what is wrong where they never do."""
     weight = np.linalg.norm(expected[:, :3], axis=1)
-    load = np.linalg.norm(measured[:, :3], axis=1)
     with np.errstate(invalid="ignore"):
         carried: Mask = known & (load > HANGS * weight)
     if carried.sum() >= max(5, 0.05 * known.sum()):

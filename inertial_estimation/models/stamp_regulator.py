@@ -33,6 +33,7 @@ LARGEST_LEAD_PERIODS = 1  # periods by which times lie after stamps
 EARLIEST = -(2**63)  # before all stamps [ns]
 LAG_SCATTER_SHARE = 0.5  # of a lag, by which bursts may change it while it counts as constant
 REGULAR_STEP_SCATTER = 0.2  # of the median step, by which a regular step differs from it
+RATE_CHANGE = 1.2  # ratio of the recent steps to the mean step, from which the rate has changed
 REGULAR_STEP_SHARE = 0.8  # of the steps, beyond which samples do not come in bursts
 LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of the times is wrong
 
@@ -77,8 +78,7 @@ class StampRegulator:
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
-        self._short: deque[bool] = deque(maxlen=STEPS_JUDGED)
-        self._shorts = 0
+        self._catching_up = _CatchingUp()
         self._lags = _Lags()
         self._raised = 0.0
         self._delays: deque[float] = deque(maxlen=DELAYS_COMPARED)
@@ -103,35 +103,39 @@ class StampRegulator:
         """Add a stamp to the history; fit the period where it is time to."""
         if self.period_ns and self._stamps:
             step = stamp_ns - self._stamps[-1]
-            self._count_short(step < SHORT_STEP_SHARE * self.period_ns)
+            self._catching_up.add(step, self.period_ns)
         self._stamps.append(stamp_ns)
         self._until_fit -= 1
         if self._until_fit <= 0:
             most = SAMPLES_TO_NEXT_ACTIVE_FIT if self.active else MOST_SAMPLES_TO_NEXT_FIT
             self._wait = min(2 * self._wait, most)
             self._refit()
-        elif not self.active and self._shorts > BURST_SHARE * STEPS_JUDGED:
+        elif not self.active and self._catching_up.count > BURST_SHARE * STEPS_JUDGED:
             self._refit()
-
-    def _count_short(self, short: bool) -> None:
-        """Keep the number of short steps among the recent ones."""
-        if len(self._short) == STEPS_JUDGED:
-            self._shorts -= self._short[0]
-        self._short.append(short)
-        self._shorts += short
 
     def _refit(self) -> None:
         self._until_fit = self._wait
         stamps = np.array(self._stamps, dtype=np.int64)
         relative = (stamps - stamps[0]).astype(float)
+        if not self.active and self._rate_changed(np.diff(relative)):
+            stamps, relative = stamps[-STEPS_JUDGED:], relative[-STEPS_JUDGED:]
+            self._stamps = deque(stamps.tolist(), maxlen=SAMPLES_FITTED)
         period = self.period_ns = self._nominal_ns or _envelope_slope(relative)
-        recent = np.diff(relative[-STEPS_JUDGED - 1 :]) < SHORT_STEP_SHARE * period
-        self._short.clear()
-        self._short.extend(recent.tolist())
-        self._shorts = sum(self._short)
-        bursts = self._mode == "regularise" or recent.mean() > BURST_SHARE
+        recent = np.diff(relative[-STEPS_JUDGED - 1 :])
+        self._catching_up = _CatchingUp()
+        for step in recent.tolist():
+            self._catching_up.add(step, period)
+        bursts = self._mode == "regularise" or self._catching_up.count > BURST_SHARE * len(recent)
         if bursts and not self.active:
             self._activate(stamps, period)
+
+    def _rate_changed(self, steps: np.ndarray) -> bool:
+        """Whether the recent samples are regular, at another rate than those before."""
+        if self._nominal_ns or len(steps) < 2 * STEPS_JUDGED:
+            return False
+        recent = steps[-STEPS_JUDGED:]
+        change = np.median(recent) / max(float(np.mean(steps)), 1.0)
+        return _regular(recent) and not 1.0 / RATE_CHANGE < change < RATE_CHANGE
 
     def _activate(self, stamps: np.ndarray, period: float) -> None:
         """Return the last sample's time on the line of slope T below all recent stamps."""
@@ -146,8 +150,7 @@ class StampRegulator:
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
-        in_burst = bool(self._short) and self._short[-1]
-        if self._lags.wrong(stamp_ns - predicted, period, in_burst=in_burst):
+        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.last):
             return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
@@ -160,14 +163,44 @@ class StampRegulator:
         """Move the line by the lag if it is constant and bursts go on; otherwise return to the stamps."""
         self.corrections += 1
         period, lag = self.period_ns, self._lags.constant(self.period_ns)
-        steps = np.diff(np.array(self._stamps, dtype=np.int64)[-LAGGING_SAMPLES:])
-        regular = np.abs(steps - np.median(steps)) < REGULAR_STEP_SCATTER * np.median(steps)
+        regular = _regular(np.diff(np.array(self._stamps, dtype=np.int64)[-LAGGING_SAMPLES:]))
         self._begin()
-        if lag is None or regular.mean() > REGULAR_STEP_SHARE:
+        if lag is None or regular:
             return stamp_ns
         self.active, self.period_ns = True, period
         self._until_fit = self._wait = SAMPLES_TO_NEXT_ACTIVE_FIT
         return int(predicted + lag)
+
+
+class _CatchingUp:
+    """Counts the short steps after a stall, among the last steps.
+
+    Late samples arrive at once after a stall, so that short steps make up for a long one. Short steps that
+    follow no long one are those of a stream that has become faster.
+
+    Attributes:
+        count: Number of them.
+        last: Whether the last step is one of them.
+    """
+
+    def __init__(self) -> None:
+        self._steps: deque[bool] = deque(maxlen=STEPS_JUDGED)
+        self.count = 0
+        self.last = False
+        self._late = 0.0  # of the last sample, on the line of the samples before [ns]
+        self._since = 0  # steps since the last of them
+
+    def add(self, step: float, period: float) -> None:
+        """Take the step to a sample [ns]; `period` is that of the samples [ns]."""
+        self.last = step < SHORT_STEP_SHARE * period and self._late >= SHORT_STEP_SHARE * period
+        self._late = max(self._late + step - period, 0.0)
+        self._since = 0 if self.last else self._since + 1
+        if self._since >= LAGGING_SAMPLES:  # samples were lost, none is late
+            self._late = 0.0
+        if len(self._steps) == STEPS_JUDGED:
+            self.count -= self._steps[0]
+        self._steps.append(self.last)
+        self.count += self.last
 
 
 class _Lags:
@@ -199,6 +232,13 @@ class _Lags:
         lag = min(earlier, later)
         scatter = LARGEST_LAG_PERIODS * period + LAG_SCATTER_SHARE * lag
         return lag if abs(later - earlier) <= scatter else None
+
+
+def _regular(steps: np.ndarray) -> bool:
+    """Whether most steps equal their median, as those of bursts do not."""
+    median = np.median(steps)
+    share = np.mean(np.abs(steps - median) < REGULAR_STEP_SCATTER * median)
+    return bool(share > REGULAR_STEP_SHARE)
 
 
 def _envelope_slope(stamps: np.ndarray) -> float:

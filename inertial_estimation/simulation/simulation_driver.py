@@ -3,7 +3,7 @@
 Nothing here reads a clock: the node passes wall time in, so that a test can as well.
 """
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, TorqueCommand, seconds
 from inertial_estimation.simulation.command_inbox import CommandInbox
@@ -52,6 +52,7 @@ class SimulationDriver:
         self.pace = WallClockPace(pacing.real_time_factor, tick_ns)
         self._robot, self._pacing = robot, pacing
         self._paused = False
+        self._failure = ""  # why the simulation stands still until a reset
         self._released_ns: int | None = None
         self._phase: DrivingPhase = OnHoist(simulation.stamp_ns, pacing.hoist)
 
@@ -80,13 +81,11 @@ class SimulationDriver:
             wall: Time of a steady clock [s].
 
         Returns:
-            The readings of the sensors; empty if no tick is due.
-
-        Raises:
-            ~inertial_estimation.errors.InertialEstimationError: If the motion diverges.
+            The readings of the sensors; empty if no tick is due. When the motion diverges the simulation
+            stands still until a reset, and health gives the reason.
         """
         period = self.wall_period
-        if self._paused or not self.pace.is_due(wall, period):
+        if self._paused or self._failure or not self.pace.is_due(wall, period):
             return []
         before_ns = self.simulation.stamp_ns
         choice = self._phase.choose(self.commands, before_ns, wall)
@@ -94,7 +93,11 @@ class SimulationDriver:
             return []
         self._apply(choice)
         self.pace.ticked(wall, period, before_ns)
-        readings = self.simulation.advance(self.pace.tick_ns)
+        try:
+            readings = self.simulation.advance(self.pace.tick_ns)
+        except InertialEstimationError as error:
+            self._failure = str(error)
+            return []
         self._phase.advanced(before_ns, complete=any(map(self._complete, readings)))
         return readings
 
@@ -109,7 +112,7 @@ class SimulationDriver:
         self.simulation.reset()
         self.commands.clear()
         self.pace.restart()
-        self._released_ns = None
+        self._released_ns, self._failure = None, ""
         self._phase = OnHoist(self.simulation.stamp_ns, self._pacing.hoist)
 
     def health(self) -> list[Health]:
@@ -146,6 +149,9 @@ class SimulationDriver:
         reached = self.pace.reached()
         if reached is not None:
             values["real-time factor"] = f"{reached:.2f}"
+        if self._failure:
+            message = f"stopped until ~/reset: {self._failure}"
+            return Health("simulation", HealthLevel.ERROR, message, values)
         if fallen:
             return Health("simulation", HealthLevel.ERROR, "the robot has fallen", values)
         if self._paused:

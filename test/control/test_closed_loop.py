@@ -11,7 +11,7 @@ from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.signals import BaseReference, BaseState, JointReading, OrientationSample
+from inertial_estimation.signals import BaseReference, BaseState, HealthLevel, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import MassWaveform, Push
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.spatial.minimum_jerk import minimum_jerk
@@ -61,6 +61,45 @@ def test_a_base_state_that_is_lost_to_nan_for_a_moment_is_survived() -> None:
     assert loop.states.count(ControlState.DAMPING) == 15
     assert loop.states[-1] is ControlState.CONTROL
     assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.002)
+
+
+@pytest.mark.parametrize("robot", ["talos", "hyq"])
+@pytest.mark.parametrize("fault", ["base state lost", "controller restarted"])
+def test_a_robot_on_its_brakes_is_taken_over_where_it_stands(robot, fault) -> None:
+    loop = ClosedLoop(simulation_of(robot), pipeline_of(robot))
+    assert loop.run(0.4)
+    height = loop.simulation.truth().base.p_WB[2]
+    push = loop.pipeline.push_base_state
+    loop.pipeline.push_base_state = lambda state: None
+    assert loop.run(0.1)
+    loop.simulation.brake(1e5)  # as the drives do without commands
+    assert loop.run(0.4)
+    if fault == "controller restarted":
+        loop.pipeline = pipeline_of(robot)
+    else:
+        loop.pipeline.push_base_state = push
+    loop.states.clear()
+    speeds = []
+    assert loop.run(1.0, lambda _: speeds.append(np.abs(loop.simulation.truth().v).max()))
+    assert set(loop.states) == {ControlState.CONTROL}
+    assert max(speeds[10:]) < 2.0 * loop.pipeline.config.references.joint_rate, "smoothly"
+    assert loop.simulation.truth().base.p_WB[2] == pytest.approx(height, abs=0.01)
+    assert np.abs(loop.simulation.truth().v).max() < 0.05
+    counts = loop.pipeline.supervisor.counts
+    assert "m above the feet" in counts.take_over
+    assert counts.gaps == (fault == "base state lost")
+
+
+def test_a_fallen_robot_is_damped_and_it_is_said() -> None:
+    push = Push(TORSO, np.array([400.0, 0.0, 0.0]), start=0.1, duration=0.6)
+    loop = ClosedLoop(simulation_of("talos", (push,)), pipeline_of("talos"))
+    loop.run(2.5)
+    assert loop.simulation.fallen
+    fresh = ClosedLoop(loop.simulation, pipeline_of("talos"))
+    fresh.run(0.01)
+    said = next(h for h in fresh.pipeline.health(loop.simulation.stamp_ns) if h.name == "controller")
+    assert set(fresh.states) == {ControlState.DAMPING}
+    assert said.level == HealthLevel.ERROR
 
 
 def test_a_step_of_the_height_reference_is_tracked_smoothly() -> None:

@@ -222,6 +222,24 @@ def test_a_lost_input_is_named_and_control_returns_with_its_first_readings(talos
         assert (np.abs(first - tau) <= 0.1 * limit).all(), "and its torques where they were"
 
 
+@pytest.mark.parametrize("lead_s", [3600.0, -3600.0, 1e-6])
+def test_an_input_with_the_stamps_of_another_clock_is_named(talos, lead_s) -> None:
+    answer(talos, 0)
+    for tick in range(1, 50):
+        stamp, q = tick * TICK_NS, home(talos)
+        talos.push_joints(JointReading(stamp, talos.robot.joint_names, q, np.zeros(32)))
+        talos.push_orientation(OrientationSample(stamp + round(lead_s * 1e9), UPRIGHT))
+        talos.push_base_state(BaseState(stamp, UPRIGHT, *np.zeros((3, 3))))
+        assert talos.tick(stamp) == []
+    said = controller_health(talos, 49)
+    assert said.level >= HealthLevel.ERROR
+    assert "base_orientation" in said.message
+    for tick in range(50, 80):
+        push_state(talos, tick * TICK_NS, home(talos))
+        commands = talos.tick(tick * TICK_NS)
+    assert commands, "it recovers"
+
+
 @pytest.mark.parametrize(
     ("inertia", "reason"),
     [

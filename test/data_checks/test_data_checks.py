@@ -175,6 +175,20 @@ def test_errors_of_imu_and_wrenches_are_named(talos, change, check, said):
     assert said in result.remedy
 
 
+@pytest.mark.parametrize("factor", [-1.0, 0.0, 1e-3, 1e3])
+def test_the_contact_with_the_wrong_wrench_is_named(talos, factor):
+    def change(sample, topic):
+        return (
+            replace(sample, wrench_F=factor * sample.wrench_F) if topic.startswith("/left_foot") else sample
+        )
+
+    checks = DataChecks(talos.setup, talos.config, whole_recording=True)
+    for topic, sample in talos.entries:
+        push(checks, topic, change(sample, topic))
+    (result,) = [r for r in checks.results() if r.failed]
+    assert (result.subject, result.verdict) == ("left_foot/wrench", Verdict.WRONG)
+
+
 def test_a_missing_joint_is_named_at_once(panda):
     checks = DataChecks(panda.setup, panda.config)
     for _topic, sample in panda.entries[:30]:

@@ -121,3 +121,16 @@ def test_one_long_stall_is_a_burst_and_no_wrong_line():
     assert regulator.active
     assert regulator.corrections == before
     assert np.abs(times - true)[500:].max() < 0.6 * T
+
+
+@pytest.mark.parametrize("fast_samples", [50, 200, 400])
+@pytest.mark.parametrize("ratio", [4, 10])
+def test_a_stream_that_was_faster_for_a_while_is_not_taken_for_bursts_later(fast_samples, ratio):
+    """A fit over samples of two rates gives a period that is neither of theirs."""
+    rng = np.random.default_rng(fast_samples)
+    steps = np.r_[np.full(700, T), np.full(fast_samples, T // ratio), np.full(2500, T)]
+    stamps = np.cumsum(steps + rng.integers(-T // 100, T // 100, len(steps))) + 1_600_000_000_000_000_000
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(stamp)) for stamp in stamps])
+    assert np.abs(times - stamps)[700 + fast_samples :].max() < T / 10
+    assert not regulator.active

@@ -13,7 +13,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.stance_config import StanceConfig
 from inertial_estimation.signals import HealthLevel, TorqueCommand
 from inertial_estimation.simulation.simulation import Simulation
-from inertial_estimation.simulation.simulation_config import SensorConfig, SimulationConfig
+from inertial_estimation.simulation.simulation_config import ActuatorConfig, SensorConfig, SimulationConfig
 from inertial_estimation.simulation.simulation_driver import SimulationDriver
 from inertial_estimation.simulation.simulation_pacing import SimulationPacing
 from inertial_estimation.simulation.wall_clock_pace import MAX_BACKLOG
@@ -27,9 +27,12 @@ HELD = np.array([HOLDING[name] for name in JOINTS])
 class Bench:
     """A driver, its wall clock, and a controller that answers when asked."""
 
-    def __init__(self, **options):
+    def __init__(self, actuators=None, **options):
         sensors = SensorConfig(rate=1.0 / TICK)
-        simulation = Simulation(SimulationConfig(robot=ROBOT, stance=StanceConfig(), sensors=sensors), URDF)
+        config = SimulationConfig(
+            robot=ROBOT, stance=StanceConfig(), sensors=sensors, actuators=actuators or ActuatorConfig()
+        )
+        simulation = Simulation(config, URDF)
         given = {"lockstep": True, "hoist": HOIST * TICK, "real_time_factor": 1.0, **options}
         self.driver = SimulationDriver(simulation, ROBOT, SimulationPacing(**given))
         self.simulation = simulation
@@ -277,3 +280,17 @@ def test_without_brakes_the_joints_are_free_after_a_time_out():
     for _ in range(100):
         bench.wait()
     assert np.abs(bench.q).max() > 0.05
+
+
+def test_a_motion_that_diverges_stops_the_simulation_until_a_reset_and_health_says_why():
+    actuators = ActuatorConfig(torque_limit_scale=0.0)
+    bench = Bench(actuators=actuators).release()
+    bench.command([1e30, -1e30])
+    assert not bench.wait()
+    report = bench.health("simulation")
+    assert report.level == HealthLevel.ERROR
+    assert "diverges" in report.message
+    assert not bench.wait(10.0)
+    bench.driver.reset()
+    bench.release()
+    assert bench.health("simulation").level == HealthLevel.OK
