@@ -176,7 +176,7 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
         wrong_ok_s=wrong_ok_s,
         silent_ok_s=_silent_ok(record, fault, clean),
         named=named,
-        moved=_moved(adapter, fault, found, clean),
+        moved=_moved(adapter, fault, found, clean, expected),
         silent=silent,
         recovery_s=recovery_s,
         stamps_wrong=int((np.abs(stamps - clocks) > STAMP_ERROR_NS).sum()),
@@ -298,12 +298,12 @@ def _silent_ok(record: Record, fault: Fault, clean: Errors) -> float:
     return longest / NANOSECONDS
 
 
-def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors) -> float:
+def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors, expected: Array) -> float:
     """Return how far published masses left the range of where they were and where the clean run is."""
     if fault.duration_s > SHORT_S or not found.published.size:
         return 0.0
     end_ns = fault.end_ns + MOVED_WINDOW_S * NANOSECONDS
-    during = (found.arrivals_ns >= fault.begin_ns) & (found.arrivals_ns <= end_ns)
+    during = (found.arrivals_ns >= fault.begin_ns) & (found.arrivals_ns <= end_ns) & expected
     if not during.any():
         return 0.0
     masses = np.array(list(adapter.data.masses.values()))[: found.published.shape[1]]
