@@ -1,6 +1,7 @@
 """All checks of the data of a robot, fed reading by reading, offline and in a node alike."""
 
 from collections import deque
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,8 @@ class DataChecks:
         self._whole = whole_recording
         self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else MOST_WINDOWS)
         self._results: list[CheckResult] = []
+        self._judging: Iterator[list[CheckResult]] | None = None
+        self._judged: list[CheckResult] = []  # by the stages so far
         self._first_ns: int | None = None
         self._due_ns = FIRST_NS
 
@@ -121,14 +124,13 @@ class DataChecks:
             Results in the order in which the errors are to be mended; empty while there are fewer than
             `FEWEST_WINDOWS` windows and no joint is missing.
         """
-        named = name_checks(self._collector.missing)
-        if len(self._windows) < FEWEST_WINDOWS:
-            return [result for result in named if result.failed]
-        with np.errstate(all="ignore"):
-            return [*named, *stamp_checks(self._streams.values()), *self._judged()]
+        return [result for stage in self._stages() for result in stage]
 
     def health(self) -> Health:
-        """Return the last judgement; it is renewed at most once a minute, more often at the beginning."""
+        """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
+
+        A call executes at most one stage of a judgement, so that no step of a node waits for all of them.
+        """
         newest = self._windows[-1].data.stamp_ns if self._windows else None
         if newest is None or self._first_ns is None:
             if self._collector.missing:
@@ -138,8 +140,9 @@ class DataChecks:
         if age < 0:
             self._first_ns, self._due_ns = newest, FIRST_NS
         elif age >= self._due_ns:
-            self._results = self.results()
+            self._judging, self._judged = self._stages(), []
             self._due_ns = age + min(max(age, FIRST_NS), REFRESH_NS)
+        self._advance()
         waiting = f"{seconds(max(age, 0)):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
         return health_of(self._results, waiting)
 
@@ -152,21 +155,45 @@ class DataChecks:
             self._windows = deque(list(self._windows)[::2])
             self._collector.period_ns *= 2
 
-    def _judged(self) -> list[CheckResult]:
-        table, robot = DataTable.of(list(self._windows), self.robot.model.n_base), self.robot
-        results = [*position_checks(table, robot), *velocity_checks(table, robot)]
-        if _wrong(results, "joint positions"):
-            return results
-        floating = robot.model.floating_base
-        if floating:
-            sensed = [*accelerometer_checks(table, robot), *gyroscope_checks(table, robot)]
-            results += sensed
-            if _wrong(sensed):
-                return results
-            results += (carried := wrench_checks(table, robot))
+    def _advance(self) -> None:
+        """Execute the next stage of a judgement that has begun."""
+        if self._judging is None:
+            return
+        stage = next(self._judging, None)
+        if stage is None:
+            self._judging, self._results = None, self._judged
+        else:
+            self._judged.extend(stage)
+
+    def _stages(self) -> Iterator[list[CheckResult]]:
+        """Judge the data of this moment, a group of checks at a time."""
+        windows, named = list(self._windows), name_checks(self._collector.missing)
+        if len(windows) < FEWEST_WINDOWS:
+            yield [result for result in named if result.failed]
+            return
+        yield [*named, *stamp_checks(self._streams.values())]
+        table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
+        yield (placed := _quietly(position_checks, table, robot))
+        yield _quietly(velocity_checks, table, robot)
+        if _wrong(placed, "joint positions"):
+            return
+        if robot.model.floating_base:
+            yield (forces := _quietly(accelerometer_checks, table, robot))
+            yield (rates := _quietly(gyroscope_checks, table, robot))
+            if _wrong([*forces, *rates]):
+                return
+            yield (carried := _quietly(wrench_checks, table, robot))
             if _wrong(carried):
-                return results
-        return [*results, *effort_checks(table, robot)]
+                return
+        yield _quietly(effort_checks, table, robot)
+
+
+def _quietly(
+    check: Callable[[DataTable, CheckedRobot], list[CheckResult]], table: DataTable, robot: CheckedRobot
+) -> list[CheckResult]:
+    """Execute a check; numbers out of range, which it judges, are no warnings of numpy."""
+    with np.errstate(all="ignore"):
+        return check(table, robot)
 
 
 def _wrong(results: list[CheckResult], check: str = "") -> bool:
