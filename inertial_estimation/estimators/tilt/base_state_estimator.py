@@ -182,11 +182,12 @@ class BaseStateEstimator:
         wrenches: Sequence[Array] | None,
     ) -> None:
         """Determine the initial vertical and velocity, and initialise the observer by them."""
+        self.initialisation.average(h, force, w)
         vertical = self.initialisation.vertical
         y_v, complete = None, state is not None and wrenches is not None
         if vertical is not None and state is not None and wrenches is not None:
             y_v = self._contacts.velocity(state, wrenches, vertical, w, h)
-        found = self.initialisation.start(h, force, mean_force, w, y_v, complete=complete)
+        found = self.initialisation.start(h, mean_force, w, y_v, complete=complete)
         if found is not None and state is not None:
             self.observer.initialise(*found)
             self._yaw.reset(times(state.R_BI, self.observer.x2))

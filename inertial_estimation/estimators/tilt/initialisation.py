@@ -81,14 +81,23 @@ class Initialisation:
         force = self._average.force if self.phase is Phase.STARTING else self._force
         return normalised(force) if norm(force) > 0.0 else None
 
+    def average(self, h: float, force: Vector, rate: Vector) -> None:
+        """Add one accelerometer reading of the startup, before `start`.
+
+        Args:
+            h: Duration of the step that it ends [s].
+            force: Specific force [m/s^2].
+            rate: Angular rate, mean over the step [rad/s].
+        """
+        self._average.add(h, force, rate)
+
     def start(
-        self, h: float, force: Vector, mean_force: Vector, rate: Vector, y_v: Vector | None, *, complete: bool
+        self, h: float, mean_force: Vector, rate: Vector, y_v: Vector | None, *, complete: bool
     ) -> State | None:
         """Process one step of the startup.
 
         Args:
             h: Duration of the step [s].
-            force: Specific force at its end [m/s^2].
             mean_force: Specific force, mean over the step [m/s^2].
             rate: Angular rate, mean over the step [rad/s].
             y_v: Velocity from contacts [m/s]; None without contact.
@@ -97,7 +106,6 @@ class Initialisation:
         Returns:
             Velocity and vertical of the IMU at the end of the startup; None during it.
         """
-        self._average.add(h, force, rate)
         self._fit.add(h, mean_force, rate, y_v)
         if not self._average.done or not complete:
             return None

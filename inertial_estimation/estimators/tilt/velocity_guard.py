@@ -15,12 +15,12 @@ from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cros
 __all__ = ["VelocityGuard"]
 
 LARGE_SURGE = 0.05  # velocity that one step adds beyond gravity from which it is doubted [m/s]
-LEAST_SURGE = 0.1  # added velocity below which an error of the accelerometer is not looked for [m/s]
+LEAST_SURGE = 0.12  # added velocity below which an error of the accelerometer is not looked for [m/s]
 SURGE_STEPS = 3  # steps after a large reading in which the innovation can show that it was wrong
 EXPLAINED = 0.45  # the surge explains an innovation of which it leaves less than this share
-UNUSUAL = 3.0  # times the mean innovation: one that is looked into
+UNUSUAL = 4.0  # times the mean innovation: one that is looked into
 LEAST_JUMP = 0.15  # change of the innovation in one step that is never doubted [m/s]
-JUMP_FACTOR = 8.0  # changes up to this many times their mean are not doubted
+JUMP_FACTOR = 10.0  # changes up to this many times their mean are not doubted
 CONTRADICTION = 1.0  # change of the innovation in one step that no impact explains [m/s]
 MEAN_MEMORY = 1.0  # time constant of the means [s]
 LONGEST_DOUBT = 0.03  # a velocity that stays where it jumped to is believed after this long [s]
