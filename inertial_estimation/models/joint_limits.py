@@ -9,7 +9,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits"]
+__all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits", "urdf_limits"]
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
@@ -64,17 +64,11 @@ class JointLimits:
         )
 
 
-def joint_limits(robot: RobotModel) -> JointLimits:
-    """Read the limits of a robot's joints.
-
-    A joint without a range (continuous, or with an empty or huge one) gets +-`POSITION_DEFAULT`; a joint
-    without a velocity limit gets `VELOCITY_DEFAULT`.
+def urdf_limits(robot: RobotModel) -> JointLimits:
+    """Read the limits of a robot's joints; infinite where the URDF has none.
 
     Args:
         robot: The robot.
-
-    Returns:
-        The limits, and what was assumed.
     """
     model = robot.model
     joints = [model.getJointId(name) for name in robot.joint_names]
@@ -87,18 +81,40 @@ def joint_limits(robot: RobotModel) -> JointLimits:
     strong = (effort > 0.0) & (effort < _LARGEST_EFFORT)
     ranged = plain & (lower < upper) & (upper - lower < _LARGEST_RANGE)
     fast = (velocity > 0.0) & (velocity < _LARGEST_SPEED)
+    return JointLimits(
+        np.where(ranged, lower, -np.inf),
+        np.where(ranged, upper, np.inf),
+        np.where(fast, velocity, np.inf),
+        np.where(strong, effort, np.inf),
+    )
+
+
+def joint_limits(robot: RobotModel) -> JointLimits:
+    """Read the limits of a robot's joints.
+
+    A joint without a range (continuous, or with an empty or huge one) gets +-`POSITION_DEFAULT`; a joint
+    without a velocity limit gets `VELOCITY_DEFAULT`.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The limits, and what was assumed.
+    """
+    known = urdf_limits(robot)
+    ranged, fast = np.isfinite(known.lower), np.isfinite(known.velocity)
     assumed = []
-    for known, text in (
+    for given, text in (
         (ranged, f"position limits of {{}}: +-{POSITION_DEFAULT:g}"),
         (fast, f"speed limits of {{}}: {VELOCITY_DEFAULT:g} rad/s"),
     ):
-        without = [name for name, k in zip(robot.joint_names, known, strict=True) if not k]
+        without = [name for name, k in zip(robot.joint_names, given, strict=True) if not k]
         if without:
             assumed.append(text.format(listing(without)) + " (the URDF has none)")
     return JointLimits(
-        np.where(ranged, lower, -POSITION_DEFAULT),
-        np.where(ranged, upper, POSITION_DEFAULT),
-        np.where(fast, velocity, VELOCITY_DEFAULT),
-        np.where(strong, effort, np.inf),
+        np.where(ranged, known.lower, -POSITION_DEFAULT),
+        np.where(ranged, known.upper, POSITION_DEFAULT),
+        np.where(fast, known.velocity, VELOCITY_DEFAULT),
+        known.effort,
         tuple(assumed),
     )

@@ -1,11 +1,9 @@
 """Joint states by name to the model's joint order."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.errors import DuplicateJointError, MeasurementError, listing
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.joint_velocity import JointVelocity
 from inertial_estimation.models.robot_config import RobotConfig
@@ -72,6 +70,9 @@ class JointMap:
             Joint state in the model's order; `tau` is None unless effort is needed.
 
         Raises:
+            ~inertial_estimation.errors.DuplicateJointError: If a joint of the model is named more than once,
+                even with equal values: which publisher is right cannot be known, and the next message may
+                have other values.
             ~inertial_estimation.errors.MeasurementError: If a joint of the model, its velocity (see
                 `JointVelocity.of`), or an effort that is needed, is not there.
         """
@@ -101,10 +102,7 @@ class JointMap:
         row: Array = np.concatenate(fields)[self._index]
         if self._corrections is not None:
             self._correct(row)
-        # One dot product detects both NaN and all zeros; this runs a thousand times a second.
-        if velocity is not None and (
-            sent is None or velocity.watching or not 0.0 < sent.dot(sent) < math.inf
-        ):
+        if velocity is not None and (sent is None or velocity.watching or not _usable(sent)):
             n = self._robot.n_joints
             row[n : 2 * n] = velocity.of(reading.stamp_ns, row[:n], None if sent is None else row[n : 2 * n])
         return row
@@ -123,6 +121,10 @@ class JointMap:
 
     def _look_up(self, names: tuple[str, ...]) -> None:
         where = {name: i for i, name in enumerate(names)}
+        if len(where) != len(names):
+            twice = [name for name in self._robot.joint_names if names.count(name) > 1]
+            if twice:
+                raise DuplicateJointError(f"the joint state names {listing(twice)} more than once")
         missing = [name for name in self._robot.joint_names if name not in where]
         if missing:
             raise MeasurementError(
@@ -134,3 +136,8 @@ class JointMap:
         order = np.array([where[name] for name in self._robot.joint_names], dtype=np.int64)
         fields = 1 + (self._velocity is not None) + self._need_effort
         self._index = np.concatenate([order + k * len(names) for k in range(fields)])
+
+
+def _usable(velocity: Array) -> bool:
+    """Whether velocities are neither all zero nor NaN; a dot product would overflow for absurd ones."""
+    return bool(np.count_nonzero(velocity)) and np.count_nonzero(np.isnan(velocity)) == 0

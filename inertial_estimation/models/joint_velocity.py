@@ -81,7 +81,7 @@ class PositionDerivative:
             Whether they were taken: not if one of them is not finite, nor where the stamp is not newer
             than the last one (unless so much older that the clock was set back).
         """
-        if not math.isfinite(q.dot(q)):
+        if not np.isfinite(q).all():
             return False
         last = self._last_stamp_ns
         if last is not None:

@@ -7,6 +7,7 @@ from inertial_estimation.errors import ConfigurationError, MeasurementError, lis
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
+from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter, section
 
@@ -112,6 +113,7 @@ class InputConfig:
         lower=0.001,
         upper=0.5,
     )
+    range: RangeConfig = section(RangeConfig)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.errors import (
+    ConfigurationError,
+    DuplicateJointError,
+    MeasurementError,
+    ModelError,
+)
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
@@ -99,3 +104,15 @@ def test_offsets_and_gains_reach_their_joints_and_nothing_else():
 def test_corrections_that_do_not_fit_are_refused(config, error, said):
     with pytest.raises(error, match=said):
         JointMap(ROBOT, config)
+
+
+@pytest.mark.parametrize("names", [["elbow", "shoulder", "elbow"], ["shoulder", "x", "elbow", "shoulder"]])
+def test_a_joint_named_twice_is_refused_and_named(names):
+    """Even with equal values: which publisher is right cannot be known."""
+    twice = names[-1]
+    with pytest.raises(DuplicateJointError, match=f"names {twice} more than once"):
+        JointMap(ROBOT).row(reading(names))
+
+
+def test_a_joint_of_another_robot_may_be_named_twice():
+    assert JointMap(ROBOT).row(reading(["x", "x", "elbow", "shoulder"]))[0] == 3.0

@@ -7,9 +7,10 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.explanations import InputNames
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -18,6 +19,10 @@ from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
     WRENCH_WIDTH,
     JointRow,
+    base_state_spec,
+    imu_spec,
+    joint_spec,
+    wrench_spec,
     wrench_stream,
 )
 from inertial_estimation.models.base_acceleration import ImuToBase
@@ -67,15 +72,20 @@ class InertialInputs:
         checks = DataChecks(setup, config.robot)
         return cls(setup.imu if sensed else None, floating and not sensed, contacts, checks)
 
-    def aligner(self, config: InertialPipelineConfig, joints: JointRow) -> SignalAligner:
+    def names(self, robot: RobotModel) -> InputNames:
+        """Return the names of the inputs, for messages."""
+        acceleration = IMU if self.imu is not None else BASE_STATE if self.base_state else ""
+        return InputNames(robot.joint_names, robot.n_base, self.contacts, acceleration)
+
+    def aligner(self, config: InertialPipelineConfig, joints: JointRow, robot: RobotModel) -> SignalAligner:
         """Build the buffers of all inputs, the joint states laid out as given."""
         inputs = config.robot.inputs
-        others = [StreamSpec(wrench_stream(c), WRENCH_WIDTH, inputs.wrench_delay) for c in self.contacts]
+        others = [wrench_spec(contact, inputs, robot) for contact in self.contacts]
         if self.imu is not None:
-            others.append(StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay))
+            others.append(imu_spec(inputs))
         if self.base_state:
-            others.append(StreamSpec(BASE_STATE, BASE_STATE_ROW.width))
-        driver = StreamSpec(JOINTS, joints.width, inputs.joint_delay)
+            others.append(base_state_spec(inputs))
+        driver = joint_spec(joints, inputs, robot)
         return SignalAligner(driver, tuple(others), inputs, rate=config.rate, half_window=0.5 * config.window)
 
 

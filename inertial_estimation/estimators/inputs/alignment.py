@@ -5,18 +5,18 @@ has arrived up to its time; it is then emitted together with the other streams i
 reads no clock: the caller's `now_ns` is used only to decide whether a stream is stale.
 """
 
-import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from inertial_estimation.estimators.inputs.clock_judge import ClockJudge, Verdict
-from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.input_stream import InputStream, StreamSpec
+from inertial_estimation.estimators.inputs.sensor_monitor import SensorMonitor
 from inertial_estimation.estimators.inputs.stamped_buffer import Stamps
 from inertial_estimation.estimators.inputs.step_watch import StepWatch
 from inertial_estimation.estimators.inputs.thinned_mean import ThinnedMean
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
@@ -116,6 +116,7 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
+        self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
@@ -135,8 +136,12 @@ class SignalAligner:
         """
         target = self._streams[stream]
         target.received += 1
-        if not math.isfinite(row.dot(row)):
-            return target.drop(DropReason.NOT_FINITE)
+        fault = target.fault(row)
+        if fault is not None:
+            return target.drop(*fault)
+        sensor = self._monitor.fault(stream, row)
+        if sensor:
+            return target.drop(DropReason.SENSOR_FAULT, sensor)
         last = target.last_stamp_ns
         if last is None or 0 < stamp_ns - last <= self._judge.step_ns:
             if target.candidate is not None:
@@ -185,6 +190,7 @@ class SignalAligner:
         """Forget all rows, as for a restart; counters stay."""
         for stream in self._streams.values():
             stream.clear()
+        self._monitor.clear()
         self._pending.clear()
         self._mean.clear()
         self._watch.clear()
@@ -235,14 +241,18 @@ class SignalAligner:
         if verdict is Verdict.HELD:
             return False
         everything = verdict is Verdict.ALL
-        step = target.candidate_step_ns
         moved = [s for s in self._streams.values() if s is target or (everything and s.candidate is not None)]
+        steps = {stream.spec.name: stream.candidate_step_ns for stream in moved}
         held = [(stream, stream.take_candidate()) for stream in moved]
-        if not 0 < step <= self._limits.jump_ns:
-            if verdict is not Verdict.REJOINS:
-                for stream in moved:
-                    stream.drop(DropReason.CLOCK_JUMP, f"{seconds(step):+.3f} s")
-            self._discard(None if everything else target, back=step < -self._limits.jump_ns)
+        jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self._limits.jump_ns]
+        if verdict is not Verdict.REJOINS:
+            for stream in jumped:
+                stream.drop(DropReason.CLOCK_JUMP, f"{seconds(steps[stream.spec.name]):+.3f} s")
+        if everything and target in jumped:
+            self._discard(None, back=steps[target.spec.name] < -self._limits.jump_ns)
+        else:
+            for stream in jumped:
+                self._discard(stream, back=False)
         for stream, readings in held:
             for stamp_ns, row in readings:
                 self._store(stream, stamp_ns, row)

@@ -4,8 +4,10 @@ import math
 from dataclasses import dataclass
 
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
-from inertial_estimation.estimators.inputs.drop_reasons import DropCounts, DropReason
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
+from inertial_estimation.models.drop_reasons import DropCounts, DropReason
+from inertial_estimation.models.input_ranges import RowRange
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.stamp_regulator import StampRegulator
 from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel, seconds
@@ -25,12 +27,16 @@ class StreamSpec:
         width: Numbers in a row.
         delay: Age of a row at its stamp [s], subtracted from the stamp.
         required: Whether steps wait for it and its loss stops the output.
+        range: Beyond which a row is dropped; None accepts every finite row.
+        quantities: What its sensors measure, to recognise their faults; empty: they are not followed.
     """
 
     name: str
     width: int
     delay: float = 0.0
     required: bool = True
+    range: RowRange | None = None
+    quantities: tuple[Quantity, ...] = ()
 
 
 class StreamClock:
@@ -102,6 +108,12 @@ class InputStream(StreamClock):
         time_ns = self.advance(stamp_ns)
         self.buffer.append(time_ns, row)
         return time_ns
+
+    def fault(self, row: Array) -> tuple[DropReason, str] | None:
+        """Return why a row must not be used, with an example; None where it is plausible."""
+        if self.spec.range is not None:
+            return self.spec.range.fault(row)
+        return None if math.isfinite(row.dot(row)) else (DropReason.NOT_FINITE, "")
 
     def drop(self, reason: DropReason, example: str = "") -> bool:
         """Count a dropped reading; return False, the result of its push."""
@@ -193,6 +205,8 @@ class InputStream(StreamClock):
         name, age = self.spec.name, self.age(now_ns)
         if age is None:
             level = HealthLevel.STALE if self.spec.required else HealthLevel.OK
+            if self.drops.total:
+                return Health(name, max(level, HealthLevel.WARN), f"none usable: {self.drops.last}", values)
             return Health(name, level, "waiting for the first reading", values)
         values["age [s]"] = f"{age:.3f}"
         if age > timeout and self.spec.required:
@@ -204,6 +218,8 @@ class InputStream(StreamClock):
                 message += (
                     f"; readings arrive with stamps {abs(seconds(self.candidate_step_ns)):.2f} s {side}"
                 )
+            elif self._dropped_after_ns == self.last_stamp_ns:
+                message += f"; readings arrive but are dropped: {self.drops.last}"
             return Health(name, HealthLevel.ERROR, message, values)
         if holding:
             return Health(name, HealthLevel.ERROR, holding, values)

@@ -1,5 +1,6 @@
 """Names of the aligned streams, and the layout of their rows."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,8 +8,13 @@ import numpy as np
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inputs.alignment import SignalAligner
-from inertial_estimation.estimators.inputs.drop_reasons import DropReason
-from inertial_estimation.models.robot_config import IMU_TOPIC
+from inertial_estimation.estimators.inputs.input_stream import StreamSpec
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity
+from inertial_estimation.models.drop_reasons import misfit
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
+from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
@@ -23,11 +29,19 @@ __all__ = [
     "ImuRow",
     "JointRow",
     "base_state_row",
+    "base_state_spec",
     "imu_row",
+    "imu_spec",
+    "joint_spec",
     "push_joints",
+    "wrench_spec",
     "wrench_stream",
 ]
 
+DEGREES = 180.0 / math.pi  # in a radian
+EFFORT_LEVER = 0.002  # on which the weight gives the smallest torques that are compared [m]
+LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are normalised
+LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared
 JOINTS, IMU, BASE_STATE = "joint_states", IMU_TOPIC, "base_state"
 WRENCH_WIDTH = 6
 
@@ -122,11 +136,47 @@ def imu_row(sample: ImuSample) -> Array:
 
 def base_state_row(state: BaseState) -> Array:
     """Return the row of a base state, laid out as `BASE_STATE_ROW`; NaN without a valid orientation."""
-    norm = float(np.linalg.norm(state.quaternion_xyzw))
-    if not (np.isfinite(norm) and norm > 0.0):
+    largest = float(np.abs(state.quaternion_xyzw).max())
+    if not 0.0 < largest < LARGEST_QUATERNION:
         return np.full(BASE_STATE_ROW.width, np.nan)
     vertical_B = rotation_from_quaternion(state.quaternion_xyzw)[2]
     return np.concatenate((state.v_WB_B, state.w_WB_B, vertical_B))
+
+
+def imu_spec(inputs: InputConfig) -> StreamSpec:
+    """Return the properties of the input of the IMU."""
+    quantities = (
+        Quantity("the accelerometer", IMU_ROW.f, 4.0, (STANDARD_GRAVITY,), stuck=True, zero=True, sign=True),
+        Quantity("the gyroscope", IMU_ROW.w, 0.1, (DEGREES,), stuck=True),
+    )
+    return StreamSpec(
+        IMU, IMU_ROW.width, inputs.imu_delay, range=imu_range(inputs.range), quantities=quantities
+    )
+
+
+def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
+    """Return the properties of the input of joint states, whose rows are laid out as given."""
+    plausible = joint_range(inputs.range, robot, effort=columns.effort, sign=columns.sign)
+    quantities: tuple[Quantity, ...] = ()
+    if columns.tau is not None:
+        floor = EFFORT_LEVER * STANDARD_GRAVITY * robot.total_mass
+        efforts = Quantity("effort", columns.tau, floor, (1000.0,), zero=True, sign=True, components=3)
+        quantities = (Quantity("position", columns.q, math.inf), efforts)
+    return StreamSpec(JOINTS, columns.width, inputs.joint_delay, range=plausible, quantities=quantities)
+
+
+def wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
+    """Return the properties of the input of a contact's wrench."""
+    plausible = wrench_range(inputs.range, robot)
+    floor = LOADED_SHARE * STANDARD_GRAVITY * robot.total_mass
+    force = Quantity("the contact force", slice(0, 3), floor, (1000.0,), stuck=True, sign=True)
+    name = wrench_stream(contact)
+    return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, quantities=(force,))
+
+
+def base_state_spec(inputs: InputConfig) -> StreamSpec:
+    """Return the properties of the input of the base state."""
+    return StreamSpec(BASE_STATE, BASE_STATE_ROW.width, range=base_state_range(inputs.range))
 
 
 def push_joints(
@@ -142,6 +192,6 @@ def push_joints(
     try:
         row = make_row(reading)
     except MeasurementError as error:
-        aligner.count_drop(JOINTS, DropReason.UNFIT, str(error))
+        aligner.count_drop(JOINTS, misfit(error), str(error))
         return
     aligner.push(JOINTS, reading.stamp_ns, row)

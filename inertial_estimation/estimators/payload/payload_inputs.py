@@ -7,8 +7,7 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import MeasurementError, listing
-from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
-from inertial_estimation.estimators.inputs.drop_reasons import DropReason
+from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     BASE_STATE_ROW,
@@ -17,11 +16,16 @@ from inertial_estimation.estimators.inputs.rows import (
     JOINTS,
     WRENCH_WIDTH,
     JointRow,
+    base_state_spec,
     imu_row,
+    imu_spec,
+    joint_spec,
+    wrench_spec,
     wrench_stream,
 )
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.sliding_window import SlidingWindow
+from inertial_estimation.models.drop_reasons import DropReason, misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading, WrenchSample
@@ -122,12 +126,12 @@ class PayloadInputs:
         try:
             row = self._map.row(reading)
         except MeasurementError as error:
-            self._drop_joints(self._in_words(error, reading))
+            self._drop_joints(self._in_words(error, reading), misfit(error))
             return
-        if not math.isfinite(row @ row):
+        if not np.isfinite(row).all():
             reason = self._repair(row)
             if reason:
-                self._drop_joints(reason)
+                self._drop_joints(reason, DropReason.NOT_FINITE)
                 return
         self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
@@ -138,7 +142,7 @@ class PayloadInputs:
         square = x * x + y * y + z * z + w * w
         columns = BASE_STATE_ROW
         row = np.full(columns.width, np.nan)
-        if math.isfinite(square) and square > 0.0:
+        if math.isfinite(square) and square > 0.0:  # Python's products do not warn of an overflow
             row[columns.v] = state.v_WB_B
             row[columns.w] = state.w_WB_B
             row[columns.vertical] = vertical_of_quaternion(x, y, z, w)
@@ -199,9 +203,9 @@ class PayloadInputs:
             acceleration=acceleration,
         )
 
-    def _drop_joints(self, reason: str) -> None:
-        self.trouble = reason
-        self.aligner.count_drop(JOINTS, DropReason.UNFIT, reason)
+    def _drop_joints(self, trouble: str, reason: DropReason) -> None:
+        self.trouble = trouble
+        self.aligner.count_drop(JOINTS, reason, trouble)
 
     def _in_words(self, error: MeasurementError, reading: JointReading) -> str:
         if self._joint_row.effort and reading.effort is None:
@@ -224,9 +228,9 @@ class PayloadInputs:
 
     def _make_aligner(self, config: TrunkPayloadConfig) -> SignalAligner:
         inputs = config.robot.inputs
-        others = [StreamSpec(BASE_STATE, BASE_STATE_ROW.width)]
+        others = [base_state_spec(inputs)]
         if self._with_imu:
-            others.append(StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay))
-        others += [StreamSpec(wrench_stream(c), WRENCH_WIDTH, inputs.wrench_delay) for c in self._contacts]
-        driver = StreamSpec(JOINTS, self._joint_row.width, inputs.joint_delay)
+            others.append(imu_spec(inputs))
+        others += [wrench_spec(contact, inputs, self._robot) for contact in self._contacts]
+        driver = joint_spec(self._joint_row, inputs, self._robot)
         return SignalAligner(driver, tuple(others), inputs, rate=config.rate)

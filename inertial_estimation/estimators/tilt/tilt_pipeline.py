@@ -1,23 +1,28 @@
 """Tilt estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+import numpy as np
+
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
-from inertial_estimation.estimators.inputs.drop_reasons import DropReason
 from inertial_estimation.estimators.inputs.rows import (
     IMU,
-    IMU_ROW,
     JOINTS,
-    WRENCH_WIDTH,
     JointRow,
     imu_row,
+    imu_spec,
+    joint_spec,
     push_joints,
+    wrench_spec,
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.drop_reasons import DropReason
+from inertial_estimation.models.input_ranges import quaternion_range
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
@@ -74,6 +79,8 @@ class TiltPipeline:
             on_step=self._step,
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
+            on_failure=self._estimator.restart,
+            defect=estimate_defect,
         )
         self._steps = 0
         self._incomplete = 0
@@ -104,7 +111,7 @@ class TiltPipeline:
     def push_yaw_reference(self, sample: OrientationSample) -> None:
         """Add a reference orientation of the base; the estimate follows its yaw while references arrive."""
         quaternion = sample.quaternion_xyzw
-        if float(quaternion @ quaternion) < 0.25:
+        if np.abs(quaternion).max() < 0.25:
             self._stepper.aligner.count_drop(YAW_REFERENCE, DropReason.NOT_NORMALISED)
             return
         self._stepper.aligner.push(YAW_REFERENCE, sample.stamp_ns, quaternion)
@@ -164,13 +171,11 @@ class TiltPipeline:
         self._stepper.aligner.set_timeout(changed.robot.inputs.timeout)
 
     def _make_aligner(self) -> SignalAligner:
-        inputs = self.config.robot.inputs
-        others = [StreamSpec(JOINTS, self._joint_row.width, inputs.joint_delay)]
-        others += [
-            StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay) for name in self._wrench_streams.values()
-        ]
-        others.append(StreamSpec(YAW_REFERENCE, 4, required=False))
-        driver = StreamSpec(IMU, IMU_ROW.width, inputs.imu_delay)
+        inputs, robot = self.config.robot.inputs, self.robot
+        others = [joint_spec(self._joint_row, inputs, robot)]
+        others += [wrench_spec(contact, inputs, robot) for contact in self.contacts]
+        others.append(StreamSpec(YAW_REFERENCE, 4, required=False, range=quaternion_range()))
+        driver = imu_spec(inputs)
         return SignalAligner(driver, tuple(others), inputs, rate=self.config.rate)
 
     def _step(self, sample: AlignedSample) -> BaseEstimate | None:
@@ -200,13 +205,18 @@ class TiltPipeline:
 
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()
+        failed = self._stepper.health_note(now_ns)
         lost = self._stepper.aligner.missing(now_ns)
         if lost:
             message = f"waiting for {listing(lost)}: nothing is published"
             return Health("estimator", HealthLevel.STALE, message, values)
         if not self._estimator.ready:
             message = f"starting: averaging the accelerometer over {self.config.startup:g} s"
-            return Health("estimator", HealthLevel.WARN, message, values)
+            return Health("estimator", HealthLevel.WARN, "; ".join(filter(None, (message, failed))), values)
+        level, found = self._estimator.checks.health()
+        if failed or level:
+            message = "; ".join(filter(None, (failed, found)))
+            return Health("estimator", max(level, HealthLevel.WARN), message, values)
         if not self._estimator.contacts:
             aided = self._estimator.observer.gravity_aided
             by = "corrected by the accelerometer alone" if aided else "propagated by the gyroscope"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
-from inertial_estimation.estimators.inputs.drop_reasons import DropReason
+from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel
 

@@ -2,7 +2,9 @@
 
 from enum import Enum
 
-__all__ = ["DropCounts", "DropReason"]
+from inertial_estimation.errors import DuplicateJointError, MeasurementError
+
+__all__ = ["DropCounts", "DropReason", "misfit"]
 
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
@@ -20,6 +22,7 @@ class DropReason(Enum):
         FAR_BACK: Its stamp lies far before those of the readings before and after it.
         CLOCK_JUMP: The clock of the stamps has jumped; the buffers are cleared.
         OVERRUN: It waited for the other inputs until the buffer was full.
+        DUPLICATE_JOINT: A joint is named more than once.
         UNFIT: It cannot be converted to a row of the model: joints, velocities or efforts are missing.
         NOT_NORMALISED: Its quaternion has no direction.
     """
@@ -33,8 +36,14 @@ class DropReason(Enum):
     FAR_BACK = "stamp far back"
     CLOCK_JUMP = "clock jump"
     OVERRUN = "overrun"
+    DUPLICATE_JOINT = "duplicate joint names"
     UNFIT = "does not fit the model"
     NOT_NORMALISED = "quaternion not normalised"
+
+
+def misfit(error: MeasurementError) -> DropReason:
+    """Return the reason for which a reading that cannot be converted to a row is dropped."""
+    return DropReason.DUPLICATE_JOINT if isinstance(error, DuplicateJointError) else DropReason.UNFIT
 
 
 class DropCounts:

@@ -1,0 +1,116 @@
+"""Plausible ranges of readings: what no sensor gives, and no robot of that weight and those joints."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from inertial_estimation.models.drop_reasons import DropReason
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.range_config import RangeConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+
+__all__ = ["RowRange", "base_state_range", "imu_range", "joint_range", "quaternion_range", "wrench_range"]
+
+FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
+FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
+LEAST_VELOCITY = 30.0  # largest velocity whatever the URDF's limit is: many are too low [rad/s or m/s]
+FREE_LEVER = 10.0  # on which the weight gives the largest effort of a joint without a limit [m]
+LEAST_LEVER = 0.5  # on which the weight gives the largest effort whatever the URDF's limit is [m]
+LEAST_FORCE = 300.0  # largest contact force of light robots [N]
+LARGEST_COMPONENT = 2.0  # of a unit vector or quaternion, with a margin
+LARGEST_SIGN = 2.0  # of a sign of friction, with a margin
+
+
+class RowRange:
+    """Largest magnitudes of the numbers of a row, and what they are: |x_i| <= l_i for all i."""
+
+    def __init__(self, limits: Array, names: Sequence[str], units: Sequence[str]) -> None:
+        """Take the limits.
+
+        Args:
+            limits: Largest magnitudes, shape (width,).
+            names: What each number is, for people.
+            units: Unit of each number.
+        """
+        self._limits = np.asarray(limits, dtype=float)
+        self._names, self._units = tuple(names), tuple(units)
+
+    def fault(self, row: Array) -> tuple[DropReason, str] | None:
+        """Return why a row is implausible, with an example; None where it is plausible.
+
+        Args:
+            row: Its numbers, shape (width,).
+        """
+        within = np.abs(row) <= self._limits  # never overflows, unlike a product; false for NaN
+        if np.count_nonzero(within) == len(within):
+            return None
+        if not np.isfinite(row).all():
+            which = int(np.argmin(np.isfinite(row)))
+            return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
+        which = int(np.argmin(within))
+        name, unit = self._names[which], self._units[which]
+        return DropReason.OUT_OF_RANGE, f"{name} is {row[which]:.4g} {unit}, limit {self._limits[which]:.4g}"
+
+
+def imu_range(config: RangeConfig) -> RowRange:
+    """Return the range of a row of specific force, then angular rate."""
+    return RowRange(
+        np.repeat([config.accelerometer, config.gyro], 3),
+        [f"{what} {axis}" for what in ("specific force", "angular rate") for axis in "xyz"],
+        ["m/s^2"] * 3 + ["rad/s"] * 3,
+    )
+
+
+def wrench_range(config: RangeConfig, robot: RobotModel) -> RowRange:
+    """Return the range of a row of contact force, then moment."""
+    force = max(config.force_factor * STANDARD_GRAVITY * robot.total_mass, LEAST_FORCE)
+    return RowRange(
+        np.repeat([force, config.moment_arm * force], 3),
+        [f"{what} {axis}" for what in ("force", "moment") for axis in "xyz"],
+        ["N"] * 3 + ["Nm"] * 3,
+    )
+
+
+def base_state_range(config: RangeConfig) -> RowRange:
+    """Return the range of a row of velocity, angular velocity, then the vertical."""
+    return RowRange(
+        np.repeat([config.base_speed, config.gyro, LARGEST_COMPONENT], 3),
+        [f"{what} {axis}" for what in ("velocity", "angular velocity", "vertical") for axis in "xyz"],
+        ["m/s"] * 3 + ["rad/s"] * 3 + [""] * 3,
+    )
+
+
+def quaternion_range() -> RowRange:
+    """Return the range of a quaternion."""
+    return RowRange(np.full(4, LARGEST_COMPONENT), [f"quaternion {axis}" for axis in "xyzw"], [""] * 4)
+
+
+def joint_range(
+    config: RangeConfig, robot: RobotModel, *, velocity: bool = True, effort: bool = False, sign: bool = False
+) -> RowRange:
+    """Return the range of a row of joint states: positions, velocities, efforts, signs of friction.
+
+    Args:
+        config: Margins and factors on the limits of the URDF.
+        robot: The model.
+        velocity: Whether the row has velocities.
+        effort: Whether it has efforts.
+        sign: Whether it has signs of friction.
+    """
+    limits, weight = urdf_limits(robot), STANDARD_GRAVITY * robot.total_mass
+    position = np.maximum(np.abs(limits.lower), np.abs(limits.upper)) + config.position_margin
+    speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
+    most = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
+    parts = [
+        ("position", "rad", np.where(np.isfinite(position), position, FREE_POSITION)),
+        *([("velocity", "rad/s", np.where(np.isfinite(speed), speed, FREE_VELOCITY))] if velocity else []),
+        *([("effort", "Nm", np.where(np.isfinite(most), most, FREE_LEVER * weight))] if effort else []),
+        *([("friction sign", "", np.full(robot.n_joints, LARGEST_SIGN))] if sign else []),
+    ]
+    return RowRange(
+        np.concatenate([values for _what, _unit, values in parts]),
+        [f"{what} of {name}" for what, _unit, _values in parts for name in robot.joint_names],
+        [unit for _what, unit, _values in parts for _name in robot.joint_names],
+    )

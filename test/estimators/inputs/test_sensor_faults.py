@@ -1,0 +1,172 @@
+"""Readings beyond their range, and sensors that are stuck, silent, or change unit or sign."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.leg_robot import URDF
+
+from inertial_estimation.estimators.inputs.alignment import SignalAligner
+from inertial_estimation.estimators.inputs.rows import IMU, JointRow, imu_spec, joint_spec, wrench_spec
+from inertial_estimation.models.drop_reasons import DropReason
+from inertial_estimation.models.input_ranges import joint_range, wrench_range
+from inertial_estimation.models.range_config import RangeConfig
+from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import HealthLevel
+
+MS = 1_000_000
+ROBOT = RobotModel.from_urdf(URDF)
+N = ROBOT.n_joints
+ROWS = JointRow(N, effort=True)
+JOINTS, FOOT = "joint_states", "left/wrench"
+INPUTS = InputConfig()
+GRAVITY = 9.81
+
+
+class Rig:
+    """A robot at rest with noise (or none), whose rows a test alters."""
+
+    def __init__(self, noise=1.0):
+        others = (joint_spec(ROWS, INPUTS, ROBOT), wrench_spec("left", INPUTS, ROBOT))
+        self.aligner = SignalAligner(imu_spec(INPUTS), others, INPUTS)
+        self.rng, self.noise, self.k = np.random.default_rng(1), noise, 0
+
+    def rows(self):
+        weight = GRAVITY * ROBOT.total_mass
+
+        def noisy(values, sigma):
+            values = np.asarray(values, dtype=float)
+            return values + self.noise * sigma * self.rng.standard_normal(values.shape)
+
+        imu = (noisy([0.3, -0.5, 9.78], 0.05), noisy(np.zeros(3), 0.01))
+        torques = 0.05 * weight * np.linspace(-1.0, 2.0, N)
+        joints = (noisy(np.full(N, 0.1), 1e-4), noisy(np.zeros(N), 0.01), noisy(torques, 0.01))
+        wrench = (noisy([0.0, 0.0, weight], 1.0), noisy(np.zeros(3), 0.1))
+        return {IMU: np.concatenate(imu), JOINTS: np.concatenate(joints), FOOT: np.concatenate(wrench)}
+
+    def run(self, readings, alter=lambda rows: None):
+        """Push altered rows; return how many of each stream were taken."""
+        taken = dict.fromkeys((IMU, JOINTS, FOOT), 0)
+        for _ in range(readings):
+            self.k += 1
+            rows = self.rows()
+            alter(rows)
+            for name, row in rows.items():
+                taken[name] += self.aligner.push(name, self.k * 2 * MS, row)
+            self.aligner.pop_ready()
+        return taken
+
+    def health(self, name):
+        return {h.name: h for h in self.aligner.health(self.k * 2 * MS)}[name]
+
+
+def assign(name, columns, change):
+    def alter(rows):
+        rows[name][columns] = change(rows[name][columns])
+
+    return alter
+
+
+FROZEN = np.array([0.31, -0.52, 9.7])
+FAULTS = {
+    "accelerometer stuck": (IMU, slice(0, 3), lambda x: FROZEN, "stuck"),
+    "gyroscope stuck": (IMU, slice(3, 6), lambda x: 0.01 * FROZEN, "stuck"),
+    "gyroscope zero": (IMU, slice(3, 6), lambda x: 0.0 * x, "stuck"),
+    "accelerometer zero": (IMU, slice(0, 3), lambda x: 0.0 * x, "silent"),
+    "accelerometer in g": (IMU, slice(0, 3), lambda x: x / 9.80665, "unit"),
+    "accelerometer flipped": (IMU, slice(0, 3), lambda x: -x, "sign"),
+    "wrench stuck": (FOOT, slice(0, 6), lambda x: np.arange(6.0), "stuck"),
+    "wrench flipped": (FOOT, slice(0, 6), lambda x: -x, "sign"),
+    "wrench in kN": (FOOT, slice(0, 6), lambda x: 1e-3 * x, "unit"),
+    "efforts zero": (JOINTS, ROWS.tau, lambda x: 0.0 * x, "silent"),
+    "efforts in mNm": (JOINTS, ROWS.tau, lambda x: 1e3 * x, ""),
+    "efforts in kNm": (JOINTS, ROWS.tau, lambda x: 1e-3 * x, "unit"),
+    "efforts flipped": (JOINTS, ROWS.tau, lambda x: -x, "sign"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_sensor_is_named_within_ten_readings_and_used_again_afterwards(fault):
+    name, columns, change, word = FAULTS[fault]
+    rig = Rig()
+    assert rig.run(300) == {IMU: 300, JOINTS: 300, FOOT: 300}
+    taken = rig.run(200, assign(name, columns, change))
+    assert taken[name] <= 10
+    assert sum(taken.values()) == taken[name] + 400
+    entry = rig.health(name)
+    assert entry.level is not HealthLevel.OK
+    assert word in entry.message
+    assert rig.run(200)[name] >= 196
+    assert rig.health(name).level is HealthLevel.WARN
+
+
+def test_a_robot_without_noise_at_rest_is_no_fault():
+    rig = Rig(noise=0.0)
+    assert rig.run(500) == {IMU: 500, JOINTS: 500, FOOT: 500}
+
+
+def test_a_foot_that_swings_without_force_is_no_fault():
+    rig = Rig(noise=0.0)
+    rig.run(200)
+    phases = np.linspace(1.0, 0.0, 20)
+    for share in (*phases, *np.zeros(100), *phases[::-1]):
+        assert rig.run(1, assign(FOOT, slice(0, 6), lambda x, share=share: share * x))[FOOT] == 1
+
+
+def test_quantised_readings_of_a_robot_that_moves_and_stops_are_no_fault():
+    rig = Rig()
+    taken = rig.run(400, assign(JOINTS, ROWS.q, lambda x: np.round(x + 0.3 * math.sin(0.05 * rig.k), 3)))
+    taken_at_rest = rig.run(200, assign(JOINTS, slice(0, 2 * N), lambda x: 0.0 * x))
+    assert taken[JOINTS] == 400
+    assert taken_at_rest[JOINTS] == 200
+
+
+@given(
+    value=st.sampled_from([1e3, 1e8, 1e30, 1e100, 1e150, 1e308, -1e308, math.inf, -math.inf, math.nan]),
+    column=st.integers(0, 3 * N + 11),
+)
+@pytest.mark.filterwarnings("error")
+def test_absurd_numbers_never_pass_and_never_overflow(value, column):
+    rig = Rig()
+    sizes = {IMU: 6, FOOT: 6, JOINTS: 3 * N}
+    for name, size in sizes.items():
+        if column < size:
+            row = rig.rows()[name]
+            row[column] = value if abs(value) > 1e3 or not math.isfinite(value) else 1e5
+            assert not rig.aligner.push(name, MS, row)
+            assert rig.aligner._streams[name].drops.total == 1
+            return
+        column -= size
+
+
+def test_what_is_out_of_range_is_named_with_value_and_limit():
+    rig = Rig()
+    rig.run(1)
+    rig.run(1, assign(IMU, slice(4, 5), lambda x: 0.0 * x + 100.0))
+    message = rig.health(IMU).message
+    assert "angular rate y is 100 rad/s, limit 40" in message
+    rig.run(1, assign(JOINTS, slice(0, 1), lambda x: 0.0 * x + 1e6))
+    assert f"position of {ROBOT.joint_names[0]} is 1e+06" in rig.health(JOINTS).message
+
+
+@given(share=st.floats(0.0, 1.0), column=st.integers(0, 3 * N - 1), sign=st.sampled_from([-1.0, 1.0]))
+def test_a_range_has_sharp_ends(share, column, sign):
+    plausible = joint_range(RangeConfig(), ROBOT, effort=True)
+    limits = plausible._limits
+    row = share * limits
+    assert plausible.fault(row) is None
+    row[column] = sign * 1.001 * limits[column]
+    reason, text = plausible.fault(row)
+    assert reason is DropReason.OUT_OF_RANGE
+    assert "limit" in text
+
+
+def test_contact_forces_are_limited_by_the_weight():
+    plausible = wrench_range(RangeConfig(force_factor=8.0), ROBOT)
+    weight = GRAVITY * ROBOT.total_mass
+    assert plausible.fault(np.array([0.0, 0.0, 5.0 * weight, 0.0, 0.0, 0.0])) is None
+    largest = max(8.1 * weight, 301.0)
+    assert plausible.fault(np.array([0.0, 0.0, largest, 0.0, 0.0, 0.0]))[0] is DropReason.OUT_OF_RANGE
