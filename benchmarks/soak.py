@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fault_campaign.outputs import InertialAdapter, TiltAdapter
+from benchmarks.fault_campaign.outputs import ADAPTERS
 from benchmarks.fault_campaign.scenes import SCENES, START_NS, Recorded, build_pipeline
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.models.closed_stance import ClosedStance
@@ -193,8 +193,8 @@ class Soak:
         self.memory: list[tuple[int, float]] = []
         self._motion = EndlessMotion(np.random.default_rng(seed))
         data = self._motion.data
-        self._tilt = TiltAdapter(build_pipeline(SCENES["talos_moving"]), data)
-        self._inertial = InertialAdapter(build_pipeline(SCENES["talos_arms"]), data)
+        self._tilt = ADAPTERS["tilt"](build_pipeline(SCENES["talos_moving"]), data)
+        self._inertial = ADAPTERS["inertial"](build_pipeline(SCENES["talos_arms"]), data)
         self._last = {"tilt": 0, "inertial": 0}
         self._masses: list[Array] = []
         self._sigma = np.ones(len(LINKS))
@@ -242,7 +242,7 @@ class Soak:
             watch.tilt_deg = max(watch.tilt_deg, float(error))
         if watch.tilt_steps % 100 == 0:
             self._covariance(result.tilt_covariance_B)
-            self._flaw(self._tilt.flaw(result))
+            self._flaw(self._tilt.flaws([result]))
 
     def _judge_masses(self, result: Any, *, settled: bool) -> None:
         if self.watch.inertial_steps % 10:
@@ -255,15 +255,15 @@ class Soak:
         self._sigma = np.sqrt([by_name[name].covariance[0, 0] for name in self._motion.data.masses])
         for link in result.links:
             self._covariance(link.covariance)
-        self._flaw(self._inertial.flaw(result))
+        self._flaw(self._inertial.flaws([result]))
 
     def _covariance(self, P: Array) -> None:
         deviation = np.sqrt(P.diagonal())
         lowest = float(np.linalg.eigvalsh(P / np.outer(deviation, deviation))[0])
         self.watch.eigenvalue = min(self.watch.eigenvalue, lowest)
 
-    def _flaw(self, text: str) -> None:
-        if text:
+    def _flaw(self, texts: Sequence[str]) -> None:
+        for text in texts:
             self.watch.flaws[text] = self.watch.flaws.get(text, 0) + 1
 
     def _report(self, count: int, now_ns: int, elapsed_s: float) -> None:

@@ -49,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="K", help="may be repeated")
     parser.add_argument("--pipeline", action="append", choices=list(ADAPTERS), help="may be repeated")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="number of the first case of each")
+    parser.add_argument(
+        "--read", type=Path, nargs="+", metavar="FILE.json", help="no run: the table of runs already made"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="every verdict")
     parser.add_argument("--worst", type=Path, metavar="FILE.md", help="the cells that fail, with a case each")
@@ -63,11 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(verdict.as_dict, indent=1))
         print("fails:", ", ".join(failures(verdict)) or "nothing")
         return 0
-    cases = all_cases(
-        options.cases, options.seed, options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
-    )
     begin = time.perf_counter()
-    verdicts = run(cases, options.jobs)
+    if options.read:
+        stored = [found for file in options.read for found in json.loads(file.read_text())]
+        verdicts = [Verdict(**found) for found in stored]
+    else:
+        numbers = range(options.first, options.first + options.cases)
+        kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
+        verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), options.jobs)
     print(table(verdicts))
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
     if options.output:

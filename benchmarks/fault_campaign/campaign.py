@@ -75,13 +75,15 @@ def _streams(scene: str) -> tuple[str, ...]:
     return SCENES[scene].streams
 
 
-def all_cases(count: int, seed: int, kinds: Sequence[str], pipelines: Sequence[str]) -> list[Case]:
-    """Return a number of cases for every kind and every pipeline to which it applies."""
+def all_cases(
+    numbers: Sequence[int], seed: int, kinds: Sequence[str], pipelines: Sequence[str]
+) -> list[Case]:
+    """Return the cases of these numbers for every kind and every pipeline to which it applies."""
     found = []
     for pipeline in pipelines:
         for kind in kinds:
             if any(KINDS[kind].applies(pipeline, _streams(name)) for name in _scenes(pipeline)):
-                found += [Case(pipeline, kind, number, seed) for number in range(count)]
+                found += [Case(pipeline, kind, number, seed) for number in numbers]
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fault_campaign.fault import Fault
-from benchmarks.fault_campaign.feed import HealthSample, Record
+from benchmarks.fault_campaign.feed import HealthSample, Put, Record
 from benchmarks.fault_campaign.outputs import Adapter
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
@@ -18,6 +18,7 @@ SILENT_OK_S = 0.35  # the same for an output that stops: inputs.timeout (0.1 s) 
 SILENT_S = 1.0  # an output that comes back later than this after the fault counts as silent
 SHORT_S = 0.5  # published masses hold during faults up to this
 MOVED = 0.02
+WANDERING_S = 1.0  # before and after a fault, in which the masses of the clean run are looked at
 MOVED_WINDOW_S = 0.1  # after the fault: readings of the fault are still in the filter's window
 INTERRUPTION_S = (0.02, 0.005)  # that a shared virtual machine may charge to one step, and to five
 STAMP_ERROR_NS = NANOSECONDS  # an estimate stamped further from the clock than this carries a wrong stamp
@@ -118,15 +119,18 @@ def clean_estimates(adapter: Adapter, record: Record) -> Errors:
     return errors_of(adapter, record, None)
 
 
-def errors_of(adapter: Adapter, record: Record, clean: Errors | None) -> Errors:
+def errors_of(
+    adapter: Adapter, record: Record, clean: Errors | None, finite: Sequence[Put] | None = None
+) -> Errors:
     """Return errors against the truth, or against the clean run where that is nearer.
 
     Args:
         adapter: The pipeline.
         record: What was put out.
         clean: The run without a fault; None: it is this one.
+        finite: The results without a number that is not finite; None: all.
     """
-    finite = [put for put in record.puts if _finite(adapter, put.kept)]
+    finite = record.puts if finite is None else finite
     arrivals = np.array([put.arrival_ns for put in finite], dtype=np.int64)
     stamps = np.array([put.stamp_ns for put in finite], dtype=np.int64)
     clocks = np.array([put.clock_ns for put in finite], dtype=np.int64)
@@ -153,7 +157,8 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
         clean: The run without the fault.
         names: Pipeline, kind and scene.
     """
-    found = errors_of(adapter, record, clean)
+    finite = [put for put in record.puts if _finite(adapter, put.kept)]
+    found = errors_of(adapter, record, clean, finite)
     expected = _expected(adapter, fault, found, clean)
     bad = (found.error > adapter.wrong) & expected
     after = found.arrivals_ns >= fault.begin_ns
@@ -169,8 +174,8 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
         longest_s=record.longest_s[0],
         fifth_longest_s=record.longest_s[-1],
         period_s=adapter.period_s,
-        non_finite=sum(not _finite(adapter, put.kept) for put in record.puts),
-        inconsistent=_inconsistent(adapter, record),
+        non_finite=len(record.puts) - len(finite),
+        inconsistent="; ".join(adapter.flaws([put.kept for put in finite])[:3]),
         worst=float(found.error[after].max(initial=0.0)),
         wrong_s=_longest(found.arrivals_ns, bad & after),
         wrong_ok_s=wrong_ok_s,
@@ -188,16 +193,9 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
 
 
 def _finite(adapter: Adapter, kept: Any) -> bool:
-    return all(np.isfinite(value).all() for value in adapter.numbers(kept))
-
-
-def _inconsistent(adapter: Adapter, record: Record) -> str:
-    for put in record.puts:
-        if _finite(adapter, put.kept):
-            flaw = adapter.flaw(put.kept)
-            if flaw:
-                return flaw
-    return ""
+    """Whether every number of a result is finite."""
+    numbers = np.concatenate([np.ravel(value) for value in adapter.numbers(kept)])
+    return bool(np.isfinite(numbers).all())
 
 
 def _nearest(clean: Errors, stamps_ns: Array) -> Array:
@@ -307,10 +305,13 @@ def _moved(adapter: Adapter, fault: Fault, found: Errors, clean: Errors, expecte
     if not during.any():
         return 0.0
     masses = np.array(list(adapter.data.masses.values()))[: found.published.shape[1]]
-    usual = clean.published[_nearest(clean, found.stamps_ns[during])]
+    # to stand still is as good as to go on; without a fault the masses wander a little, too
+    around_ns = round(WANDERING_S * NANOSECONDS)
+    near = (clean.arrivals_ns >= fault.begin_ns - around_ns) & (clean.arrivals_ns <= end_ns + around_ns)
+    usual = clean.published[near]
     before = found.arrivals_ns < fault.begin_ns
-    held = found.published[before][-1] if before.any() else usual[0]
-    # to stand still is as good as to go on as without the fault
-    low, high = np.minimum(usual, held), np.maximum(usual, held)
-    outside = np.maximum(low - found.published[during], found.published[during] - high)
+    held = found.published[before][-1:] if before.any() else usual[:1]
+    usual = np.concatenate([usual, held])
+    moved = found.published[during]
+    outside = np.maximum(usual.min(axis=0) - moved, moved - usual.max(axis=0))
     return float(max(0.0, (outside / masses).max()))

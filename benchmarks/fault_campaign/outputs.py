@@ -1,7 +1,7 @@
 """What a pipeline puts out, as numbers that can be judged: one adapter for each pipeline."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ __all__ = ["ADAPTERS", "Adapter"]
 
 ROTATION_TOLERANCE = 1e-9
 SYMMETRY_TOLERANCE = 1e-9
-EIGENVALUE_TOLERANCE = 1e-9  # of the largest one
+TOLERANCE = 1e-9  # of eigenvalues, of the largest one
 TORQUE_TOLERANCE = 1e-3  # of the limit
 
 
@@ -61,8 +61,8 @@ class Adapter(ABC):
         """Return every number of a result that has to be finite."""
 
     @abstractmethod
-    def flaw(self, result: Any) -> str:
-        """Name what is physically inconsistent in a finite result; empty if nothing is."""
+    def flaws(self, results: Sequence[Any]) -> list[str]:
+        """Name what is physically inconsistent in finite results; empty where nothing is."""
 
     @abstractmethod
     def estimate(self, result: Any) -> Array:
@@ -93,14 +93,19 @@ class TiltAdapter(Adapter):
             *(result.tilt_B, result.gyro_bias_I, result.innovation_I, result.tilt_covariance_B),
         ]
 
-    def flaw(self, result: Any) -> str:
-        q = result.state.quaternion_xyzw
-        R = np.array(rotation_from_quaternion(q))
-        if abs(q @ q - 1.0) > ROTATION_TOLERANCE or np.abs(R @ R.T - np.eye(3)).max() > ROTATION_TOLERANCE:
-            return f"quaternion of norm {np.sqrt(q @ q):.12g}"
-        if abs(result.tilt_B @ result.tilt_B - 1.0) > ROTATION_TOLERANCE:
-            return f"vertical of norm {np.sqrt(result.tilt_B @ result.tilt_B):.12g}"
-        return _covariance_flaw("tilt", result.tilt_covariance_B)
+    def flaws(self, results: Sequence[Any]) -> list[str]:
+        found = []
+        for result in results:
+            q = result.state.quaternion_xyzw
+            R = np.array(rotation_from_quaternion(q))
+            if (
+                abs(q @ q - 1.0) > ROTATION_TOLERANCE
+                or np.abs(R @ R.T - np.eye(3)).max() > ROTATION_TOLERANCE
+            ):
+                found.append(f"quaternion of norm {np.sqrt(q @ q):.12g}")
+            elif abs(result.tilt_B @ result.tilt_B - 1.0) > ROTATION_TOLERANCE:
+                found.append(f"vertical of norm {np.sqrt(result.tilt_B @ result.tilt_B):.12g}")
+        return found or covariance_flaws("tilt", [result.tilt_covariance_B for result in results])
 
     def estimate(self, result: Any) -> Array:
         return np.asarray(result.tilt_B)
@@ -141,16 +146,14 @@ class InertialAdapter(_MassAdapter):
                 found += [inertia.mass, inertia.com_L, inertia.inertia_Lcm]
         return found
 
-    def flaw(self, result: Any) -> str:
-        for link in result.links:
-            for name, inertia in (("published", link.published), ("estimate", link.estimate)):
-                found = _inertia_flaw(f"{name} {inertia.link}", inertia)
-                if found:
-                    return found
-            found = _covariance_flaw(link.published.link, link.covariance)
-            if found:
-                return found
-        return ""
+    def flaws(self, results: Sequence[Any]) -> list[str]:
+        found = []
+        for links in zip(*(result.links for result in results), strict=True):
+            name = links[0].published.link
+            found += inertia_flaws(f"published {name}", [link.published for link in links])
+            found += inertia_flaws(f"estimated {name}", [link.estimate for link in links])
+            found += covariance_flaws(name, [link.covariance for link in links])
+        return found
 
     def estimate(self, result: Any) -> Array:
         by_name = {link.published.link: link for link in result.links}
@@ -174,9 +177,9 @@ class PayloadAdapter(_MassAdapter):
             found += [result.reference.height, result.reference.roll, result.reference.pitch]
         return found
 
-    def flaw(self, result: Any) -> str:
-        found = _inertia_flaw("published trunk", result.trunk)
-        return found or _inertia_flaw("identified trunk", result.estimate)
+    def flaws(self, results: Sequence[Any]) -> list[str]:
+        found = inertia_flaws("published trunk", [result.trunk for result in results])
+        return found + inertia_flaws("identified trunk", [result.estimate for result in results])
 
     def estimate(self, result: Any) -> Array:
         return np.array([result.trunk.mass, result.estimate.mass])
@@ -202,12 +205,14 @@ class ControllerAdapter(Adapter):
     def numbers(self, result: Any) -> list[Any]:
         return [result[0].tau]
 
-    def flaw(self, result: Any) -> str:
-        share = np.abs(result[0].tau) / self._limits
-        if share.max() > 1.0 + TORQUE_TOLERANCE:
-            joint = int(share.argmax())
-            return f"torque of {result[0].names[joint]}: {share[joint]:.3g} times its limit"
-        return ""
+    def flaws(self, results: Sequence[Any]) -> list[str]:
+        found = []
+        for command, _ in results:
+            share = np.abs(command.tau) / self._limits
+            if share.max() > 1.0 + TORQUE_TOLERANCE:
+                joint = int(share.argmax())
+                found.append(f"torque of {command.names[joint]}: {share[joint]:.3g} times its limit")
+        return found
 
     def estimate(self, result: Any) -> Array:
         return np.array([float(result[1])])
@@ -227,22 +232,30 @@ ADAPTERS: dict[str, type[Adapter]] = {
 }
 
 
-def _covariance_flaw(name: str, P: Array) -> str:
-    scale = max(float(np.abs(P).max()), 1e-300)
-    if float(np.abs(P - P.T).max()) > SYMMETRY_TOLERANCE * scale:
-        return f"covariance of {name} is not symmetric"
-    deviation = np.sqrt(np.maximum(P.diagonal(), 1e-300))
-    lowest = float(np.linalg.eigvalsh(P / np.outer(deviation, deviation))[0])  # rows of unlike units
-    return f"covariance of {name} has the eigenvalue {lowest:.2g}" if lowest < -EIGENVALUE_TOLERANCE else ""
+def covariance_flaws(name: str, covariances: Sequence[Array]) -> list[str]:
+    """Judge covariances of one quantity: symmetric, and positive semidefinite at a unit diagonal."""
+    if not covariances:
+        return []
+    P = np.array(covariances)
+    scale = np.maximum(np.abs(P).max(axis=(1, 2)), 1e-300)
+    found = []
+    if (np.abs(P - P.transpose(0, 2, 1)).max(axis=(1, 2)) > SYMMETRY_TOLERANCE * scale).any():
+        found.append(f"covariance of {name} is not symmetric")
+    deviation = np.sqrt(np.maximum(np.diagonal(P, axis1=1, axis2=2), 1e-300))
+    lowest = np.linalg.eigvalsh(P / (deviation[:, :, None] * deviation[:, None, :]))[:, 0].min()
+    return [*found, f"covariance of {name} has the eigenvalue {lowest:.2g}"] if lowest < -TOLERANCE else found
 
 
-def _inertia_flaw(name: str, inertia: LinkInertia) -> str:
-    """Judge the pseudo-inertia: mass and second moments about the centre of mass positive definite."""
-    moment = np.asarray(inertia.inertia_Lcm)
-    second = 0.5 * np.trace(moment) * np.eye(3) - moment
-    if not inertia.mass > 0.0:
-        return f"{name} has the mass {inertia.mass:.3g} kg"
-    lowest = float(np.linalg.eigvalsh(0.5 * (second + second.T))[0])
-    if lowest < -EIGENVALUE_TOLERANCE * max(float(np.trace(moment)), 1e-12):
-        return f"{name} has the second moment {lowest:.2g} kg m^2"
-    return ""
+def inertia_flaws(name: str, inertias: Sequence[LinkInertia]) -> list[str]:
+    """Judge pseudo-inertias: mass positive, second moments about the centre of mass positive semidefinite."""
+    if not inertias:
+        return []
+    mass = min(inertia.mass for inertia in inertias)
+    moments = np.array([inertia.inertia_Lcm for inertia in inertias])
+    trace = np.trace(moments, axis1=1, axis2=2)
+    second = 0.5 * trace[:, None, None] * np.eye(3) - moments
+    lowest = np.linalg.eigvalsh(0.5 * (second + second.transpose(0, 2, 1)))[:, 0]
+    found = [] if mass > 0.0 else [f"{name} has the mass {mass:.3g} kg"]
+    if (lowest < -TOLERANCE * np.maximum(trace, 1e-12)).any():
+        found.append(f"{name} has the second moment {lowest.min():.2g} kg m^2")
+    return found
