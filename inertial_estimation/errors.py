@@ -14,6 +14,7 @@ __all__ = [
     "NumericalError",
     "RecordingError",
     "listing",
+    "one_line",
 ]
 
 
@@ -72,3 +73,15 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
         return "(none)"
     shown = ", ".join(known[:limit])
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
+
+
+def one_line(said: object, *, limit: int = 500) -> str:
+    """Return a text for an error message: on one line, without control characters, of bounded length.
+
+    Args:
+        said: Text, or an exception whose text is meant; it may hold anything that a file held.
+        limit: How many characters to show.
+    """
+    text = " ".join(str(said).split())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: limit + 1])
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, listing, one_line
 
 __all__ = [
     "RENAMED",
@@ -118,13 +118,20 @@ def iterate_parameters(config_class: type) -> Iterator[ParameterSpec]:
         yield dataclasses.replace(spec, name=name)
 
 
-def build_config(config_class: type[ConfigT], values: Mapping[str, Any], *, where: str = "") -> ConfigT:
+def build_config(
+    config_class: type[ConfigT],
+    values: Mapping[str, Any],
+    *,
+    where: str = "",
+    origins: Mapping[str, str] | None = None,
+) -> ConfigT:
     """Build a config from a flat mapping of dotted names to values.
 
     Args:
         config_class: Dataclass declared with `parameter` and `section`.
         values: Values by dotted name; what is absent keeps its default.
         where: Where the values came from, for the error message.
+        origins: File and line of single values by name, for the error message.
 
     Returns:
         The config, every value checked.
@@ -137,16 +144,17 @@ def build_config(config_class: type[ConfigT], values: Mapping[str, Any], *, wher
     problems: list[str] = []
     checked: dict[str, Any] = {}
     for name, value in values.items():
+        origin = f" ({origins[name]})" if origins and name in origins else ""
         if name not in specs:
-            problems.append(unknown_name(name, specs))
+            problems.append(unknown_name(name, specs, where=origin))
             continue
         try:
             checked[name] = check_value(specs[name], value)
         except ConfigurationError as error:
-            problems.append(str(error))
+            problems.append(f"{error}{origin}")
     if problems:
-        origin = f" in {where}" if where else ""
-        raise ConfigurationError(f"{len(problems)} bad parameter(s){origin}: " + "; ".join(problems))
+        source = f" in {where}" if where else ""
+        raise ConfigurationError(f"{len(problems)} bad parameter(s){source}: " + "; ".join(problems))
     return _assemble(config_class, checked, "")
 
 
@@ -196,7 +204,10 @@ def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
         One line with the new name if the parameter was renamed, else with the closest name that exists,
         and the list of names.
     """
-    close = difflib.get_close_matches(name, known, n=1)
+    last_parts = {full.rpartition(".")[2]: full for full in known}
+    close = difflib.get_close_matches(name, known, n=1) or [
+        last_parts[part] for part in difflib.get_close_matches(name.rpartition(".")[2], last_parts, n=1)
+    ]
     hint = f", did you mean '{close[0]}'?" if close else ""
     if name in RENAMED:
         hint = f", it was renamed to '{RENAMED[name]}'"
@@ -275,7 +286,7 @@ def _coerce(spec: ParameterSpec, value: Any) -> Any:
         good = isinstance(value, bool)
     elif isinstance(default, float):
         good = isinstance(value, int | float) and not isinstance(value, bool)
-        value = float(value) if good else value
+        value = _float(spec, value) if good else value
     elif isinstance(default, int):
         good = isinstance(value, int) and not isinstance(value, bool)
     else:
@@ -284,24 +295,49 @@ def _coerce(spec: ParameterSpec, value: Any) -> Any:
         names = {bool: "true or false", float: "a number", int: "a whole number", str: "a string"}
         expected = names[type(default)]
         raise ConfigurationError(
-            f"parameter '{spec.name}' is {value!r} ({type(value).__name__}), expected {expected}"
+            f"parameter '{spec.name}' is {_shown(value)} ({type(value).__name__}), expected {expected}"
         )
     return value
 
 
 def _coerce_sequence(spec: ParameterSpec, value: Any) -> tuple[Any, ...]:
     default = spec.default
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise ConfigurationError(f"parameter '{spec.name}' is {value!r}, expected a list")
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+        raise ConfigurationError(f"parameter '{spec.name}' is {_shown(value)}, expected a list")
     items = tuple(value)
     if items in ((), ("",)):  # ROS cannot type an empty list: [""] stands for it
         return ()
-    kinds = {isinstance(item, str) for item in items}
-    if len(kinds) > 1:
-        raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {items!r}")
-    if default and isinstance(default[0], str) != isinstance(items[0], str):
-        raise ConfigurationError(f"parameter '{spec.name}' is {items!r}, expected items as in {default!r}")
-    return items if isinstance(items[0], str) else tuple(float(item) for item in items)
+    texts = [isinstance(item, str) for item in items]
+    for position, item in enumerate(items, start=1):
+        if not isinstance(item, str | int | float) or isinstance(item, bool):
+            raise ConfigurationError(
+                f"entry {position} of parameter '{spec.name}' is {_shown(item)} ({type(item).__name__}), "
+                "expected a number or a string"
+            )
+    if len(set(texts)) > 1:
+        raise ConfigurationError(f"parameter '{spec.name}' mixes strings and numbers: {_shown(items)}")
+    if default and isinstance(default[0], str) != texts[0]:
+        raise ConfigurationError(
+            f"parameter '{spec.name}' is {_shown(items)}, expected items as in {default!r}"
+        )
+    return items if texts[0] else tuple(_float(spec, item) for item in items)
+
+
+def _float(spec: ParameterSpec, number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ConfigurationError(
+            f"parameter '{spec.name}' is a whole number beyond the range of a float"
+        ) from None
+
+
+def _shown(value: Any) -> str:
+    """Return a value as text for an error message, of bounded length; a huge integer has no text."""
+    try:
+        return one_line(repr(value), limit=80)
+    except ValueError:
+        return "a huge number"
 
 
 def _bounds(spec: ParameterSpec) -> str:

@@ -276,6 +276,10 @@ class Decision(Enum):
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
+        UNRESOLVABLE: Its numbers are so far apart that floating point cannot relate it to the state; it is
+            left out.
+        FROZEN: Learning is suspended by the watch, since no load explains the data; only the innovation is
+            reported.
     """
 
     ACCEPTED = "accepted"
@@ -285,6 +289,8 @@ class Decision(Enum):
     WAITING_FOR_REST = "waiting for rest"
     CALIBRATING = "calibrating"
     CALIBRATED = "calibrated"
+    UNRESOLVABLE = "unresolvable"
+    FROZEN = "frozen"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

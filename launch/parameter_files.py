@@ -9,6 +9,9 @@ from typing import Any
 
 import yaml
 
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml
+from inertial_estimation.files.text_file import read_text
+
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 KEY = "ros__parameters"
 
@@ -73,6 +76,7 @@ def reaching_files(files: list[str]) -> list[str]:
 
 def with_wildcards(text: str) -> str:
     """Return a parameter file's text with sections of plain node names turned into ``/**/NAME``."""
+    load_yaml(text, "the parameter file")  # refuses what would take for ever below
     root = yaml.compose(text, yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
         return text
@@ -85,7 +89,7 @@ def with_wildcards(text: str) -> str:
 
 
 def _reaching(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path, "parameter file", limit=LARGEST_TEXT)
     changed = with_wildcards(text)
     if changed == text:
         return str(path)
@@ -97,7 +101,7 @@ def _reaching(path: Path) -> str:
 
 
 def _content(file: str | Path) -> dict[str, Any]:
-    content = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
+    content = load_yaml(read_text(file, "parameter file", limit=LARGEST_TEXT), f"'{file}'") or {}
     if not isinstance(content, dict):
         raise RuntimeError(f"'{file}' is no ROS parameter file: expected sections named after nodes")
     return content

@@ -3,8 +3,10 @@
 import contextlib
 import importlib.util
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -16,6 +18,7 @@ WAITING_WORKERS = (
 WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the other; pip install pytest-xdist"
 WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # last, for the benchmarks alone
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when a test module imports numpy
     os.environ.setdefault(_variable, "1")
 settings.register_profile("whatever else the machine does", deadline=None)

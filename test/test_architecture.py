@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "parameters", "signals"}
+FOUNDATION = {"errors", "files", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -18,6 +18,7 @@ FILES = {"recordings", "configuration", "synthetic"}
 
 MAY_IMPORT = {
     "errors": set(),
+    "files": {"errors"},
     "parameters": {"errors"},
     "signals": {"errors"},
     "spatial": FOUNDATION,

@@ -24,6 +24,9 @@ def _work(cases: list[Case]) -> list[Verdict]:
     found = []
     for number, verdict in enumerate(run_cases(cases), start=1):
         found.append(verdict)
+        failed = [name for name in failures(verdict) if name in COUNTED]
+        if failed and not KINDS[verdict.kind].why_undetectable(verdict.pipeline):
+            print(f"{verdict.case}: {', '.join(failed)} {verdict.escape}", file=sys.stderr, flush=True)
         if number % 50 == 0:
             print(f"{number} of {len(cases)} cases", file=sys.stderr, flush=True)
     return found

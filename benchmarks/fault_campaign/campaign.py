@@ -148,7 +148,7 @@ class _SceneRun:
     def _case(self, case: Case, rest: Sequence[Reading], look: Any) -> Verdict:
         names = {"pipeline": case.pipeline, "kind": case.kind, "scene": self.name}
 
-        def run() -> Verdict:
+        def run(look: Any = None) -> Verdict:
             fault = self._inject(case, rest)
             self.feed.start_anew()
             self.feed.run(fault.readings, fault.readings[-1].arrival_ns)
@@ -158,7 +158,15 @@ class _SceneRun:
             return verdict
 
         try:
-            return _forked(run)
+            verdict: Verdict = _forked(lambda: run(look))
+            if verdict.late:  # once more: the same step is long again, an interruption is not
+                again: Verdict = _forked(run)
+                return replace(
+                    verdict,
+                    longest_s=min(verdict.longest_s, again.longest_s),
+                    fifth_longest_s=min(verdict.fifth_longest_s, again.fifth_longest_s),
+                )
+            return verdict
         except _EndedError as ended:
             fault = self._inject(case, rest)
             return Verdict(

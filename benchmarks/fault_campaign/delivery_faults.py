@@ -38,7 +38,7 @@ def faster(draw: Draw) -> list[Reading]:
     last: Reading | None = None
     for reading in draw.readings:
         if reading.stream == stream:
-            if last is not None and draw.acts(reading):
+            if last is not None and draw.acts(last) and draw.acts(reading):
                 found += [_between(last, reading, k / factor) for k in range(1, factor)]
             last = reading
         found.append(reading)

@@ -14,7 +14,6 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["failures", "print_timeline", "row_of", "table", "worst_cells"]
 
-INTERRUPTION_S = (0.02, 0.005)  # that a shared virtual machine may charge to one step, and to five
 COLUMNS = {
     "cases": "cases",
     "escapes": "esc.",
@@ -28,6 +27,7 @@ COLUMNS = {
     "moved": "moved",
     "silent": "silent",
     "not_recovered": "not rec.",
+    "unbounded": "unbounded",
     "p50": "p50 [s]",
     "p90": "p90 [s]",
     "max": "max [s]",
@@ -35,10 +35,11 @@ COLUMNS = {
     "diagnostics": "diag.",
     "memory": "mem.",
 }
+DIAGNOSTICS_LIMIT, MEMORY_LIMIT_KB = 20_000, 50_000
 LEGEND = f"""\
 - esc.: an exception left push, tick or health; limit: ended by a limit of time or memory
 - late: five steps longer than a period and 5 ms, or one longer than a period and 20 ms (processor time, to
-  which a shared virtual machine adds its own interruptions)
+  which a shared virtual machine adds its own interruptions), also when the case is repeated
 - n.fin., incons.: results that are not finite, or physically inconsistent
 - OK!: wrong by more than 2 deg or 10 % of a mass while health is OK for more than {GRACE_S} s
 - OK?: no output for more than {SILENT_OK_S} s while health is OK
@@ -46,6 +47,7 @@ LEGEND = f"""\
 - moved: published masses moved by more than {100 * MOVED:.0f} % in a fault of up to 0.5 s
 - silent: output later than 1 s after the fault
 - not rec.: not within 1 deg, 5 % of the masses, or not in control, at the end of the data (3.5 s later)
+- unbounded: diagnostics of more than {DIAGNOSTICS_LIMIT} characters, or {MEMORY_LIMIT_KB} kB more memory
 - p50, p90, max: recovery after the end of the fault, of the cases that recover
 - step: fifth longest step as a share of the period; diag.: largest diagnostics [characters]; mem.: largest
   growth of memory [kB]"""
@@ -56,7 +58,7 @@ def failures(v: Verdict) -> list[str]:
     found = {
         "escapes": bool(v.escape) and not v.over_time,
         "over": v.over_time,
-        "late": _late(v),
+        "late": v.late,
         "non_finite": v.non_finite > 0,
         "inconsistent": bool(v.inconsistent),
         "wrong_ok": v.wrong_ok_s > GRACE_S,
@@ -64,14 +66,10 @@ def failures(v: Verdict) -> list[str]:
         "not_named": v.named is False,
         "moved": v.moved > MOVED,
         "silent": v.silent,
+        "unbounded": v.diagnostics > DIAGNOSTICS_LIMIT or v.memory_kb > MEMORY_LIMIT_KB,
         "not_recovered": v.recovery_s is None and not v.escape,
     }
     return [name for name, failed in found.items() if failed]
-
-
-def _late(v: Verdict) -> bool:
-    longest = v.longest_s > v.period_s + INTERRUPTION_S[0]
-    return longest or v.fifth_longest_s > v.period_s + INTERRUPTION_S[1]
 
 
 def row_of(verdicts: Sequence[Verdict]) -> dict[str, float]:
@@ -128,15 +126,8 @@ def _figure(name: str, value: float) -> str:
 
 
 COUNTED = (
-    "escapes",
-    "over",
-    "non_finite",
-    "inconsistent",
-    "wrong_ok",
-    "silent_ok",
-    "silent",
-    "moved",
-    "late",
+    *("escapes", "over", "late", "non_finite", "inconsistent"),
+    *("wrong_ok", "silent_ok", "moved", "silent", "unbounded"),
 )
 
 
@@ -144,31 +135,26 @@ def worst_cells(verdicts: Sequence[Verdict]) -> str:
     """Return the cells that fail, the worst first, each with a case by which it is repeated."""
     found = []
     for (kind, pipeline), cell in _cells(verdicts).items():
-        if KINDS[kind].why_undetectable(pipeline):
+        failed = {v.case: failures(v) for v in cell}
+        counts = {column: sum(column in names for names in failed.values()) for column in COLUMNS}
+        if not any(counts.values()) or KINDS[kind].why_undetectable(pipeline):
             continue
-        for column in (*COUNTED, "not_recovered", "not_named"):
-            failing = [v for v in cell if column in failures(v)]
-            if failing:
-                worst = max(failing, key=lambda v: (len(failures(v)), v.wrong_ok_s, v.worst))
-                found.append((len(failing) / len(cell), column, kind, pipeline, len(cell), worst))
-    found.sort(key=lambda item: (item[1] in ("not_named", "late"), -item[0]))
-    lines = []
-    for share, column, kind, pipeline, count, worst in found:
-        recovery = "never" if worst.recovery_s is None else f"{worst.recovery_s:.2f} s"
-        what = (
-            worst.escape
-            or worst.inconsistent
-            or (
-                f"error {worst.worst:.3g}, wrong {worst.wrong_s:.2f} s, of that OK {worst.wrong_ok_s:.2f} s, "
-                f"silent OK {worst.silent_ok_s:.2f} s, moved {100 * worst.moved:.1f} %, recovery {recovery}, "
-                f"step {1e3 * worst.longest_s:.1f} ms"
-            )
-        )
-        lines.append(
-            f"- {COLUMNS[column]} {100 * share:.0f} % of {count}: {kind}, {pipeline}. `--case {worst.case}` "
-            f"({worst.scene}; {worst.fault}): {what}"
-        )
-    return "\n".join(lines)
+        worst = max(cell, key=lambda v: (bool(v.escape), len(failed[v.case]), v.wrong_ok_s, v.worst))
+        share = sum(counts[column] for column in COUNTED if column != "late") / len(cell)
+        text = ", ".join(f"{COLUMNS[column]} {count}" for column, count in counts.items() if count)
+        line = f"- {pipeline}, {kind}: of {len(cell)} {text}. `--case {worst.case}` ({worst.scene}; "
+        found.append((share, f"{line}{worst.fault}): {_what(worst)}"))
+    return "\n".join(line for _, line in sorted(found, key=lambda item: -item[0]))
+
+
+def _what(v: Verdict) -> str:
+    """Describe what is wrong with a case."""
+    recovery = "never" if v.recovery_s is None else f"{v.recovery_s:.2f} s"
+    return v.escape or (
+        f"{v.inconsistent} error {v.worst:.3g}, wrong {v.wrong_s:.2f} s, called OK {v.wrong_ok_s:.2f} s, "
+        f"no output and OK {v.silent_ok_s:.2f} s, moved {100 * v.moved:.1f} %, recovery {recovery}, "
+        f"longest step {1e3 * v.longest_s:.0f} ms"
+    )
 
 
 def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adapter: Any) -> None:

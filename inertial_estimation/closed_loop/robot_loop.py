@@ -72,7 +72,12 @@ class RobotLoop:
         """Return the parameters of one node, with overrides applied."""
         file = _overridden(self._file, overrides or {})
         known = {spec.name for spec in iterate_parameters(config_class)}
-        return build_config(config_class, file.values(node, known), where=f"'{node}' of {file.name}")
+        return build_config(
+            config_class,
+            file.values(node, known),
+            where=f"'{node}' of {file.name}",
+            origins=file.origins_of(node),
+        )
 
     def inertial(self, overrides: Overrides | None = None) -> InertialPipeline:
         """Build an inertial filter, in the loop or as a spectator."""

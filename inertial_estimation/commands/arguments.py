@@ -3,7 +3,9 @@
 import argparse
 from pathlib import Path
 
-__all__ = ["add_output", "add_param", "add_remap", "add_robot"]
+from inertial_estimation.files.outputs import check_output_folder
+
+__all__ = ["add_output", "add_param", "add_remap", "add_robot", "check_output"]
 
 
 def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") -> None:
@@ -25,8 +27,22 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--output``."""
-    parser.add_argument("--output", type=Path, required=True, help="folder the results are written to")
+    """Declare ``--output`` and ``--overwrite``; `check_output` checks them."""
+    parser.add_argument(
+        "--output", type=Path, required=True, help="folder the results are written to, new or empty"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
+    )
+
+
+def check_output(args: argparse.Namespace) -> Path:
+    """Return the folder of ``--output`` if results can be written there.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If they cannot, or the folder is not empty.
+    """
+    return check_output_folder(args.output, overwrite=args.overwrite)
 
 
 def add_remap(parser: argparse.ArgumentParser) -> None:

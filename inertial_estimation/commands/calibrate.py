@@ -19,11 +19,14 @@ from typing import Any
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import CalibrationReport
-from inertial_estimation.commands.arguments import add_output, add_remap, add_robot
+from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.offline.calibration_bag import read_bag_postures
 from inertial_estimation.offline.calibration_csv import PostureTable, read_postures
 from inertial_estimation.offline.calibration_files import report_document, write_offsets, write_report
@@ -41,6 +44,7 @@ __all__ = ["add_arguments", "run"]
 
 NO_IMU = "none"
 OWN = "calibration"  # what --param without a section means
+OFFSETS, REPORT = "joint_offsets.yaml", "calibration.json"
 FIGURES = ("heights.png", "offsets.png")
 
 
@@ -150,9 +154,10 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
-    overrides = parse_overrides(
-        text if text.startswith(ALL_NODES) else f"{OWN}.{text}" for text in args.param
-    )
+    shared = [text for text in args.param if text.startswith(ALL_NODES)]
+    overrides = checked_overrides(shared, ())
+    overrides += parse_overrides(f"{OWN}.{text}" for text in args.param if text not in shared)
+    folder = check_output(args)
     own = {name: value for section, name, value in overrides if section == OWN}
     config = build_config(CalibrationConfig, own, where="--param")
     file = load_configs(args.config).overridden(entry for entry in overrides if entry[0] == ALL_NODES)
@@ -171,20 +176,18 @@ def run(args: argparse.Namespace) -> int:
         print("\r", end="", file=sys.stderr)
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    written = [
-        write_offsets(args.output / "joint_offsets.yaml", report, setup.known_offsets),
-        write_report(args.output / "calibration.json", report, setup.known_offsets),
-    ]
-    for figure in FIGURES:
-        (args.output / figure).unlink(missing_ok=True)  # of an earlier run
-    if not args.no_figures:
-        written += _draw(args.output, report)
+    print_warnings(report.warnings)
+    with result_folder(folder, (OFFSETS, REPORT, *FIGURES)) as partial:
+        written = [
+            write_offsets(partial / OFFSETS, report, setup.known_offsets),
+            write_report(partial / REPORT, report, setup.known_offsets),
+        ]
+        if not args.no_figures:
+            written += _draw(partial, report)
     print("\n".join(_summary(report)))
     if setup.known_offsets:
         print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
-    print(f"written: {', '.join(map(str, written))}")
+    print(f"written: {', '.join(str(folder / file.name) for file in written)}")
     return 0
 
 
@@ -211,6 +214,7 @@ def _flat_feet(
                 "expected more than 0, and at least 0"
             )
         with BagRecording(args.source) as recording:
+            print_warnings(recording.warnings)
             table = read_bag_postures(
                 recording,
                 setup.robot,

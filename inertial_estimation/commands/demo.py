@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
@@ -26,6 +25,7 @@ from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
@@ -34,6 +34,7 @@ from inertial_estimation.simulation.disturbances import Attachment
 __all__ = ["add_arguments", "run"]
 
 ELBOW = "arm_left_4_joint"
+NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
 FIRST_DOMAIN, DOMAIN_COUNT = 51, 50  # 1 to 50 are left to robots and to the tests
 
@@ -70,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
     quiet = args.no_live
+    output = check_output_folder(args.output, shared=True)
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
@@ -91,7 +93,12 @@ def run(args: argparse.Namespace) -> int:
         for _ in _watch(together, viewer=args.viewer):
             display.show(runs)
     display.finish(runs)
-    return _write(args.output, scene, runs)
+    responses = [_response(demo_run) for demo_run in runs]
+    with result_folder(output, (NUMBERS, FIGURE)) as partial:
+        drawn = _write(partial, scene, runs, responses)
+    if drawn:
+        print(f"figure: {output / FIGURE}")
+    return 0
 
 
 def _scene(duration_s: float) -> PayloadScene:
@@ -140,23 +147,24 @@ def _watch(runs: Sequence[DemoRun], *, viewer: bool) -> Iterator[None]:
             yield
 
 
-def _write(output: Path, scene: PayloadScene, runs: Sequence[DemoRun]) -> int:
-    """Write numbers and figure."""
-    responses = [_response(demo_run) for demo_run in runs]
+def _write(
+    output: Path, scene: PayloadScene, runs: Sequence[DemoRun], responses: Sequence[PayloadResponse]
+) -> bool:
+    """Write numbers and figure; return whether the figure is written."""
     facts = [demo_run.facts() for demo_run in runs]
     for fact in facts:
         name = "with" if fact["adaptation"] else "without"
         if fact["fallen"] or fact["command_timeouts"]:
             print(f"{name} adaptation: fallen {fact['fallen']}, {fact['command_timeouts']} commands too late")
     results = [{**fact, **response.numbers(scene)} for fact, response in zip(facts, responses, strict=True)]
-    _write_numbers(output, {"scene": vars(scene), "runs": results})
+    write_text(output / NUMBERS, json.dumps({"scene": vars(scene), "runs": results}, indent=2) + "\n")
     try:
         from inertial_estimation.plots.demo_figure import write_demo_figure
     except ImportError as error:
         print(f"no figure: {error} (pip install matplotlib)", file=sys.stderr)
-        return 0
-    print(f"figure: {write_demo_figure(output / 'demo.png', scene, responses)}")
-    return 0
+        return False
+    write_demo_figure(output / FIGURE, scene, responses)
+    return True
 
 
 def _response(demo_run: DemoRun) -> PayloadResponse:
@@ -164,11 +172,3 @@ def _response(demo_run: DemoRun) -> PayloadResponse:
     if response is None:
         raise RecordingError("no joint state of the robot was received after its release")
     return response
-
-
-def _write_numbers(output: Path, document: dict[str, Any]) -> None:
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "demo.json").write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write into '{output}': {error}") from error

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, yaml_line
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
 from inertial_estimation.simulation.disturbances import Disturbance
 
@@ -43,15 +42,10 @@ def given_disturbances(args: argparse.Namespace) -> list[Disturbance]:
 def disturbance_texts(args: argparse.Namespace) -> list[str]:
     """Return each disturbance as text, in the order of `given_disturbances`."""
     in_file = _file_content(args.disturbances)
-    as_text = (yaml.safe_dump(value, default_flow_style=True, width=10_000) for value in in_file)
-    return [*args.disturbance, *(text.strip() for text in as_text)]
+    return [*args.disturbance, *map(yaml_line, in_file)]
 
 
 def _file_content(path: Path | None) -> Any:
     if path is None:
         return []
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigurationError(f"cannot read disturbances from '{path}': {reason}") from error
+    return load_yaml(read_text(path, "list of disturbances", limit=LARGEST_TEXT), f"'{path}'")

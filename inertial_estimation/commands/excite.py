@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
-from inertial_estimation.configuration.config_file import parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import IDENTIFICATION, checked_overrides
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.identification.excitation.excitation import ExcitationDesign, design_excitation
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.design_file import random_summary, write_design
 from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
-from inertial_estimation.recordings.recording_writer import check_bag_folder
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
 __all__ = ["add_arguments", "run"]
@@ -79,14 +80,16 @@ def run(args: argparse.Namespace) -> int:
     """Design the motion, write the files and print a summary."""
     if args.compare_random < 0 or args.seed < 0:
         raise ConfigurationError("--compare-random and --seed are expected not to be negative")
+    folder = check_output(args)
     given = {spec.name: getattr(args, spec.name) for spec in iterate_parameters(ExcitationConfig)}
     config = build_config(ExcitationConfig, {n: v for n, v in given.items() if v is not None})
-    file = load_configs(args.config).overridden(parse_overrides(args.param))
+    file = load_configs(args.config).overridden(
+        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
+    )
     identification = identification_config(file)
     if args.links:
         identification = replace_value(identification, "links", args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
-    check_bag_folder(args.output / BAG, overwrite=True)
     with _progress_bar(_steps(config, args.compare_random)) as tick:
         result = design_excitation(
             identification,
@@ -101,8 +104,9 @@ def run(args: argparse.Namespace) -> int:
         )
     for note in result.notes:
         print(note, file=sys.stderr)
-    _write(args, result, config)
-    _summarise(args.output, result)
+    with result_folder(folder, (BAG, CSV, JSON, FIGURE)) as partial:
+        _write(partial, args, result, config)
+    _summarise(folder, result)
     return 0
 
 
@@ -116,16 +120,12 @@ def _steps(config: ExcitationConfig, compare: int) -> int:
     return config.starts + config.refined * config.iterations + compare
 
 
-def _write(args: argparse.Namespace, result: ExcitationDesign, config: ExcitationConfig) -> None:
-    folder: Path = args.output
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / FIGURE).unlink(missing_ok=True)  # of an earlier run
-        write_trajectory_csv(folder / CSV, result.trajectory)
-        write_trajectory_bag(folder / BAG, result.trajectory, overwrite=True)
-        write_design(folder / JSON, result, config, args.seed)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+def _write(
+    folder: Path, args: argparse.Namespace, result: ExcitationDesign, config: ExcitationConfig
+) -> None:
+    write_trajectory_csv(folder / CSV, result.trajectory)
+    write_trajectory_bag(folder / BAG, result.trajectory)
+    write_design(folder / JSON, result, config, args.seed)
     if args.no_figures:
         return
     try:

@@ -18,6 +18,7 @@ from inertial_estimation.experiments.experiment_result import ExperimentResult
 from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict
+from inertial_estimation.files.outputs import check_output_folder, result_folder
 
 __all__ = ["add_arguments", "run"]
 
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
     if args.seeds is not None and args.seeds < 1:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
+    check_output_folder(args.output, shared=True)
     if args.name == "all":
         return _run_all(args)
     _run_one(find_experiment(args.name), args)
@@ -86,23 +88,17 @@ def _run_all(args: argparse.Namespace) -> int:
 
 def _run_one(experiment: RegisteredExperiment, args: argparse.Namespace) -> ExperimentResult:
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
-    _make_folder(args.output)
     with _progress_bar(experiment.name) as progress:
         result = experiment.run(seeds, progress, quick=args.quick)
     print("\n".join(result_lines(experiment, result, quick=args.quick)))
     document = result_document(experiment, result, _versions(), quick=args.quick)
-    written = [write_result(args.output / f"{experiment.name}.json", document)]
-    if result.panels:
-        written += _draw(args.output / f"{experiment.name}.png", experiment, result)
-    print(f"  written: {', '.join(map(str, written))}")
+    names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]
+    with result_folder(args.output, names) as partial:
+        written = [write_result(partial / names[0], document)]
+        if result.panels:
+            written += _draw(partial / names[1], experiment, result)
+    print(f"  written: {', '.join(str(args.output / file.name) for file in written)}")
     return result
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
 
 
 def _draw(path: Path, experiment: RegisteredExperiment, result: ExperimentResult) -> list[Path]:

@@ -13,19 +13,22 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import IDENTIFICATION, checked_overrides
+from inertial_estimation.configuration.pipelines import INERTIAL_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
 from inertial_estimation.models.measurement_rows import BASE_ROWS
-from inertial_estimation.offline.identification_files import REPORT_FILE, write_identification
+from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
 from inertial_estimation.offline.identification_run import (
     IdentificationRun,
     block_stream,
@@ -88,7 +91,10 @@ def run(args: argparse.Namespace) -> int:
     methods = list(METHODS) if args.compare else [method]
     method_named(method)
     _check_arguments(args)
-    file = load_configs(args.config).overridden(parse_overrides(args.param))
+    folder = check_output(args)
+    file = load_configs(args.config).overridden(
+        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
+    )
     config = identification_config(file)
     if args.links:
         config = replace_value(config, "links", args.links)
@@ -97,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         training = [stack.enter_context(BagRecording(bag)) for bag in args.bags]
         validation = [stack.enter_context(BagRecording(bag)) for bag in args.validate]
+        for recording in (*training, *validation):
+            print_warnings(recording.warnings)
         streams, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in recordings]
             for recordings in (training, validation)
@@ -118,11 +126,12 @@ def run(args: argparse.Namespace) -> int:
                 progress=progress,
             )
     source = _source(args, config, identifier)
-    write_identification(args.output, result, config, identifier.robot, source)
-    if not args.no_report:
-        _write_page(args.output, result, source)
+    with result_folder(folder, FILES) as partial:
+        write_identification(partial, result, config, identifier.robot, source)
+        if not args.no_report:
+            _write_page(partial, result, source)
     _warn(result)
-    _summarise(args.output, result)
+    _summarise(folder, result)
     return 0
 
 
@@ -162,8 +171,7 @@ def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any])
 
 def _warn(result: IdentificationRun) -> None:
     report = result.report
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    print_warnings(report.warnings)
     for name, data in (("fitted data", report.training), ("other data", report.validation)):
         if data is not None and data.dropped:
             left_out = ", ".join(f"{reason} ({count})" for reason, count in data.dropped.items())

@@ -2,12 +2,16 @@
 
 import argparse
 import importlib
+import os
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 
 from inertial_estimation.commands.termination import Terminated, unwound_by_signals
-from inertial_estimation.errors import InertialEstimationError, MissingDependencyError
+from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
 __all__ = ["COMMANDS", "main"]
 
@@ -47,9 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with unwound_by_signals():
             return _run(chosen, given[1:])
     except InertialEstimationError as error:
-        print(f"inertial-estimation {chosen}: {error}", file=sys.stderr)
+        print(f"inertial-estimation {chosen}: {one_line(error, limit=4000)}", file=sys.stderr)
         return 1
     except BrokenPipeError:
+        _discard_output()
         return 1
     except KeyboardInterrupt:
         return 130
@@ -65,10 +70,35 @@ def _run(chosen: str, arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(command)
+    args = command.parse_args(arguments)
+    begin_ns = time.time_ns()
     try:
-        return int(module.run(command.parse_args(arguments)))
+        code = int(module.run(args))
+        sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
+        return code
+    except (KeyboardInterrupt, Terminated):
+        _tell_written(getattr(args, "output", None), begin_ns)
+        raise
     except ModuleNotFoundError as error:  # what a command imports only when it comes to it
         raise _missing(chosen, error) from error
+
+
+def _tell_written(folder: Path | None, begin_ns: int) -> None:
+    """Print which results an interrupted command has written; each of them is complete."""
+    if folder is None:
+        return
+    try:
+        new = [item for item in sorted(folder.iterdir()) if item.stat().st_mtime_ns >= begin_ns]
+    except OSError:
+        new = []
+    written = ", ".join(map(str, new)) if new else f"nothing in '{folder}'"
+    print(f"\ninterrupted; written: {written}", file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Let what is buffered for a reader that is gone go nowhere, instead of into an error at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.configuration.config_file import parse_overrides
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.configuration.node_configs import checked_overrides
+from inertial_estimation.configuration.pipelines import CONFIG_CLASSES, build_pipelines, replay_topics
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
 from inertial_estimation.estimators.payload.payload_estimate import Phase
+from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayResults, replay_results
@@ -32,6 +34,11 @@ from inertial_estimation.replay.result_files import (
 from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 __all__ = ["add_arguments", "run"]
+
+OWN_FILES = (
+    *("base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv", "metrics.json"),
+    *("tilt.png", "gyro_bias.png", "masses.png", "nis.png", "trunk.png"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,9 +78,11 @@ def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    config = load_configs(args.config).overridden(parse_overrides(args.param))
+    folder = check_output(args)
+    config = load_configs(args.config).overridden(checked_overrides(args.param, list(CONFIG_CLASSES)))
     trusted = read_trusted(args.trusted) if args.trusted else None
     with BagRecording(args.bag) as recording:
+        print_warnings(recording.warnings)
         reference = read_orientations(recording, args.reference) if args.reference else None
         if trusted is not None and reference is not None and len(trusted) != len(reference):
             raise RecordingError(
@@ -81,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{len(reference)} messages on '{args.reference}'"
             )
         pipelines = build_pipelines(config, urdf=args.urdf)
+        print_warnings(pipelines.urdf_warnings)
         topics = replay_topics(
             pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
         )
@@ -109,9 +119,10 @@ def run(args: argparse.Namespace) -> int:
         settle_s=args.settle,
     )
     _warn(result, evaluation)
-    _write(args.output, evaluation, figures=not args.no_figures)
+    with result_folder(folder, OWN_FILES) as partial:
+        _write(partial, evaluation, figures=not args.no_figures)
     _print_checks(result.checks)
-    _summarise(args.output, evaluation, result.checks)
+    _summarise(folder, evaluation, result.checks)
     return 0
 
 
@@ -120,17 +131,13 @@ def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.N
 
 
 def _write(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if len(evaluation.tilt.stamps_ns):
-            write_base_orientation(folder / "base_orientation.csv", evaluation.tilt)
-        if len(evaluation.inertial.stamps_ns):
-            write_link_inertias(folder / "link_inertias.csv", evaluation.inertial)
-        if evaluation.payload is not None:
-            write_trunk_inertia(folder / "trunk_inertia.csv", evaluation.payload)
-        write_metrics(folder / "metrics.json", evaluation.metrics)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+    if len(evaluation.tilt.stamps_ns):
+        write_base_orientation(folder / "base_orientation.csv", evaluation.tilt)
+    if len(evaluation.inertial.stamps_ns):
+        write_link_inertias(folder / "link_inertias.csv", evaluation.inertial)
+    if evaluation.payload is not None:
+        write_trunk_inertia(folder / "trunk_inertia.csv", evaluation.payload)
+    write_metrics(folder / "metrics.json", evaluation.metrics)
     if figures:
         try:
             from inertial_estimation.plots.replay_figures import write_figures

@@ -5,10 +5,12 @@ released, stands, and walks if --walk asks for it. All other times count from th
 are those of the simulator, as YAML: '{kind: ball, link: trunk, mass: 5, at: [-0.3, 0.1, 0.1], start: 4}'.
 The file truth.json in the folder of the bag holds the true inertias of the disturbed links at the end.
 The command replay runs the estimators on the bag, also with other parameters than those of the simulation.
+The exit code is 1 if the robot fell; the bag is written nevertheless.
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,8 @@ from inertial_estimation.commands.disturbance_arguments import (
     given_disturbances,
 )
 from inertial_estimation.commands.progress_bar import progress_bar
-from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.configuration.config_file import ALL_NODES
+from inertial_estimation.configuration.node_configs import IDENTIFICATION, NODE_CONFIGS, checked_overrides
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
@@ -33,6 +36,7 @@ from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
 __all__ = ["add_arguments", "run"]
 
+SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
 SLICE_S = 0.1  # between two updates of the progress bar and checks of the walk's begin [s]
 
@@ -84,17 +88,25 @@ def run(args: argparse.Namespace) -> int:
     recording = recorder.recording()
     imus = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imus
     frames = {**{f"/{topic}": link for topic, link in imus.items()}, GROUND_TRUTH_TOPIC: "world"}
-    write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
-    content = json.dumps(_truth(loop, args), indent=2)
-    (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")
-    fell = f", fell after {loop.time_s:.1f} s" if loop.simulation.fallen else ""
-    print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}{fell}")
+    truth = json.dumps(_truth(loop, args), indent=2) + "\n"
+    write_recording(
+        recording,
+        args.output,
+        storage=args.storage,
+        frames=frames,
+        overwrite=args.overwrite,
+        beside={"truth.json": truth},
+    )
+    print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
+    if loop.simulation.fallen:
+        print(f"inertial-estimation simulate: the robot fell after {loop.time_s:.1f} s", file=sys.stderr)
+        return 1
     return 0
 
 
 def _robot(args: argparse.Namespace) -> RobotLoop:
     overrides: dict[str, dict[str, Any]] = {}
-    for node, name, value in parse_overrides(args.param):
+    for node, name, value in checked_overrides(args.param, SIMULATED_NODES):
         overrides.setdefault(node, {})[name] = value
     if args.urdf:
         overrides.setdefault(ALL_NODES, {})["urdf"] = args.urdf

@@ -24,7 +24,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
+from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
@@ -127,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(
             f"--rate is {args.rate:g} Hz and --duration {args.duration:g} s, expected both to be positive"
         )
+    check_bag_folder(args.output, overwrite=args.overwrite)
     seeds = np.random.SeedSequence(args.seed).spawn(3)
     motion_rng, noise_rng, robot_rng = (np.random.default_rng(seed) for seed in seeds)
     robot, folder = _robot_config(args.config)
@@ -152,10 +153,15 @@ def run(args: argparse.Namespace) -> int:
     )
     recording = measure(truth, noise, noise_rng, robot)
     frames = {"/imu/data": truth.imu.frame if truth.imu is not None else "", "/ground_truth/pose": "world"}
-    write_recording(recording, args.output, storage=args.storage, frames=frames, overwrite=args.overwrite)
-    content = json.dumps(_truth_summary(truth, noise, args.seed), indent=2)
-    (args.output / "truth.json").write_text(content + "\n", encoding="utf-8")
-    (args.output / "truth.urdf").write_text(urdf, encoding="utf-8")
+    summary = json.dumps(_truth_summary(truth, noise, args.seed), indent=2) + "\n"
+    write_recording(
+        recording,
+        args.output,
+        storage=args.storage,
+        frames=frames,
+        overwrite=args.overwrite,
+        beside={"truth.json": summary, "truth.urdf": urdf},
+    )
     print(f"{len(recording.messages)} messages, {truth.times_s[-1]:.1f} s, in {args.output}")
     return 0
 
@@ -167,7 +173,8 @@ def _robot_config(names: Sequence[str]) -> tuple[RobotConfig, Path | None]:
     file = load_configs(names)
     file.check_shared(all_parameters())
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    return build_config(RobotConfig, file.anywhere(known), where=file.name), Path(file.name).parent
+    config = build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
+    return config, Path(file.name).parent
 
 
 def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any]:

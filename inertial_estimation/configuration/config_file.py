@@ -1,13 +1,10 @@
 """ROS 2 parameter files read without ROS: one flat mapping of dotted names per node."""
 
 import difflib
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from inertial_estimation.configuration.node_options import (
     ControllerNodeOptions,
@@ -17,14 +14,15 @@ from inertial_estimation.configuration.node_options import (
     TiltNodeOptions,
 )
 from inertial_estimation.configuration.parameter_sections import EVERY_NODE, iterate_sections, node_of
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, YamlMapping, load_yaml
+from inertial_estimation.files.text_file import read_text
 from inertial_estimation.parameters import iterate_parameters, unknown_name
 
 __all__ = [
     "ALL_NODES",
     "ROS_PARAMETERS",
     "ConfigFile",
-    "RosLoader",
     "flatten",
     "load_config_file",
     "parse_overrides",
@@ -42,15 +40,6 @@ _OPTIONS = (spec.name for cls in _OPTION_CLASSES for spec in iterate_parameters(
 ROS_PARAMETERS = frozenset({"use_sim_time", *_OPTIONS})  # used only by nodes; a replay ignores them
 
 
-class RosLoader(yaml.SafeLoader):
-    """Reads 1e3 as a number, as ROS does; YAML 1.1 requires 1.0e+3 and reads 1e3 as a string."""
-
-
-RosLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
-)
-
-
 @dataclass(frozen=True)
 class ConfigFile:
     """A ROS parameter file.
@@ -59,11 +48,13 @@ class ConfigFile:
         name: Where it came from, for messages.
         shared: Values for every node (``/**``) by dotted name.
         nodes: Values by node (its name without a namespace), then by dotted name.
+        origins: File and line of each value, for messages, by node (`ALL_NODES` for shared ones) and name.
     """
 
     name: str
     shared: Mapping[str, Any] = field(default_factory=dict)
     nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def has(self, node: str) -> bool:
         """Return whether the file has a section for a node."""
@@ -84,6 +75,20 @@ class ConfigFile:
         own = {n: v for n, v in self.nodes.get(node, {}).items() if n not in ROS_PARAMETERS}
         return {**shared, **own}
 
+    def origins_of(self, *nodes: str) -> dict[str, str]:
+        """Return file and line of the values for one node by dotted name, for the errors of `build_config`.
+
+        Args:
+            nodes: The node; of several, the last one's own values count.
+        """
+        wanted = [ALL_NODES, *nodes]
+        found = sorted(
+            (wanted.index(node), name, origin)
+            for (node, name), origin in self.origins.items()
+            if node in wanted
+        )
+        return {name: origin for _rank, name, origin in found}
+
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
         """Return the values that describe the robot: shared ones, or else those of the first node with them.
 
@@ -103,7 +108,8 @@ class ConfigFile:
         """
         for name in self.shared:
             if name not in known and name not in ROS_PARAMETERS:
-                where = f" in section '{ALL_NODES}' of {self.name}"
+                origin = self.origins.get((ALL_NODES, name), self.name)
+                where = f" in section '{ALL_NODES}' of {origin}"
                 raise ConfigurationError(unknown_name(name, known, where=where))
 
     def check_nodes(self, expected: Collection[str], others: Collection[str] = ()) -> None:
@@ -131,16 +137,19 @@ class ConfigFile:
         nodes = {node: dict(values) for node, values in self.nodes.items()}
         for node, values in later.nodes.items():
             nodes.setdefault(node, {}).update(values)
-        return ConfigFile(self.name, {**self.shared, **later.shared}, nodes)
+        origins = {**self.origins, **later.origins}
+        return ConfigFile(self.name, {**self.shared, **later.shared}, nodes, origins)
 
     def overridden(self, overrides: Iterable[tuple[str, str, Any]]) -> "ConfigFile":
         """Return a copy with single values replaced, given as (node, dotted name, value)."""
         shared = dict(self.shared)
         nodes = {node: dict(values) for node, values in self.nodes.items()}
+        origins = dict(self.origins)
         for node, name, value in overrides:
             target = shared if node == ALL_NODES else nodes.setdefault(node, {})
             target[name] = value
-        return ConfigFile(self.name, shared, nodes)
+            origins[node, name] = "--param"
+        return ConfigFile(self.name, shared, nodes, origins)
 
 
 def load_config_file(path: str | Path) -> ConfigFile:
@@ -159,36 +168,39 @@ def load_config_file(path: str | Path) -> ConfigFile:
         ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
             file (node name, ``ros__parameters``, values), or has one node in two namespaces.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot read the parameter file '{path}': {error.strerror}") from error
-    try:
-        content = yaml.load(text, RosLoader)
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"'{path}' is not valid YAML: {' '.join(str(error).split())}") from error
+    content = load_yaml(read_text(path, "parameter file", limit=LARGEST_TEXT), f"'{path}'")
     if not isinstance(content, dict) or not content:
         raise ConfigurationError(
-            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {content!r:.80}"
+            f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_shown(content)}"
         )
-    shared: dict[str, Any] = {}
-    nodes: dict[str, dict[str, Any]] = {}
+    file = ConfigFile(str(path), {}, {}, {})
     named: dict[str, str] = {}
     for section, body in iterate_sections(content):
-        values = _parameters(str(path), section, body)
+        values, lines = _parameters(str(path), section, body)
         node = node_of(section)
-        if "*" in node:
-            shared.update(values)
-            for own in nodes.values():  # rcl lets the section that comes later win
-                own.update({name: value for name, value in values.items() if name in own})
-            continue
         if "*" not in section and named.setdefault(node, section).strip("/") != section.strip("/"):
             raise ConfigurationError(
                 f"'{path}' has '{named[node]}' and '{section}', expected one robot's sections "
                 f"('/**/{node}' reaches the node in every namespace)"
             )
-        nodes.setdefault(node, {}).update(values)
-    return ConfigFile(str(path), shared, nodes)
+        file = _with_section(file, ALL_NODES if "*" in node else node, values, lines)
+    return file
+
+
+def _with_section(
+    file: ConfigFile, node: str, values: Mapping[str, Any], lines: Mapping[str, int]
+) -> ConfigFile:
+    """Return a file with the values of one more section, the later of which wins as in rcl."""
+    origins = {(node, name): f"'{file.name}', line {line}" for name, line in lines.items()}
+    if node != ALL_NODES:
+        return file.overlaid(ConfigFile(file.name, {}, {node: values}, origins))
+    nodes = {
+        own: {name: values.get(name, value) for name, value in given.items()}
+        for own, given in file.nodes.items()
+    }
+    for own, given in nodes.items():
+        origins |= {(own, name): origins[node, name] for name in given if name in values}
+    return file.overlaid(ConfigFile(file.name, values, nodes, origins))
 
 
 def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
@@ -206,33 +218,60 @@ def parse_overrides(texts: Iterable[str]) -> list[tuple[str, str, Any]]:
         node, dot, name = target.strip().partition(".")
         if not (equals and dot and node and name):
             raise ConfigurationError(f"'{text}' is no parameter, expected node.name=value")
-        try:
-            overrides.append((node, name, yaml.load(value, RosLoader)))
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"the value in '{text}' is not valid YAML") from error
+        overrides.append((node, name, load_yaml(value, f"the value in '{one_line(text, limit=80)}'")))
     return overrides
 
 
-def _parameters(path: str, section: str, body: Any) -> dict[str, Any]:
+def _parameters(path: str, section: str, body: Any) -> tuple[dict[str, Any], dict[str, int]]:
     if not isinstance(body, dict) or "ros__parameters" not in body:
-        got = listing(body) if isinstance(body, dict) else repr(body)
+        got = listing(body) if isinstance(body, dict) else _shown(body)
         raise ConfigurationError(f"section '{section}' of '{path}' holds {got}, expected 'ros__parameters'")
     parameters = body["ros__parameters"]
     if parameters is None:
-        return {}
-    if not isinstance(parameters, dict):
+        return {}, {}
+    if not isinstance(parameters, YamlMapping):
         raise ConfigurationError(
-            f"'ros__parameters' of section '{section}' of '{path}' is {parameters!r}, expected parameters"
+            f"'ros__parameters' of section '{section}' of '{path}' is {_shown(parameters)}, "
+            "expected parameters"
         )
-    return flatten(parameters)
+    return flatten(parameters, f"section '{section}' of '{path}'")
 
 
-def flatten(values: Mapping[Any, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested parameters by dotted name."""
+def flatten(values: YamlMapping, where: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return nested parameters by dotted name.
+
+    Args:
+        values: Parameters, nested ones as mappings.
+        where: Where they came from, for the message.
+
+    Returns:
+        Values, and the lines they are in, by dotted name.
+
+    Raises:
+        ConfigurationError: If a name is there twice, once nested and once with dots.
+    """
     flat: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for prefix, mapping in _nested(values):
+        for key, value in mapping.items():
+            name, line = f"{prefix}{key}", mapping.lines[key]
+            if isinstance(value, YamlMapping):
+                continue
+            if name in flat:
+                raise ConfigurationError(
+                    f"{where} has the parameter '{name}' twice, in line {lines[name]} and line {line}"
+                )
+            flat[name], lines[name] = value, line
+    return flat, lines
+
+
+def _nested(values: YamlMapping, prefix: str = "") -> Iterator[tuple[str, YamlMapping]]:
+    """Yield a mapping and those nested in it, with the prefix of their names."""
+    yield prefix, values
     for key, value in values.items():
-        if isinstance(value, dict):
-            flat.update(flatten(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+        if isinstance(value, YamlMapping):
+            yield from _nested(value, f"{prefix}{key}.")
+
+
+def _shown(value: Any) -> str:
+    return one_line(repr(value), limit=80)

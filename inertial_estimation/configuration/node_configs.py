@@ -1,5 +1,10 @@
 """The config dataclasses of every node and offline tool that has a section in a parameter file."""
 
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.configuration.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
@@ -8,14 +13,15 @@ from inertial_estimation.configuration.node_options import (
     TiltNodeOptions,
 )
 from inertial_estimation.control.controller_config import ControllerConfig
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.parameters import iterate_parameters
+from inertial_estimation.parameters import iterate_parameters, unknown_name
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["IDENTIFICATION", "NODE_CONFIGS", "all_parameters", "parameters_of"]
+__all__ = ["IDENTIFICATION", "NODE_CONFIGS", "all_parameters", "checked_overrides", "parameters_of"]
 
 IDENTIFICATION = "identification"  # no node: the section of `inertial-estimation identify`
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
@@ -36,3 +42,32 @@ def parameters_of(node: str) -> frozenset[str]:
 def all_parameters() -> frozenset[str]:
     """Return the dotted parameter names of all nodes, which a section for all nodes (``/**``) may contain."""
     return frozenset().union(*map(parameters_of, NODE_CONFIGS))
+
+
+def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[str, str, Any]]:
+    """Parse ``node.name=value`` as given on a command line, and check that node and name exist.
+
+    Args:
+        texts: What was given with ``--param``.
+        nodes: Nodes and tools whose parameters the command uses.
+
+    Returns:
+        Triples of node, dotted name and value.
+
+    Raises:
+        ConfigurationError: If a text has not that form, or names a node or a parameter that does not exist
+            or that the command does not use; the message gives the nearest one.
+    """
+    overrides = parse_overrides(texts)
+    for node, name, _value in overrides:
+        if node not in (*nodes, ALL_NODES):
+            close = difflib.get_close_matches(node, nodes, n=1)
+            hint = f", did you mean '{close[0]}'?" if close else ""
+            raise ConfigurationError(
+                f"--param {node}.{name}: no node '{node}' in this command{hint} "
+                f"(there are {listing([*nodes, ALL_NODES])})"
+            )
+        known = all_parameters() if node == ALL_NODES else parameters_of(node)
+        if name not in known:
+            raise ConfigurationError(f"--param: {unknown_name(name, known, where=f' of {node}')}")
+    return overrides

@@ -90,9 +90,8 @@ class InertialNodeOptions(PipelineNodeOptions):
 
     export_path: str = parameter(
         "",
-        "Path of the file that ~/export_urdf writes; empty returns the text of the URDF in the service "
-        "response.",
-        runtime=True,
+        "Path of the file that ~/export_urdf writes, ending in .urdf; it cannot change while the node runs. "
+        "Empty returns the text of the URDF in the service response.",
     )
 
 

@@ -15,10 +15,19 @@ from inertial_estimation.estimators.payload.payload_config import TrunkPayloadCo
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
 
-__all__ = ["INERTIAL_NODE", "PAYLOAD_NODE", "TILT_NODE", "Pipelines", "build_pipelines", "replay_topics"]
+__all__ = [
+    "CONFIG_CLASSES",
+    "INERTIAL_NODE",
+    "PAYLOAD_NODE",
+    "TILT_NODE",
+    "Pipelines",
+    "build_pipelines",
+    "replay_topics",
+]
 
 TILT_NODE = "tilt_observer"
 INERTIAL_NODE = "inertial_ekf"
@@ -42,6 +51,7 @@ class Pipelines:
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
+        urdf_warnings: What is doubtful in the URDF, a sentence each.
         checks: Compare a whole recording with the robot's description.
     """
 
@@ -51,6 +61,7 @@ class Pipelines:
     values: Mapping[str, Any]
     inertial_values: Mapping[str, Any]
     nominal_mass: float
+    urdf_warnings: tuple[str, ...]
     checks: DataChecks
 
     @property
@@ -81,7 +92,8 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
     for node, config_class in CONFIG_CLASSES.items():
         if config.has(node):
             where = f"section '{node}' of {config.name}"
-            built[node] = build_config(config_class, config.values(node, known[node]), where=where)
+            values = config.values(node, known[node])
+            built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
     first = next(iter(built.values()))
     values = parameter_values(first)
     text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
@@ -93,6 +105,7 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         values=values,
         inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
         nominal_mass=setup.robot.total_mass,
+        urdf_warnings=tuple(urdf_warnings(text)),
         checks=DataChecks(setup, first.robot, whole_recording=True),
     )
 

@@ -5,9 +5,12 @@ import os
 import sys
 from pathlib import Path
 
-from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.errors import ModelError, listing, one_line
+from inertial_estimation.files.text_file import read_text, resolved_path
+from inertial_estimation.models.urdf_check import check_urdf
+from inertial_estimation.models.xml_text import LARGEST_TEXT
 
-__all__ = ["EXAMPLE_PREFIX", "mesh_folders", "read_urdf"]
+__all__ = ["EXAMPLE_PREFIX", "is_xml", "mesh_folders", "published_urdf", "read_urdf"]
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
@@ -27,17 +30,41 @@ def read_urdf(source: str, *, folder: Path | None = None) -> str:
         XML text.
 
     Raises:
-        ModelError: If there is no such file; the message lists the places that were searched.
+        ModelError: If there is no such file (the message lists the places that were searched), or it is not
+            the URDF of a possible robot.
     """
-    if source.lstrip().startswith("<"):
+    if is_xml(source):
+        check_urdf(source, "the text of the parameter 'urdf'")
         return source
     if not source:
         raise ModelError("no robot description: set the parameter 'urdf' or pass --urdf")
     path = _locate(source, folder)
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"cannot read the robot description '{path}': {error}") from error
+    text = read_text(path, "robot description", limit=LARGEST_TEXT, error_class=ModelError)
+    check_urdf(text, f"'{path}'")
+    return text
+
+
+def is_xml(text: str) -> bool:
+    """Return whether a text is meant to be XML, as opposed to a path."""
+    return text.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def published_urdf(text: str, topic: str) -> str:
+    """Return a URDF that was published.
+
+    Args:
+        text: Content of the message, which must be the description itself, never a path.
+        topic: Name of the topic, for the message.
+
+    Raises:
+        ModelError: If it is not the URDF of a possible robot.
+    """
+    where = f"the description on {topic}"
+    if not is_xml(text):
+        got = f"'{one_line(text, limit=80)}'" if text else "an empty text"
+        raise ModelError(f"{where} is {got}, expected the XML text of a URDF")
+    check_urdf(text, where)
+    return text
 
 
 def _locate(source: str, folder: Path | None) -> Path:
@@ -45,12 +72,19 @@ def _locate(source: str, folder: Path | None) -> Path:
         return _example(source[len(EXAMPLE_PREFIX) :])
     if source.startswith(PACKAGE_PREFIX):
         return _in_package(source[len(PACKAGE_PREFIX) :])
-    path = Path(os.path.expandvars(source)).expanduser()
+    path = resolved_path(os.path.expandvars(source))
     candidates = [path] if folder is None or path.is_absolute() else [path, folder / path]
     for candidate in candidates:
-        if candidate.is_file():
+        if _is_file(candidate):
             return candidate
-    raise ModelError(f"no robot description '{source}'; looked for {listing(map(str, candidates))}")
+    raise ModelError(f"no robot description '{one_line(source)}'; looked for {listing(map(str, candidates))}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
+        return False
 
 
 def _share_folders() -> list[Path]:

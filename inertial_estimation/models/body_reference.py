@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["BodyReference", "estimated_bodies"]
+__all__ = ["BodyReference", "check_priors", "estimated_bodies"]
+
+WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,21 @@ def estimated_bodies(robot: RobotModel, links: tuple[str, ...]) -> tuple[BodyRef
             )
         owner[body.joint_id] = body.link
     return bodies
+
+
+def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
+    """Check that the URDF's inertias can be priors: that bodies have them, or ones that are repaired.
+
+    Raises:
+        ~inertial_estimation.errors.InconsistentInertiaError: Otherwise; names the link and every violation.
+    """
+    for body in bodies:
+        described = InertialParameters.from_pinocchio(robot.link_body(body.link).nominal_J)
+        if described.inconsistency > WORST_INCONSISTENCY:
+            raise InconsistentInertiaError(
+                f"the URDF's inertia of '{body.link}', with all that is fixed to it, cannot be the prior of "
+                f"an estimate: {'; '.join(described.violations())}"
+            )
 
 
 def _moving(robot: RobotModel) -> str:

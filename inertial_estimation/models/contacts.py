@@ -40,6 +40,8 @@ __all__ = [
     "normalised_weights",
 ]
 
+SOLE_JOINTS = 6  # joints from which a leg can place its foot in any pose
+
 
 @dataclass(frozen=True)
 class ContactConfig:
@@ -151,6 +153,7 @@ class ContactKinematics:
 
     Attributes:
         joints: Indices, in the robot's joint order, of the joints that move the IMU or a contact.
+        soles: Whether each contact is moved by at least six joints, which can keep it from turning.
     """
 
     def __init__(self, robot: RobotModel, contacts: Sequence[ContactFrames], imu: ImuMount) -> None:
@@ -163,6 +166,7 @@ class ContactKinematics:
         for name in names:
             robot.frame_id(name)
         chain = _supporting_joints(robot, (imu.frame, *names))
+        self.soles = tuple(len(_supporting_joints(robot, (name,))) >= SOLE_JOINTS for name in names)
         locked = [name for name in robot.joint_names if name not in chain]
         self.joints = np.array([i for i, name in enumerate(robot.joint_names) if name in chain], dtype=int)
         self._robot = _locked(robot, locked)

@@ -10,7 +10,7 @@ through the proper acceleration f_B = R_WB' (p'' - g_W), what an accelerometer s
 here and f_B takes the place of the base's acceleration, so neither tilt nor velocity enters.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -20,13 +20,19 @@ from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.friction import FrictionModel, KnownFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
-from inertial_estimation.models.measurement_rows import ContactMode, RowSelection, slice_if_contiguous
+from inertial_estimation.models.measurement_rows import (
+    ContactMode,
+    Indices,
+    RowSelection,
+    slice_if_contiguous,
+)
 from inertial_estimation.models.robot_config import ContactFrames
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 __all__ = [
     "DynamicsMeasurement",
+    "InputPaths",
     "LinearEquation",
     "MeasuredRows",
     "MeasuredState",
@@ -69,12 +75,32 @@ class LinearEquation:
         value: dtau [Nm, N], shape (m,).
         noise: Covariance of the noise, shape (m, m).
         measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
+        paths: How errors of the inputs reach the rows; None where it is not known.
     """
 
     regressor: Array
     value: Array
     noise: Array
     measured: Array
+    paths: "InputPaths | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InputPaths:
+    """How errors of the inputs reach the rows of an equation.
+
+    Attributes:
+        inertia: Rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv).
+        contacts: Contact Jacobians in the picked columns: transposed, the effect of an error of each
+            wrench component, shape (6 n_contacts, k).
+        picked: Positions of the rows in the generalized forces, shape (k,).
+        projection: N, where the equation is N' times the picked rows, shape (k, m); None for k = m.
+    """
+
+    inertia: Array
+    contacts: Array
+    picked: Indices
+    projection: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,9 +190,10 @@ class DynamicsMeasurement:
         J_C = self._contact_jacobian()
         applied = self._applied(state, J_C)
         picked = self._picked
-        noise = self._covariance.at(self._data, M[picked], J_C[:, picked])
+        paths = InputPaths(M[picked], J_C[:, picked], self._rows.picked)
+        noise = self._covariance.at(self._data, paths.inertia, paths.contacts)
         value = (applied - tau_nom)[picked]
-        equation = LinearEquation(A[picked], value, noise, applied[picked])
+        equation = LinearEquation(A[picked], value, noise, applied[picked], paths)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
@@ -250,8 +277,13 @@ class DynamicsMeasurement:
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:
         N = self._rows.projection(J_C)
+        paths = None if equation.paths is None else replace(equation.paths, projection=N)
         return LinearEquation(
-            N.T @ equation.regressor, N.T @ equation.value, N.T @ equation.noise @ N, N.T @ equation.measured
+            N.T @ equation.regressor,
+            N.T @ equation.value,
+            N.T @ equation.noise @ N,
+            N.T @ equation.measured,
+            paths,
         )
 
     def _projected_rows(self, rows: MeasuredRows, jacobians: Array) -> MeasuredRows:

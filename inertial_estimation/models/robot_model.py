@@ -1,16 +1,15 @@
 """Robot model from a URDF, with joints, frames and bodies by name; the only access to Pinocchio's parser."""
 
 import fnmatch
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import ConfigurationError, ModelError, listing
+from inertial_estimation.errors import ConfigurationError, ModelError, listing, one_line
+from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
 __all__ = ["LinkBody", "RobotModel"]
@@ -77,15 +76,15 @@ class RobotModel:
             The model.
 
         Raises:
-            ModelError: If the text is not a URDF, an inertia holds a value that is not a finite number, or a
-                locked joint does not exist.
+            ModelError: If the text is not a URDF, holds an impossible value (`check_urdf`), or a locked joint
+                does not exist.
         """
-        _check_inertias(urdf)
+        check_urdf(urdf)
         try:
             root = pin.JointModelFreeFlyer() if floating_base else None
             model = pin.buildModelFromXML(urdf, root) if root else pin.buildModelFromXML(urdf)
-        except (ValueError, RuntimeError) as error:
-            raise ModelError(f"the robot description is not a usable URDF: {error}") from error
+        except (ValueError, RuntimeError, IndexError) as error:
+            raise ModelError(f"the robot description is not a usable URDF: {one_line(error)}") from error
         base_link = _root_link(model, floating_base)
         locked = _matching_joints(model, locked_joints, floating_base)
         if locked:
@@ -225,29 +224,6 @@ class RobotModel:
         odd = [self.model.names[j] for j in joint_ids if self.model.nvs[j] != 1]
         if odd:
             raise ModelError(f"only joints of one degree of freedom are supported; lock {listing(odd)}")
-
-
-def _check_inertias(urdf: str) -> None:
-    """Raise for inertial elements that the parser would skip with only a message on stderr."""
-    try:
-        root = ElementTree.fromstring(urdf)
-    except (ElementTree.ParseError, ValueError):
-        return  # Pinocchio reports it
-    for link in root.iter("link"):
-        for element in link.findall("inertial/*"):
-            for name, text in element.items():
-                if not all(map(_is_number, text.split())):
-                    raise ModelError(
-                        f"link '{link.get('name', '')}' of the robot description has the inertial "
-                        f"{element.tag} {name}='{text}', expected finite numbers"
-                    )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _root_link(model: pin.Model, floating_base: bool) -> str:

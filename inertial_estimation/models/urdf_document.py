@@ -3,9 +3,8 @@
 import re
 from collections.abc import Mapping
 from xml.dom import expatbuilder, minidom
-from xml.parsers.expat import ExpatError
 
-from inertial_estimation.errors import ModelError
+from inertial_estimation.models.xml_text import parse_xml
 
 __all__ = ["UrdfDocument", "child_of", "numbers_of", "set_child"]
 
@@ -27,12 +26,12 @@ class UrdfDocument:
             urdf: XML text.
 
         Raises:
-            ModelError: If it is not well-formed XML.
+            ModelError: If it is not well-formed XML, or too large.
         """
-        try:
-            self._document = expatbuilder.parseString(urdf, namespaces=False)  # attributes as they stand
-        except ExpatError as error:
-            raise ModelError(f"the URDF is not well-formed XML: {error}") from error
+        parse_xml(urdf, "the URDF")  # refuses entities, which would be expanded below
+        self._document = expatbuilder.parseString(
+            urdf.lstrip("\ufeff"), namespaces=False
+        )  # attributes as they stand
         declared = _DECLARATION.match(urdf)
         self._declaration = declared.group(1) if declared else ""
         elements = self._document.getElementsByTagName

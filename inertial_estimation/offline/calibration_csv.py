@@ -1,6 +1,5 @@
 """Postures for a calibration: a CSV table of joint positions and the measurements at them."""
 
-import csv
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, RecordingError, listing
+from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -130,11 +130,7 @@ def check_angles(q: Array, robot: RobotModel, joints: Collection[str]) -> None:
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = [row for row in csv.reader(file) if row and not row[0].lstrip().startswith("#")]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RecordingError(f"cannot read the postures '{path}': {error}") from error
+    lines = [row for row in csv_rows(path, "postures") if row and not row[0].lstrip().startswith("#")]
     if len(lines) < 2:
         raise RecordingError(f"'{path}' has {len(lines)} lines, expected a header and postures")
     header = [name.strip() for name in lines[0]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
 __all__ = ["report_document", "write_offsets", "write_report"]
@@ -44,7 +44,7 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
         *([f"      values: [{values}]      # rad, added to the measured positions"] if written else []),
         "",
     ]
-    return _write(path, "\n".join(lines))
+    return write_text(path, "\n".join(lines))
 
 
 def write_report(path: Path, report: CalibrationReport, known: Mapping[str, float] | None = None) -> Path:
@@ -54,7 +54,7 @@ def write_report(path: Path, report: CalibrationReport, known: Mapping[str, floa
         ConfigurationError: If it cannot be written.
     """
     document = {**report_document(report), "known_offsets_rad": dict(known or {})}
-    return _write(path, json.dumps(document, indent=2) + "\n")
+    return write_text(path, json.dumps(document, indent=2) + "\n")
 
 
 def report_document(report: CalibrationReport) -> dict[str, Any]:
@@ -109,12 +109,3 @@ def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
     )
     values = {name: getattr(channel, name) for name in names}
     return {"unit": unit, **{n: None if v is None else finite_values(scale * v) for n, v in values.items()}}
-
-
-def _write(path: Path, text: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write '{path}': {error}") from error
-    return path

@@ -140,7 +140,7 @@ def calibration_setup(file: ConfigFile, *, urdf: str = "") -> CalibrationSetup:
     file.check_shared(all_parameters())
     where = f"section '/**' of {file.name}"
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    config = build_config(RobotConfig, file.anywhere(known), where=where)
+    config = build_config(RobotConfig, file.anywhere(known), where=where, origins=file.origins_of())
     standing = {f"stance.{spec.name}" for spec in iterate_parameters(StanceConfig)}
     stance = {name.removeprefix("stance."): value for name, value in file.anywhere(standing).items()}
     setup = robot_from_config(config, read_urdf(urdf or config.urdf, folder=Path(file.name).parent))

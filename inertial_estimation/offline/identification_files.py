@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import (
     BodyResult,
@@ -26,6 +26,7 @@ from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = [
+    "FILES",
     "FRICTION_FILE",
     "JSON_FILE",
     "REPORT_FILE",
@@ -37,6 +38,7 @@ __all__ = [
 
 JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
 REPORT_FILE = "report.html"
+FILES = (JSON_FILE, URDF_FILE, FRICTION_FILE, REPORT_FILE)
 
 
 def write_identification(
@@ -46,10 +48,10 @@ def write_identification(
     robot: RobotModel,
     source: Mapping[str, Any],
 ) -> list[Path]:
-    """Write the files; outdated files of an earlier run are removed.
+    """Write the files; the URDF and the friction only where there is a result for them.
 
     Args:
-        folder: Where to; made if it does not exist.
+        folder: Where to.
         run: The identification.
         config: The parameters it was found with.
         robot: The robot.
@@ -66,19 +68,12 @@ def write_identification(
         JSON_FILE: json.dumps(finite_values({**source, **report_values(run.report)}), indent=1) + "\n",
         URDF_FILE: run.urdf,
         FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
-        REPORT_FILE: None,  # drawn by plots, if at all
     }
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            if text is None:
-                (folder / name).unlink(missing_ok=True)
-            else:
-                (folder / name).write_text(text, encoding="utf-8")
-                written.append(folder / name)
-    except OSError as error:
-        raise ConfigurationError(f"cannot write into '{folder}': {error}") from error
+    for name, text in texts.items():
+        if text is not None:
+            write_text(folder / name, text)
+            written.append(folder / name)
     return written
 
 

@@ -41,12 +41,22 @@ def identification_config(config: ConfigFile) -> IdentificationConfig:
     known = {spec.name for spec in iterate_parameters(IdentificationConfig)}
     online = {spec.name for spec in iterate_parameters(InertialPipelineConfig)}
     inherited = config.values(INERTIAL_NODE, online)
-    build_config(InertialPipelineConfig, inherited, where=f"section '{INERTIAL_NODE}' of {config.name}")
+    build_config(
+        InertialPipelineConfig,
+        inherited,
+        where=f"section '{INERTIAL_NODE}' of {config.name}",
+        origins=config.origins_of(INERTIAL_NODE),
+    )
     own = config.nodes.get(INERTIAL_NODE, {})
     shared = {name: value for name, value in config.shared.items() if name in known}
     rows = {name: value for name, value in own.items() if name in known - NOT_INHERITED}
     values = {**shared, **rows, **config.nodes.get(IDENTIFICATION, {})}
-    return build_config(IdentificationConfig, values, where=f"section '{IDENTIFICATION}' of {config.name}")
+    return build_config(
+        IdentificationConfig,
+        values,
+        where=f"section '{IDENTIFICATION}' of {config.name}",
+        origins=config.origins_of(INERTIAL_NODE, IDENTIFICATION),
+    )
 
 
 def identification_topics(config: IdentificationConfig, remappings: Mapping[str, str]) -> RecordedTopics:

@@ -14,7 +14,9 @@ from inertial_estimation.errors import (
     MissingDependencyError,
     RecordingError,
     listing,
+    one_line,
 )
+from inertial_estimation.recordings.bag_files import open_bag
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
 from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import OrientationSample
@@ -123,9 +125,14 @@ class MemoryRecording:
 class BagRecording(AbstractContextManager["BagRecording"]):
     """A rosbag2 recording (mcap or sqlite3), read with the package `rosbags`, no ROS needed.
 
+    One that was cut short is read as far as it goes.
+
     Attributes:
         name: The path.
         topics: Message type by topic.
+        start_ns: Log time of the first message [ns].
+        end_ns: Log time of the last message [ns].
+        warnings: What of it is missing or damaged, a sentence each.
         malformed: Messages that could not become a signal (sizes that do not match), by topic.
     """
 
@@ -136,18 +143,18 @@ class BagRecording(AbstractContextManager["BagRecording"]):
             path: Folder of the bag (with metadata.yaml), or its .mcap or .db3 file.
 
         Raises:
-            RecordingError: If there is no bag, or it is empty or damaged.
+            RecordingError: If there is no bag, or no message of it can be read.
             MissingDependencyError: If `rosbags` is not installed.
         """
         self.name = str(path)
         self.malformed: dict[str, int] = {}
-        self._reader, self._typestore = _open_reader(Path(path))
-        self.topics: dict[str, str] = {c.topic: c.msgtype for c in self._reader.connections}
-        if self._reader.message_count == 0:
-            self.close()
-            raise RecordingError(f"the recording '{path}' is empty: it has no messages")
-        self.start_ns = int(self._reader.start_time)
-        self.end_ns = int(self._reader.end_time) - 1  # rosbags counts the end as exclusive
+        self._typestore = _typestore()
+        bag = open_bag(Path(path))
+        self._files = bag.files
+        self.warnings = bag.warnings
+        self.topics: dict[str, str] = {name: kind for file in bag.files for name, kind in file.topics.items()}
+        self.start_ns = min(file.start_ns for file in bag.files)
+        self.end_ns = max(file.end_ns for file in bag.files)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -156,7 +163,8 @@ class BagRecording(AbstractContextManager["BagRecording"]):
 
     def close(self) -> None:
         """Close the files."""
-        self._reader.close()
+        for file in self._files:
+            file.close()
 
     def raw_messages(
         self, topics: Collection[str], start_ns: int | None = None
@@ -166,16 +174,15 @@ class BagRecording(AbstractContextManager["BagRecording"]):
         Raises:
             RecordingError: If the file is damaged.
         """
-        connections = [c for c in self._reader.connections if c.topic in topics]
-        if not connections:
-            return
         try:
-            for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
-                yield connection.topic, connection.msgtype, log_ns, data
+            for file in self._files:
+                yield from file.messages(topics, start_ns)
         except GeneratorExit:
             raise
         except Exception as error:  # whatever a damaged file makes the reader stumble over
-            raise RecordingError(f"the recording '{self.name}' is truncated or damaged: {error!r}") from error
+            raise RecordingError(
+                f"the recording '{self.name}' is truncated or damaged: {one_line(repr(error))}"
+            ) from error
 
     def entries(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RecordingEntry]:
         """Yield the messages of some topics in the order of their log times; see `Recording`."""
@@ -256,24 +263,11 @@ def read_orientations(recording: Recording, topic: str) -> list[OrientationSampl
     return orientations
 
 
-def _open_reader(path: Path) -> tuple[Any, Any]:
+def _typestore() -> Any:
     try:
-        from rosbags.rosbag2 import Reader
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingDependencyError(
             "reading a recording needs the package 'rosbags': pip install rosbags"
         ) from error
-    if not path.exists():
-        raise RecordingError(f"no recording '{path}'; expected a rosbag2 folder, or an .mcap or .db3 file")
-    if path.is_dir() and not (path / "metadata.yaml").exists():
-        files = [item.name for item in sorted(path.iterdir())]
-        raise RecordingError(
-            f"'{path}' is no rosbag2 recording: it has no metadata.yaml, it has {listing(files)}"
-        )
-    try:
-        reader = Reader(path)
-        reader.open()
-    except Exception as error:  # whatever a damaged file makes the reader stumble over
-        raise RecordingError(f"the recording '{path}' is empty, truncated or damaged: {error!r}") from error
-    return reader, get_typestore(Stores.ROS2_JAZZY)
+    return get_typestore(Stores.ROS2_JAZZY)

@@ -1,17 +1,18 @@
 """Recordings written as rosbag2 files (mcap or sqlite3), no ROS needed."""
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, MessageConversion
 from inertial_estimation.recordings.recording import MemoryRecording
 
-__all__ = ["STORAGES", "check_bag_folder", "empty_message", "write_recording"]
+__all__ = ["STORAGES", "bag_folder", "check_bag_folder", "empty_message", "write_recording"]
 
 STORAGES = ("mcap", "sqlite3")
 
@@ -23,8 +24,9 @@ def write_recording(
     storage: str = "mcap",
     frames: Mapping[str, str] | None = None,
     overwrite: bool = False,
+    beside: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a recording as a rosbag2 folder.
+    """Write a recording as a rosbag2 folder, whole or not at all.
 
     Args:
         recording: What to write.
@@ -32,27 +34,40 @@ def write_recording(
         storage: ``mcap`` or ``sqlite3``.
         frames: ``frame_id`` of the headers by topic; empty where not given.
         overwrite: Whether a rosbag2 folder at that place is replaced.
+        beside: Texts of further files in the folder, by name.
 
     Raises:
-        RecordingError: If the folder exists, or the storage or a message type is not supported.
+        RecordingError: If the storage or a message type is not supported.
+        ConfigurationError: If the folder cannot be written, or holds something.
         MissingDependencyError: If `rosbags` is not installed.
     """
     Writer, plugin, typestore = _rosbags(storage)
     target = check_bag_folder(path, overwrite=overwrite)
-    if target.exists():
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
     writable = {topic: _writable(topic, kind, typestore) for topic, kind in recording.topics.items()}
-    with Writer(target, version=9, storage_plugin=plugin) as writer:
-        connections = {
-            topic: writer.add_connection(topic, kind, typestore=typestore)
-            for topic, kind in recording.topics.items()
-        }
-        for entry in recording.messages:
-            conversion, message = writable[entry.topic]
-            conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
-            data = typestore.serialize_cdr(message, recording.topics[entry.topic])
-            writer.write(connections[entry.topic], entry.log_ns, data)
+    with bag_folder(target) as partial:
+        with Writer(partial, version=9, storage_plugin=plugin) as writer:
+            connections = {
+                topic: writer.add_connection(topic, kind, typestore=typestore)
+                for topic, kind in recording.topics.items()
+            }
+            for entry in recording.messages:
+                conversion, message = writable[entry.topic]
+                conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
+                data = typestore.serialize_cdr(message, recording.topics[entry.topic])
+                writer.write(connections[entry.topic], entry.log_ns, data)
+        for name, text in (beside or {}).items():
+            write_text(partial / name, text)
+
+
+@contextmanager
+def bag_folder(target: Path) -> Iterator[Path]:
+    """Yield a folder of the same name for a bag, which takes the target's place at the end.
+
+    Args:
+        target: Folder that `check_bag_folder` has returned.
+    """
+    with result_folder(target.parent) as partial:
+        yield partial / target.name
 
 
 def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
@@ -66,14 +81,11 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
         The folder.
 
     Raises:
-        RecordingError: If something else is there.
+        ConfigurationError: If something else is there, or the folder cannot be written.
         MissingDependencyError: If `rosbags` is not installed.
     """
     _rosbags(STORAGES[0])
-    target = Path(path)
-    if target.exists() and not (overwrite and (target / "metadata.yaml").is_file()):
-        raise RecordingError(f"'{target}' exists; name a folder that does not (or ask to overwrite a bag)")
-    return target
+    return check_output_folder(path, overwrite=overwrite and (Path(path) / "metadata.yaml").is_file())
 
 
 def _rosbags(storage: str) -> tuple[Any, Any, Any]:

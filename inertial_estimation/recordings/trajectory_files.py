@@ -1,16 +1,16 @@
 """Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; no ROS needed."""
 
 import csv
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.message_conversion import set_stamp
-from inertial_estimation.recordings.recording_writer import check_bag_folder, empty_message
+from inertial_estimation.recordings.recording_writer import bag_folder, check_bag_folder, empty_message
 from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = [
@@ -50,11 +50,7 @@ def read_trajectory_csv(path: str | Path) -> JointTrajectory:
     Raises:
         RecordingError: If the file is missing, has no such columns, or holds what is no number.
     """
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordingError(f"cannot read the trajectory '{path}': {error}") from error
+    rows = csv_rows(path, "trajectory")
     header = rows[0] if rows else []
     if TIME not in header:
         raise RecordingError(f"'{path}' has no column '{TIME}'; it has {listing(header)}")
@@ -86,19 +82,19 @@ def write_trajectory_bag(
         overwrite: Whether a rosbag2 folder at that place is replaced.
 
     Raises:
-        RecordingError: If the folder exists.
+        ConfigurationError: If the folder cannot be written, or holds something.
         MissingDependencyError: If `rosbags` is not installed.
     """
     target = check_bag_folder(path, overwrite=overwrite)
     from rosbags.rosbag2 import StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
-    if target.exists():
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
     typestore = get_typestore(Stores.ROS2_JAZZY)
     message = _message(typestore, trajectory, stamp_ns)
-    with Writer(target, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+    with (
+        bag_folder(target) as partial,
+        Writer(partial, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
+    ):
         connection = writer.add_connection(TRAJECTORY_TOPIC, TRAJECTORY_TYPE, typestore=typestore)
         writer.write(connection, stamp_ns, typestore.serialize_cdr(message, TRAJECTORY_TYPE))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
+from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
 from inertial_estimation.replay.payload_series import PayloadSeries
@@ -93,10 +94,8 @@ def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     Raises:
         RecordingError: If the file is missing or holds anything else; names the line.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordingError(f"cannot read the trusted flags '{path}': {error}") from error
+    text = read_text(path, "trusted flags", limit=LARGEST_TABLE, error_class=RecordingError)
+    lines = text.splitlines()
     flags: list[bool] = []
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()

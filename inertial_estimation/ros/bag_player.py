@@ -172,6 +172,8 @@ def play_bag(path: str, options: PlayOptions) -> int:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         try:
             node = rclpy.create_node("bag_player", start_parameter_services=False)
+            for warning in recording.warnings:
+                node.get_logger().warning(warning)
             return BagPlayer(node, recording, options).play()
         finally:
             rclpy.try_shutdown()

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.telemetry import InertialTelemetry
+from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
 from inertial_estimation.recordings.samples import StampedInertia
@@ -45,6 +45,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
     pipeline: InertialPipeline
 
     def _build(self, urdf: str) -> None:
+        path = self.config.options.export_path
+        self._export_path = output_file(path, ".urdf", "parameter 'export_path'") if path else None
         self.pipeline = InertialPipeline(self.config.pipeline, urdf)
 
     def _subscribe(self) -> None:
@@ -101,11 +103,10 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
 
     def _export_urdf(self) -> str:
         text = self.pipeline.export_urdf()
-        path = self.config.options.export_path
-        if not path:
+        if self._export_path is None:
             return text
-        Path(path).expanduser().write_text(text, encoding="utf-8")
-        return path
+        write_text(self._export_path, text)
+        return str(self._export_path)
 
 
 def _draw(estimate: InertialEstimate) -> list[Any]:

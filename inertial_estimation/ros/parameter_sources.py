@@ -10,13 +10,11 @@ command line.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
 from rclpy.node import Node
 
-from inertial_estimation.configuration.config_file import RosLoader, flatten
+from inertial_estimation.configuration.config_file import flatten
 from inertial_estimation.configuration.parameter_sections import (
     EVERY_NODE,
     ROS_PARAMETERS_KEY,
@@ -24,6 +22,9 @@ from inertial_estimation.configuration.parameter_sections import (
     node_of,
     reaches,
 )
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, yaml_line
+from inertial_estimation.files.text_file import read_text
 
 __all__ = ["ParameterSource", "parameter_sources", "parameter_warnings", "values_of_node", "warn_of_lost"]
 
@@ -52,7 +53,10 @@ def parameter_sources(arguments: Sequence[str]) -> list[ParameterSource]:
         arguments: The command line; only the parts between ``--ros-args`` and ``--`` are read.
 
     Returns:
-        The sources, without those that rcl rejects itself, for which it ends the node earlier.
+        The sources, without a ``-p`` that rcl reads as text.
+
+    Raises:
+        ConfigurationError: If a file cannot be read, or rcl would silently take the last of two values.
     """
     sources: list[ParameterSource] = []
     words = iter(_ros_arguments(arguments))
@@ -143,9 +147,7 @@ def _rule_text(source: ParameterSource) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as YAML writes it, on one line."""
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=10_000)
-    return text.removesuffix("\n").removesuffix("\n...")
+    return yaml_line(value)
 
 
 def _ros_arguments(arguments: Sequence[str]) -> Iterator[str]:
@@ -158,13 +160,12 @@ def _ros_arguments(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _of_file(path: str) -> list[ParameterSource]:
-    try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), RosLoader)
-    except (OSError, ValueError, yaml.YAMLError):
-        return []
+    content = load_yaml(read_text(path, "parameter file", limit=LARGEST_TEXT), f"'{path}'")
     bodies = iterate_sections(content) if isinstance(content, dict) else ()
     return [
-        ParameterSource(section, flatten(body[ROS_PARAMETERS_KEY]), path)
+        ParameterSource(
+            section, flatten(body[ROS_PARAMETERS_KEY], f"section '{section}' of '{path}'")[0], path
+        )
         for section, body in bodies
         if isinstance(body, dict) and isinstance(body.get(ROS_PARAMETERS_KEY), dict)
     ]
@@ -175,7 +176,7 @@ def _of_rule(text: str) -> list[ParameterSource]:
     if found is None:
         return []
     try:
-        value = yaml.load(found["value"], RosLoader)
-    except yaml.YAMLError:
+        value = load_yaml(found["value"], "")
+    except ConfigurationError:  # rcl has refused it already, or reads it as text
         return []
     return [ParameterSource(found["node"] or EVERY_NODE, {found["name"]: value})]

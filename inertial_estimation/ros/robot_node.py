@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from std_msgs.msg import String
-
 from inertial_estimation.configuration.node_configs import all_parameters
 from inertial_estimation.configuration.node_options import NodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.ros.description_input import DescriptionInput
 from inertial_estimation.ros.diagnostics import Diagnostics
 from inertial_estimation.ros.managed_node import ManagedNode
 from inertial_estimation.ros.node_inputs import InputKind, NodeInputs
 from inertial_estimation.ros.parameter_sources import warn_of_lost
 from inertial_estimation.ros.parameters import NodeParameters
-from inertial_estimation.ros.qos import LATCHED
-from inertial_estimation.ros.qos_overrides import overridable_subscription, unused_overrides
+from inertial_estimation.ros.qos_overrides import unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
@@ -40,7 +39,6 @@ class NodeConfig:
 
 
 ConfigT = TypeVar("ConfigT", bound=NodeConfig)
-DESCRIPTION = "robot_description"
 
 
 class RobotNode(ManagedNode, Generic[ConfigT]):
@@ -80,13 +78,12 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         )
         self._parameters_declared.on_change(self._on_parameter)
         self._configured = False
-        self._description = ""
+        self._description = DescriptionInput(self)
         self._inputs = NodeInputs(self._take_inputs)
         self._diagnostics = Diagnostics(self, self._all_health, self._waits_for, lambda: self.housekeeping())
         urdf = self._robot_config(self.config).urdf
         if not urdf:
-            how = overridable_subscription(self, DESCRIPTION, LATCHED, quiet=False)
-            self.create_subscription(String, DESCRIPTION, self._on_description, **how)
+            self._description.subscribe(self._on_description)
         if self.config.options.managed:
             self.begin_lifecycle()
         elif urdf:
@@ -149,10 +146,13 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
                 description yet.
         """
         urdf = self._robot_config(self.config).urdf
-        if not urdf and not self._description:
-            topic = self.resolve_topic_name(DESCRIPTION)
+        if not urdf and not self._description.text:
+            topic = self._description.topic
             raise ConfigurationError(f"no robot description on {topic} yet (or set the parameter 'urdf')")
-        self._start(read_urdf(urdf or self._description))
+        text = read_urdf(urdf) if urdf else self._description.take()
+        for sentence in urdf_warnings(text):
+            self.get_logger().warning(sentence)
+        self._start(text)
         self._configured = True
         for name in unused_overrides(self):
             self.get_logger().warning(f"'{name}' has no effect: the node has no such topic")
@@ -179,8 +179,7 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
             self._inputs.drop()
         self.housekeeping()
 
-    def _on_description(self, msg: String) -> None:
-        self._description = msg.data
+    def _on_description(self) -> None:
         if not (self._configured or self.managed):
             self.configure()
 
@@ -191,18 +190,19 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
     def _all_health(self) -> list[Health]:
         if not self._configured:
             message = "unconfigured" if self.managed else "no robot description yet"
-            return [Health(self.name, HealthLevel.WARN, message)]
+            return [Health(self.name, HealthLevel.WARN, message), *self._description.health()]
         self._take_inputs()  # empties the queues after a stall before they overflow
         parts = self._health(self.get_clock().now().nanoseconds)
         if not self.active:
             parts.append(Health(self.name, HealthLevel.WARN, "inactive: nothing is published"))
+        parts += self._description.health()
         return [*parts, *(counter.health() for counter in self._inputs.counters)]
 
     def _waits_for(self) -> list[str]:
         if not self._configured:
-            if self._description or self._robot_config(self.config).urdf:
+            if self._description.text or self._robot_config(self.config).urdf:
                 return []
-            return [f"{self.resolve_topic_name(DESCRIPTION)} (or set the parameter 'urdf')"]
+            return [f"{self._description.topic} (or set the parameter 'urdf')"]
         missing = [
             counter.topic for counter in self._inputs.counters if counter.required and not counter.received
         ]

@@ -13,9 +13,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import yaml
-
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.simulation.disturbances import Disturbance, Impact, MassWaveform, Push, Vector
 from inertial_estimation.simulation.old_disturbance_text import mapping_from_old_text
 from inertial_estimation.simulation.payload import attached_ball
@@ -47,10 +46,7 @@ def parse_disturbance(text: str) -> Disturbance:
     """
     if not text.strip():
         raise ConfigurationError(f"an empty text is no disturbance, expected one such as {EXAMPLE}")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"'{text}' is not valid YAML: {' '.join(str(error).split())}") from error
+    value = load_yaml(text, f"the disturbance '{one_line(text, limit=80)}'")
     if isinstance(value, str):
         value = mapping_from_old_text(text)
     return disturbance_from_mapping(value)
@@ -67,7 +63,7 @@ def disturbances_from_list(values: Any, where: str) -> list[Disturbance]:
         ConfigurationError: If it is no list, or an item of it is no disturbance.
     """
     if not isinstance(values, list):
-        raise ConfigurationError(f"{where} holds {values!r}, expected a list of disturbances")
+        raise ConfigurationError(f"{where} holds {_shown(values)}, expected a list of disturbances")
     return [disturbance_from_mapping(value) for value in values]
 
 
@@ -78,8 +74,8 @@ def disturbance_from_mapping(mapping: Any) -> Disturbance:
         ConfigurationError: As `parse_disturbance`.
     """
     if not isinstance(mapping, Mapping):
-        raise ConfigurationError(f"{mapping!r} is no disturbance, expected a mapping such as {EXAMPLE}")
-    shown = "{" + ", ".join(f"{key}: {value}" for key, value in mapping.items()) + "}"
+        raise ConfigurationError(f"{_shown(mapping)} is no disturbance, expected a mapping such as {EXAMPLE}")
+    shown = one_line("{" + ", ".join(f"{key}: {value}" for key, value in mapping.items()) + "}", limit=200)
     kind = mapping.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigurationError(f"no disturbance of kind '{kind}' in {shown}; there are {listing(KINDS)}")
@@ -132,5 +128,9 @@ def _read(key: str, value: Any, argument: inspect.Parameter) -> Any:
     read, expected = _READERS[argument.annotation]
     try:
         return read(value)
-    except (TypeError, ValueError):
-        raise ConfigurationError(f"'{key}' is {value!r}, expected {expected}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigurationError(f"'{key}' is {_shown(value)}, expected {expected}") from None
+
+
+def _shown(value: Any) -> str:
+    return one_line(repr(value), limit=80)

@@ -155,6 +155,18 @@ class InertialParameters:
             )
         return found
 
+    @property
+    def inconsistency(self) -> float:
+        """How far the inertia is from that of a body, as a share of it; 0 where it is one.
+
+        It is the most negative second moment about the centre of mass over the sum of the magnitudes of all
+        three; a plate whose normal moment is twice as large as it may be has 0.25.
+        """
+        inertia = 0.5 * (self.inertia_Fcm + self.inertia_Fcm.T)
+        second_moments = linear_algebra.eigvalsh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+        total = float(np.abs(second_moments).sum())
+        return max(0.0, -float(second_moments[0]) / total) if total > 0.0 else 0.0
+
     def checked(self, name: str) -> "InertialParameters":
         """Return this value if it is fully physically consistent.
 

@@ -16,9 +16,11 @@ __all__ = [
     "matrix",
     "norm",
     "normalised",
+    "product",
     "rotate",
     "rotation",
     "times",
+    "transposed_times",
     "vector",
 ]
 
@@ -79,6 +81,22 @@ def times(R: Matrix, a: Vector) -> Vector:
         r00 * x + r01 * y + r02 * z,
         r10 * x + r11 * y + r12 * z,
         r20 * x + r21 * y + r22 * z,
+    )
+
+
+def transposed_times(R: Matrix, a: Vector) -> Vector:
+    """Return the product of the transpose of a matrix and a vector."""
+    return combine(combine((a[0] * R[0][0], a[0] * R[0][1], a[0] * R[0][2]), a[1], R[1]), a[2], R[2])
+
+
+def product(A: Matrix, B: Matrix) -> Matrix:
+    """Return the product of two matrices."""
+    (b00, b01, b02), (b10, b11, b12), (b20, b21, b22) = B
+    (x0, y0, z0), (x1, y1, z1), (x2, y2, z2) = A
+    return (
+        (x0 * b00 + y0 * b10 + z0 * b20, x0 * b01 + y0 * b11 + z0 * b21, x0 * b02 + y0 * b12 + z0 * b22),
+        (x1 * b00 + y1 * b10 + z1 * b20, x1 * b01 + y1 * b11 + z1 * b21, x1 * b02 + y1 * b12 + z1 * b22),
+        (x2 * b00 + y2 * b10 + z2 * b20, x2 * b01 + y2 * b11 + z2 * b21, x2 * b02 + y2 * b12 + z2 * b22),
     )
 
 

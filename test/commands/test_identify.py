@@ -139,7 +139,11 @@ def refused(arguments, capsys) -> str:
         (["--links", "tail"], "no moving link matches 'tail'; the model has upper, lower"),
         (["--method", "magic"], "no method 'magic'; there are least-squares"),
         (["--remap", "joint_states:=/arm"], "no topic '/arm'"),
-        (["--param", "identification.windw=1"], "bad parameter"),
+        (["--param", "identification.windw=1"], "no parameter 'windw', did you mean 'smoothing.window'?"),
+        (
+            ["--param", "identifcation.window=1"],
+            "no node 'identifcation' in this command, did you mean 'identif",
+        ),
         (["--urdf", "nowhere.urdf"], "no robot description 'nowhere.urdf'"),
         (["--split", "0.1"], "give no row"),
     ],
@@ -178,7 +182,7 @@ def test_an_inconsistent_result_gives_no_description_and_says_why(folder, bag, r
     output = folder / "again"
     shutil.copytree(results, output)
     capsys.readouterr()
-    content = identified(bag, folder, "again", "--compare", "--method", "least-squares")
+    content = identified(bag, folder, "again", "--compare", "--method", "least-squares", "--overwrite")
     printed = capsys.readouterr()
     bad = [n for n, b in content["methods"]["least-squares"]["bodies"].items() if b["violations"]]
     assert bad

@@ -123,7 +123,7 @@ def test_bad_parameters(
 def test_bad_recording_and_reference(
     talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    common = ["--config", "talos", "--output", str(tmp_path)]
+    common = ["--config", "talos", "--output", str(tmp_path / "out")]
     assert "no recording" in refused([str(tmp_path / "none"), *common], capsys)
     assert "no topic '/vicon'" in refused([str(talos_bag), *common, "--reference", "/vicon"], capsys)
     line = refused([str(talos_bag), *common, "--reference", "/imu/data"], capsys)
@@ -162,7 +162,7 @@ def test_times_outside_the_recording(
 def test_bad_yaml(talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "bad.yaml"
     config.write_text("tilt_observer: [")
-    line = refused([str(talos_bag), "--config", str(config), "--output", str(tmp_path)], capsys)
+    line = refused([str(talos_bag), "--config", str(config), "--output", str(tmp_path / "out")], capsys)
     assert "not valid YAML" in line
 
 

@@ -86,8 +86,8 @@ def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot read disturbances from"),
-        ("[", "cannot read disturbances from"),
+        (None, "cannot read the list of disturbances"),
+        ("[", "not valid YAML"),
         ("ball", "expected a list"),
     ],
 )

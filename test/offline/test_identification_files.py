@@ -10,9 +10,10 @@ from support.identification_scene import CONFIG, made_up_run
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.offline.identification_files import friction_parameters, write_identification
+from inertial_estimation.offline.identification_files import FILES, friction_parameters, write_identification
 from inertial_estimation.offline.identification_setup import identification_config
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import build_config
@@ -76,17 +77,20 @@ def test_friction_that_was_known_stays_where_nothing_was_identified(tmp_path):
 
 
 def test_a_description_of_an_earlier_run_does_not_remain(tmp_path, config):
-    written = write_identification(tmp_path, made_up_run(consistent=True), config, ROBOT, {})
-    assert (tmp_path / "identified.urdf") in written
-    (tmp_path / "report.html").write_text("of an earlier run")
-    written = write_identification(tmp_path, made_up_run(), config, ROBOT, {})
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written} | {"robot.yaml"}
-    assert not (tmp_path / "identified.urdf").exists()
+    folder = tmp_path / "found"
+    with result_folder(folder, FILES) as partial:
+        write_identification(partial, made_up_run(consistent=True), config, ROBOT, {})
+    assert (folder / "identified.urdf").exists()
+    (folder / "report.html").write_text("of an earlier run")
+    with result_folder(folder, FILES) as partial:
+        written = write_identification(partial, made_up_run(), config, ROBOT, {})
+    assert {path.name for path in folder.iterdir()} == {path.name for path in written}
+    assert not (folder / "identified.urdf").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path, config):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigurationError, match="cannot write into"):
+    with pytest.raises(ConfigurationError, match="cannot write"):
         write_identification(tmp_path / "file", made_up_run(), config, ROBOT, {})
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertial_estimation.errors import MeasurementError, RecordingError
+from inertial_estimation.errors import ConfigurationError, MeasurementError, RecordingError
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.trajectory_files import (
     read_trajectory_csv,
@@ -37,7 +37,7 @@ def test_bag_round_trip_to_the_nanosecond(tmp_path: Path) -> None:
 
     write_trajectory_bag(tmp_path / "bag", trajectory(), stamp_ns=1_700_000_000_000_000_001)
     assert_same(read_trajectory_bag(tmp_path / "bag"), trajectory(), time_atol=1e-9)
-    with pytest.raises(RecordingError, match="exists"):
+    with pytest.raises(ConfigurationError, match="not empty"):
         write_trajectory_bag(tmp_path / "bag", trajectory())
     write_trajectory_bag(tmp_path / "bag", trajectory(), overwrite=True)
 

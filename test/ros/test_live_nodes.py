@@ -124,12 +124,22 @@ def test_says_what_it_waits_for_and_takes_the_description_from_the_topic(world):
     orientations = world.listen(QuaternionStamped, "base_orientation")
     latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
     assert world.run(lambda: "waiting for: /robot_description" in node.output, sensors=False)
+    for bad, said in (
+        (str(world.urdf), "expected the XML text of a URDF"),
+        (world.urdf.read_text().replace('<mass value="', '<mass value="-'), "expected at least 0"),
+    ):
+        world.publish("robot_description", String(data=bad), latched)
+        assert world.run(lambda said=said: said in node.output, sensors=False)
     world.publish("robot_description", String(data=world.urdf.read_text()), latched)
     only_imu = "waiting for: /imu/data\n"
     without = ["imu/data"]
     assert world.run(lambda: only_imu in node.output.replace("\x1b[0m", ""), leave_out=without)
     assert not orientations
     assert world.run(lambda: len(orientations) > 10)
+    changed = world.urdf.read_text().replace('<mass value="', '<mass value="1')
+    world.publish("robot_description", String(data=changed), latched)
+    assert world.run(lambda: "has changed and is not used before the node is started again" in node.output)
+    assert "inertial mass value" in node.output
     assert node.stop() == 0, node.output
 
 
@@ -147,6 +157,8 @@ def test_topics_can_be_remapped(world):
         ("tilt_observer", {"imu_frame": "imo"}, "no frame 'imo'; the model has"),
         ("tilt_observer", {"contact_frames": "[soul]"}, "no frame 'soul'; the model has"),
         ("inertial_ekf", {"links": "[arm]"}, "no link 'arm'; the model has"),
+        ("inertial_ekf", {"export_path": "/tmp/robot.txt"}, "expected a path that ends in '.urdf'"),
+        ("inertial_ekf", {"export_path": "~nosuchuser/x.urdf"}, "names a user that does not exist"),
         ("inertial_ekf", {"locked_joints": "[elbow]"}, "no joint to lock matches 'elbow'"),
         ("inertial_ekf", {"urdf": "nowhere.urdf"}, "no robot description 'nowhere.urdf'"),
         ("tilt_observer", {"rate": "-5.0"}, "parameter 'rate' is -5.0, expected"),

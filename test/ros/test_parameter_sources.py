@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rclpy.node import Node
 
+from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.ros.parameter_sources import (
     parameter_sources,
     parameter_warnings,
@@ -179,4 +180,19 @@ def test_arguments_that_are_not_of_ros_are_passed_over(write):
     (file,) = write([(NAME, {"rate": 1.0})])
     words = ["node", "-p", "rate:=1.0", "--ros-args", "--params-file", file, "--", "-p", "rate:=2.0"]
     assert [source.section for source in parameter_sources(words)] == [NAME]
-    assert parameter_sources(["node", "--ros-args", "-p", "rate", "--params-file", "/none.yaml", "-p"]) == []
+    assert parameter_sources(["node", "--ros-args", "-p", "rate", "-p"]) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: {x: 1}\na: {x: 2}", "line 2: the key 'a'"),
+        ("a: &x [*x]", "line 1: the alias"),
+        ("a: \xe9", "UTF-8"),
+    ],
+)
+def test_a_file_of_which_rcl_takes_the_last_value_silently_is_refused(tmp_path, content, message):
+    path = tmp_path / "robot.yaml"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ConfigurationError, match=message):
+        parameter_sources(["node", "--ros-args", "--params-file", str(path)])

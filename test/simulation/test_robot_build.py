@@ -93,7 +93,7 @@ def test_inertia_written_is_read_back():
     assert built.model.body_subtreemass[0] == pytest.approx(3 + 2.5)
 
 
-@pytest.mark.parametrize(("mass", "moment"), [(0.0, 0.01), (1.0, 0.0), (-1.0, 0.01)])
+@pytest.mark.parametrize(("mass", "moment"), [(0.0, 0.01), (1.0, 0.0)])
 def test_moving_link_without_inertia_is_named(mass, moment):
     robot = RobotModel.from_urdf(CARTWHEEL.format(mass=mass, moment=moment))
     with pytest.raises(ModelError, match=r"'wheel'.*expected a mass and moments above zero"):

@@ -52,7 +52,7 @@ class ArmScene:
         value = bare.regressor @ self.true_parameters()
         if noisy:
             value = value + self.rng.normal(0.0, self.sigma_torque, len(value))
-        return LinearEquation(bare.regressor, value, bare.noise, value)
+        return LinearEquation(bare.regressor, value, bare.noise, value, bare.paths)
 
     def add_payload(self, index, mass, com_L):
         body = self.bodies[index]

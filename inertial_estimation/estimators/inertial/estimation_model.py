@@ -4,12 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.estimators.inertial.explanations import Causes, InputNames
 from inertial_estimation.estimators.inertial.filters import filter_named
 from inertial_estimation.estimators.inertial.gate import InnovationGate
+from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.prior import PriorSigma
-from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
+from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
@@ -59,6 +62,7 @@ class EstimationModel:
         """
         robot = setup.robot
         bodies = estimated_bodies(robot, config.links)
+        check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
             robot,
@@ -89,6 +93,20 @@ class EstimationModel:
         priors = PriorSigma(prior.mass, prior.com, prior.radii, sigma, nominal)
         build = filter_named(config.filter)
         return build(self.bodies, priors, gate, prior.memory, overlap, config.convention)
+
+    def guard(
+        self, filter_: InertialFilter, config: InertialPipelineConfig, inputs: InputNames
+    ) -> GuardedFilter:
+        """Put a filter under watch.
+
+        Args:
+            filter_: The filter.
+            config: The parameters.
+            inputs: Names of its inputs.
+        """
+        causes = Causes(inputs, len(self.bodies))
+        loads = LoadRange(self.bodies, self.robot.total_mass)
+        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, causes, loads)
 
     def urdf_with(self, pi_C: Array) -> str:
         """Return the URDF with other parameters of the bodies.

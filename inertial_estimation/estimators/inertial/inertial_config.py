@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
 from inertial_estimation.models.measurement_noise import MeasurementNoise
@@ -130,6 +131,7 @@ class InertialPipelineConfig:
     noise: MeasurementNoise = section(MeasurementNoise)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
+    watch: WatchConfig = section(WatchConfig)
     friction: FrictionConfig = section(FrictionConfig)
     hand_over_rate: float = parameter(
         3.0,

@@ -17,12 +17,13 @@ Between linearisations the filter is the linear one in x. When the mean has move
 linearisation, the accumulated information is relinearised at the new mean (`linearisation`).
 """
 
-from abc import ABC, abstractmethod
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from inertial_estimation.errors import MeasurementError, NumericalError
+from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
@@ -39,7 +40,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FilterUpdate", "InertialFilter", "joseph_update"]
+__all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation", "joseph_update"]
 
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
@@ -54,8 +55,9 @@ class FilterUpdate:
         innovation: Measured minus predicted, before the update, shape (m,).
         nis: y' S^-1 y.
         accepted: Whether the state was corrected.
-        decision: ACCEPTED, REJECTED, REOPENED or DISABLED.
+        decision: ACCEPTED, REJECTED, REOPENED, UNRESOLVABLE or DISABLED.
         iterations: Number of linearisations until the posterior is linearised at its new mean.
+        variance: Of each innovation before the update, the diagonal of S, shape (m,).
     """
 
     innovation: Array
@@ -63,9 +65,42 @@ class FilterUpdate:
     accepted: bool
     decision: Decision
     iterations: int
+    variance: Array
 
 
-class InertialFilter(ABC):
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterState:
+    """All that the data have changed in a filter, to return to.
+
+    Attributes:
+        x: State, shape (n,).
+        P: Its covariance, shape (n, n).
+        centre: Mean of the prior, shape (n,).
+        at: Linearisation of the posterior.
+    """
+
+    x: Array
+    P: Array
+    centre: Array
+    at: BodyLinearisation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Innovation:
+    """A measurement compared with the prediction of a state.
+
+    Attributes:
+        y: Measured minus predicted, shape (m,).
+        nis: y' S^-1 y; infinite where floating point cannot factorise S.
+        S: Its covariance, shape (m, m).
+    """
+
+    y: Array
+    nis: float
+    S: Array
+
+
+class InertialFilter(BodyCoordinates):
     """Estimates the inertial parameters of bodies, and friction, from linear equations.
 
     Attributes:
@@ -73,8 +108,6 @@ class InertialFilter(ABC):
         P: Its covariance, shape (n, n).
         bodies: The bodies, in the order of the state.
     """
-
-    linear = False
 
     def __init__(
         self,
@@ -93,29 +126,17 @@ class InertialFilter(ABC):
             memory: Time constant T of the decay to nominal [s].
             overlap: Updates per independent measurement, >= 1.
         """
-        self.bodies = bodies
+        friction = prior.nominal_friction
+        super().__init__(bodies, np.zeros(len(prior.friction)) if friction is None else friction)
         self._overlap = max(1.0, overlap)
         self.gate = gate
         self._memory = memory
-        self._n_inertial = 10 * len(bodies)
-        friction = prior.nominal_friction
-        friction = np.zeros(len(prior.friction)) if friction is None else friction
-        self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
         nominal = self._body_coordinates(self._x_nominal)
         jacobians = [self._body_map(coordinates[None])[1][0] for coordinates in nominal]
         self._P_prior = prior_covariance(prior, bodies, jacobians)
         self._prior_factor: Array = linear_algebra.cholesky(self._P_prior)
         self._prior_information = inverse(self._P_prior)
-        self._to_joint = np.array([body.to_joint for body in bodies])
         self.reset()
-
-    @abstractmethod
-    def _coordinates(self, pi_C: Array) -> Array:
-        """Return the coordinates of one body from its parameters in C, shape (10,)."""
-
-    @abstractmethod
-    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
-        """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
 
     @property
     def friction(self) -> Array:
@@ -136,11 +157,30 @@ class InertialFilter(ABC):
         self._at: BodyLinearisation = self._linearisation(self.x)
         self.gate.reset()
 
+    @property
+    def state(self) -> FilterState:
+        """A copy of the state, to be given back to `restore`."""
+        return FilterState(self.x.copy(), self.P.copy(), self._centre.copy(), self._at)
+
+    def restore(self, state: FilterState) -> None:
+        """Return to an earlier state."""
+        self.x, self.P, self._centre = state.x.copy(), state.P.copy(), state.centre.copy()
+        self._at = state.at
+
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""
-        pi_C, G = self._body_map(self._body_coordinates(self.x))
-        blocks = [self.P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
-        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+        return self.parameters_of(self.x, self.P)
+
+    def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
+        """Compare a measurement with the prediction of another state; nothing changes."""
+        H = state.at.chain(equation.regressor)
+        y = equation.value - equation.regressor @ state.at.phi - H @ (state.x - state.at.x)
+        S = H @ state.P @ H.T + equation.noise
+        try:
+            nis = float(y @ solve(cholesky(S.copy()), y))
+        except MeasurementError:
+            nis = np.inf
+        return Innovation(y, nis, S)
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -172,28 +212,45 @@ class InertialFilter(ABC):
             Innovation, NIS and decision.
 
         Raises:
-            MeasurementError: If the innovation covariance is not positive definite.
+            MeasurementError: If the equation is not finite.
         """
         if learn:
             self.propagate(dt)
         H = self._at.chain(equation.regressor)
         innovation = equation.value - equation.regressor @ self._at.phi - H @ (self.x - self._at.x)
         HP = H @ self.P
-        S_factor = cholesky(HP @ H.T + equation.noise)
-        nis = float(innovation @ solve(S_factor, innovation))
+        S = HP @ H.T + equation.noise
+        variance = S.diagonal().copy()
+        try:
+            nis = float(innovation @ solve(cholesky(S), innovation))
+        except MeasurementError:
+            return _unresolvable(innovation, variance)
+        if not math.isfinite(nis):
+            return _unresolvable(innovation, variance)
         if not learn:
-            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0)
+            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REJECTED:
-            return FilterUpdate(innovation, nis, False, decision, 0)
+            return FilterUpdate(innovation, nis, False, decision, 0, variance)
         if decision is Decision.REOPENED:
-            self._admit_change()
+            self.admit_change()
             HP = H @ self.P
-        R = self._overlap * equation.noise
-        K = solve(cholesky(HP @ H.T + R), HP).T
-        self.x = self.x + K @ innovation
+        if not self._correct(H, HP, innovation, self._overlap * equation.noise):
+            return _unresolvable(innovation, variance)
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance)
+
+    def _correct(self, H: Array, HP: Array, innovation: Array, R: Array) -> bool:
+        """Correct state and covariance; return False where floating point does not suffice for it."""
+        try:
+            K = solve(cholesky(HP @ H.T + R), HP).T
+        except MeasurementError:
+            return False
+        x = self.x + K @ innovation
+        if not math.isfinite(float(x.sum())):
+            return False
+        self.x = x
         self.P = joseph_update(self.P, K, H, HP, R)
-        return FilterUpdate(innovation, nis, True, decision, self._relinearise())
+        return True
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
@@ -205,7 +262,7 @@ class InertialFilter(ABC):
         except (MeasurementError, NumericalError):
             # The data contradict each other beyond the resolution of floating point.
             self.x = self._at.x
-            self._admit_change()
+            self.admit_change()
             return 0
         self._at, self.x, self.P = posterior.at, self._bounded(posterior.x), posterior.P
         return steps
@@ -225,34 +282,32 @@ class InertialFilter(ABC):
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
 
-    def _curvature(self, x: Array, slope_pi: Array) -> Array:
-        """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
-        return np.zeros((len(self.bodies), 10, 10))
-
     def _farthest(self, step: Array) -> float:
         return float(np.abs(step[: self._n_inertial]).max())
 
-    def _admit_change(self) -> None:
-        """Reset the bodies' covariance to the prior; friction does not change with a payload."""
+    def admit_change(self) -> None:
+        """Admit any change of the bodies: their covariance becomes the prior's; friction does not change."""
         n = self._n_inertial
         self.P[:n, n:] = 0.0
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
         self._centre = np.concatenate((self.x[:n], self._centre[n:]))
 
-    def _bounded(self, x: Array) -> Array:
-        """Limit the state to parameters that floating point can distinguish from inconsistent ones."""
-        return x
 
-    def _body_coordinates(self, x: Array) -> Array:
-        coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
-        return coordinates
+def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:
+    """Return the outcome of a measurement that floating point cannot relate to the state.
 
-    def _linearisation(self, x: Array) -> BodyLinearisation:
-        pi_C, G = self._body_map(self._body_coordinates(x))
-        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
-        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
+    Its NIS is that of rows taken as independent.
+
+    Raises:
+        MeasurementError: If it is not finite.
+    """
+    nis = float((innovation**2 / np.maximum(variance, np.finfo(float).tiny)).sum())
+    if not math.isfinite(nis):
+        raise MeasurementError(
+            "the measurement equation is not finite: readings are beyond any sensor's range"
+        )
+    return FilterUpdate(innovation, nis, False, Decision.UNRESOLVABLE, 0, variance)
 
 
 def joseph_update(P: Array, K: Array, H: Array, HP: Array, R: Array) -> Array:

@@ -1,72 +1,114 @@
 """State of an inertial filter, for diagnostics."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from inertial_estimation.errors import listing
-from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.information import InformationReport
+from inertial_estimation.estimators.inertial.innovation_monitor import InnovationMonitor
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
-__all__ = ["FilterStepCounts", "filter_figures", "filter_health"]
+__all__ = ["FilterRecord", "filter_health", "watch_in_words"]
 
 
-@dataclass
-class FilterStepCounts:
-    """Numbers of steps since the last restart.
+class FilterRecord:
+    """What the steps of a filter have shown since its last reset, for diagnostics and estimates.
 
     Attributes:
         by_decision: Steps with all inputs, by the decision of the gate.
         incomplete: Steps with a missing input.
+        information: Information of the data about each direction of the state.
+        monitor: Mean normalised innovation of groups of rows.
     """
 
-    by_decision: dict[Decision, int] = field(default_factory=dict)
-    incomplete: int = 0
+    def __init__(self, config: InertialPipelineConfig, row_names: Sequence[str], states: int) -> None:
+        """Begin without steps.
 
-    def count(self, decision: Decision) -> None:
-        """Count a step with all inputs."""
-        self.by_decision[decision] = self.by_decision.get(decision, 0) + 1
+        Args:
+            config: The parameters.
+            row_names: Names of the measurement rows.
+            states: Number of states of the filter.
+        """
+        self.by_decision: dict[Decision, int] = {}
+        self.incomplete = 0
+        self.information = InformationReport(states, config.information_period)
+        self.monitor = InnovationMonitor(row_names, config.watch.nis_window)
+
+    def count(self, update: FilterUpdate, dt: float) -> None:
+        """Count a step with all inputs.
+
+        Args:
+            update: Its outcome.
+            dt: Time since the last one [s].
+        """
+        self.by_decision[update.decision] = self.by_decision.get(update.decision, 0) + 1
+        self.monitor.feed(update.innovation, update.variance, dt)
 
     def reset(self) -> None:
         """Set all counters to zero."""
         self.by_decision.clear()
         self.incomplete = 0
+        self.information.reset()
+        self.monitor.reset()
 
+    def set_config(self, config: InertialPipelineConfig) -> None:
+        """Take parameters that have changed."""
+        self.information.period = config.information_period
+        self.monitor.window = config.watch.nis_window
 
-def filter_figures(
-    steps: FilterStepCounts,
-    information: InformationReport,
-    filter_: InertialFilter,
-    *,
-    short_windows: int,
-    velocity_source: str,
-) -> dict[str, str]:
-    """Return the counters and figures of the filter by name, rendered as text.
+    def figures(self, guarded: GuardedFilter, *, short_windows: int, velocity_source: str) -> dict[str, str]:
+        """Return the counters and figures of the filter by name, rendered as text.
 
-    Args:
-        steps: Numbers of steps.
-        information: Information of the data about each direction of the state.
-        filter_: The filter.
-        short_windows: Number of windows that held too few samples.
-        velocity_source: Human-readable source of the joint velocities.
-    """
-    values = {f"steps {decision.value}": str(n) for decision, n in steps.by_decision.items()}
-    values |= {
-        "steps without an input": str(steps.incomplete),
-        "windows too short": str(short_windows),
-        "joint velocities": velocity_source,
-        "informed directions": f"{information.informed} of {len(information.eigenvalues)}",
-    }
-    _parameters, covariance_C = filter_.body_parameters()
-    for body, covariance in zip(filter_.bodies, covariance_C, strict=True):
-        values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
-    return values
+        Args:
+            guarded: The filter under watch.
+            short_windows: Number of windows that held too few samples.
+            velocity_source: Human-readable source of the joint velocities.
+        """
+        information = self.information
+        values = {f"steps {decision.value}": str(n) for decision, n in self.by_decision.items()}
+        values |= {
+            "steps without an input": str(self.incomplete),
+            "windows too short": str(short_windows),
+            "joint velocities": velocity_source,
+            "informed directions": f"{information.informed} of {len(information.eigenvalues)}",
+            "watch": guarded.phase.value,
+            "returns to an earlier state": str(guarded.returns),
+            "suspensions of learning": str(guarded.freezes),
+        }
+        values |= {f"mean NIS {group.parameter}": f"{group.ratio:.3g}" for group in self.monitor.reports()}
+        _parameters, covariance_C = guarded.estimate()
+        for body, covariance in zip(guarded.filter.bodies, covariance_C, strict=True):
+            values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
+        return values
+
+    def doubts(self, nis_factor: float) -> str:
+        """Return which noise parameters are too small; empty if none is.
+
+        Innovations smaller than expected are no fault: conservative noise only slows learning down. Their
+        factor is among the figures.
+
+        Args:
+            nis_factor: Factor of the mean normalised innovation squared above which it is reported.
+        """
+        if not self.monitor.is_settled:
+            return ""
+        large = [group.sentence for group in self.monitor.reports() if group.ratio > nis_factor]
+        return "; ".join(large)
 
 
 def filter_health(
-    missing: Sequence[str], values: dict[str, str], *, learning: bool, calibrating: bool
+    missing: Sequence[str],
+    values: dict[str, str],
+    *,
+    learning: bool,
+    calibrating: bool,
+    failures: str,
+    watch: str,
+    doubts: str,
 ) -> Health:
     """Report whether the filter waits, learns or calibrates.
 
@@ -75,6 +117,9 @@ def filter_health(
         values: Counters and figures.
         learning: Whether the filter corrects its state.
         calibrating: Whether the residual at rest is being averaged.
+        failures: Steps that failed lately; empty for none.
+        watch: Why the parameters are not trusted; empty if they are.
+        doubts: Noise parameters that do not fit the data; empty if all do.
     """
     if missing:
         return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
@@ -83,4 +128,25 @@ def filter_health(
         return Health("estimator", HealthLevel.WARN, message, values, requested=True)
     if calibrating:
         return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
+    trouble = "; ".join(text for text in (failures, watch, doubts) if text)
+    if trouble:
+        return Health("estimator", HealthLevel.WARN, trouble, values)
     return Health("estimator", HealthLevel.OK, "estimating", values)
+
+
+def watch_in_words(guarded: GuardedFilter) -> str:
+    """Say why the parameters of a filter are not trusted; empty if they are.
+
+    Args:
+        guarded: The filter under watch.
+    """
+    suspect = f"check {guarded.cause}" if guarded.cause else "check the inputs"
+    if guarded.phase is WatchPhase.FROZEN or guarded.is_hidden:
+        return f"learning is suspended at the last good state, since no load explains the data; {suspect}"
+    if guarded.phase is WatchPhase.TRIAL:
+        return (
+            f"the data contradict the parameters: a load has changed, or {suspect}; published ones are held"
+        )
+    if guarded.phase is WatchPhase.SUSPECT:
+        return f"the innovations are much larger than usual: {suspect}; published parameters are held"
+    return ""

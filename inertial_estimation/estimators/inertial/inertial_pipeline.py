@@ -1,16 +1,18 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.inertial_health import (
-    FilterStepCounts,
-    filter_figures,
+    FilterRecord,
     filter_health,
+    watch_in_words,
 )
-from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -70,16 +72,20 @@ class InertialPipeline:
         self._model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
         self.row_names = self._model.measurement.row_names
         self.filter = self._model.make_filter(config)
+        self._guarded = self._model.guard(self.filter, config, self._inputs.names(self.robot))
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
         self._stepper: Stepper[InertialEstimate] = Stepper(
-            aligner, on_step=self._step, on_restart=self._forget
+            aligner,
+            on_step=self._step,
+            on_restart=self._forget,
+            on_failure=self._guarded.return_to_good,
+            defect=estimate_defect,
         )
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
         self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
-        self._information = InformationReport(len(self.filter.x), config.information_period)
-        self._steps = FilterStepCounts()
+        self._record = FilterRecord(config, self.row_names, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
 
@@ -129,15 +135,19 @@ class InertialPipeline:
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
         aligner = self._stepper.aligner
-        figures = filter_figures(
-            self._steps,
-            self._information,
-            self.filter,
-            short_windows=self._windows.short,
-            velocity_source=self._joints.velocity_source,
+        state = filter_health(
+            aligner.missing(now_ns),
+            self._record.figures(
+                self._guarded,
+                short_windows=self._windows.short,
+                velocity_source=self._joints.velocity_source,
+            ),
+            learning=self._learning,
+            calibrating=self._bias.active,
+            failures=self._stepper.health_note(now_ns),
+            watch=watch_in_words(self._guarded),
+            doubts=self._record.doubts(self.config.watch.nis_factor),
         )
-        missing, calibrating = aligner.missing(now_ns), self._bias.active
-        state = filter_health(missing, figures, learning=self._learning, calibrating=calibrating)
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
     def calibrate(self) -> None:
@@ -172,50 +182,50 @@ class InertialPipeline:
         self.filter.gate.config = config.gate
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self._links.set_rate(config.hand_over_rate)
-        self._information.period = config.information_period
+        self._guarded.config = config.watch
+        self._record.set_config(config)
 
     def export_urdf(self) -> str:
-        """Return the URDF with the estimates in place of the nominal inertias."""
-        pi_C, _covariance = self.filter.body_parameters()
-        return self._model.urdf_with(pi_C)
+        """Return the URDF with the trusted estimates in place of the nominal inertias."""
+        return self._model.urdf_with(self._guarded.parameters)
 
     @property
     def total_mass(self) -> float:
-        """Mass of the robot with the estimates in place [kg]."""
-        pi_C, _covariance = self.filter.body_parameters()
-        return self._model.total_mass(pi_C)
+        """Mass of the robot with the trusted estimates in place [kg]."""
+        return self._model.total_mass(self._guarded.parameters)
 
     def _forget(self) -> None:
-        self.filter.reset()
+        self._guarded.reset()
         self._links.reset()
-        self._information.reset()
-        self._steps.reset()
+        self._record.reset()
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = self._windows.state_at(sample)
         if state is None:
-            self._steps.incomplete += 1
+            self._record.incomplete += 1
             return None
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
-        update = self._update(self._model.measurement.equation(state), state.v, dt)
-        self._steps.count(update.decision)
-        return self._estimate(sample, update, dt)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
+            update = self._update(self._model.measurement.equation(state), state.v, dt)
+            self._record.count(update, dt)
+            return self._estimate(sample, update, dt)
 
     def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
         value = equation.value - self._bias.bias
-        biased = LinearEquation(equation.regressor, value, equation.noise, equation.measured)
+        biased = LinearEquation(equation.regressor, value, equation.noise, equation.measured, equation.paths)
         if not self._bias.active:
-            return self.filter.update(biased, dt, learn=self._learning)
+            return self._guarded.update(biased, dt, learn=self._learning)
         update = self.filter.update(equation, dt, learn=False)
         decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
-        return FilterUpdate(update.innovation, update.nis, False, decision, 0)
+        return replace(update, decision=decision)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
-        pi_C, covariance_C = self.filter.body_parameters()
-        links = self._links.advance(pi_C, covariance_C, dt)
-        self._information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
+        pi_C, covariance_C = self._guarded.estimate()
+        links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
+        information = self._record.information
+        information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
         friction = dict(zip(self.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
@@ -226,7 +236,7 @@ class InertialPipeline:
             nis_bound=self.filter.gate.bound,
             accepted=update.accepted,
             decision=update.decision,
-            information_eigenvalues=self._information.eigenvalues,
-            informed_directions=self._information.informed,
+            information_eigenvalues=information.eigenvalues,
+            informed_directions=information.informed,
             friction=friction,
         )

@@ -179,17 +179,20 @@ class PublishedLinks:
         for hand_over in self._hand_over:
             hand_over.rate = rate
 
-    def advance(self, pi_C: Array, covariance_C: Array, dt: float) -> tuple[LinkEstimate, ...]:
-        """Move the published parameters towards the estimates and return both.
+    def advance(
+        self, pi_C: Array, covariance_C: Array, trusted_C: Array, dt: float
+    ) -> tuple[LinkEstimate, ...]:
+        """Move the published parameters towards the trusted ones and return them with the estimates.
 
         Args:
             pi_C: Estimated parameters in C, shape (n, 10).
             covariance_C: Their covariances, shape (n, 10, 10).
+            trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
 
         Returns:
             One estimate for each body, in link axes.
         """
-        moves = zip(self._hand_over, pi_C, strict=True)
+        moves = zip(self._hand_over, trusted_C, strict=True)
         published_C = np.array([hand_over.advance(pi, dt) for hand_over, pi in moves])
         return self._report.estimates(pi_C, covariance_C, published_C)

@@ -60,6 +60,11 @@ class LogCholeskyEkf(InertialFilter):
         np.clip(coordinates, nominal - LARGEST_DEVIATION, nominal + LARGEST_DEVIATION, out=coordinates)
         return bounded
 
+    def touches_bound(self, x: Array) -> bool:
+        """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
+        distance = np.abs(self._body_coordinates(x) - self._body_coordinates(self._x_nominal))
+        return bool((distance >= LARGEST_DEVIATION * (1.0 - 1e-9)).any())
+
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         return parameters_and_jacobian(coordinates, self.convention)
 

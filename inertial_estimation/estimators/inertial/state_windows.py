@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.explanations import InputNames
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
@@ -70,6 +71,11 @@ class InertialInputs:
         contacts = setup.contact_names if measured else ()
         checks = DataChecks(setup, config.robot)
         return cls(setup.imu if sensed else None, floating and not sensed, contacts, checks)
+
+    def names(self, robot: RobotModel) -> InputNames:
+        """Return the names of the inputs, for messages."""
+        acceleration = IMU if self.imu is not None else BASE_STATE if self.base_state else ""
+        return InputNames(robot.joint_names, robot.n_base, self.contacts, acceleration)
 
     def aligner(self, config: InertialPipelineConfig, joints: JointRow, robot: RobotModel) -> SignalAligner:
         """Build the buffers of all inputs, the joint states laid out as given."""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from inertial_estimation.estimators.payload.durations import has_lasted
+from inertial_estimation.estimators.payload.lone_foot import LoneFoot
 from inertial_estimation.estimators.payload.payload_config import LoadChangeConfig
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkReading, across_gravity
@@ -31,10 +32,13 @@ class LoadChangeDetector:
         mass: Trunk mass expected [kg].
         com_B: Centre of mass expected [m], shape (3,).
         unidentified: The last change reported since `expect`; None if there was none, or it was undone.
+        lone: The foot whose force alone has changed; such a difference is a fault of its sensor and is not
+            reported as a load.
     """
 
     def __init__(self, config: LoadChangeConfig, mass: float, com_B: Array) -> None:
         self.config = config
+        self.lone = LoneFoot()
         self.expect(mass, com_B)
 
     def expect(self, mass: float, com_B: Array) -> None:
@@ -99,10 +103,11 @@ class LoadChangeDetector:
         differs = abs(reading.mass - self.mass) > self.config.mass
         if not differs and (mass_only or not self._differs(reading, self.mass, self.com_B)):
             self._reported_in_motion = False  # confirmed at rest: the next difference is a new one
+            self.lone.confirm(reading)
             self.forget_evidence()
             return None
         self._seen_for += dt
-        if not has_lasted(self._seen_for, self.config.duration):
+        if self.lone.stands_out(reading) or not has_lasted(self._seen_for, self.config.duration):
             return None
         shift_B = across_gravity(reading.com_B - self.com_B, reading.measurement.R_WB)
         if self._reported_in_motion:

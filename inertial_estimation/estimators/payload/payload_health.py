@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from inertial_estimation.errors import listing
 from inertial_estimation.estimators.payload.identification import Identification
+from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.trunk_measurer import TrunkMeasurer
 from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["payload_health"]
 
 NAME = "payload"
+UNCONFIRMED = (
+    Phase.SETTLING,
+    Phase.MASS,
+)  # phases in which a load change is seen but its mass not averaged yet
 
 
 def payload_health(
@@ -22,6 +27,7 @@ def payload_health(
     why_not: str,
     changes: Mapping[str, int],
     velocity_source: str,
+    failures: str,
 ) -> Health:
     """Return what the identification does and what hinders it.
 
@@ -34,15 +40,26 @@ def payload_health(
         why_not: Why the trunk cannot be measured now.
         changes: Load changes by kind.
         velocity_source: Where the joint velocities come from.
+        failures: Steps that failed lately; empty for none.
     """
     values = _values(identification, measurer, at_rest, why_not, changes)
     values["joint velocities"] = velocity_source
     if missing:
         reason = f" ({trouble})" if trouble else ""
         return Health(NAME, HealthLevel.STALE, f"waiting for {listing(missing)}{reason}", values)
-    unidentified = identification.trunk.load_changes.unidentified
+    if failures:
+        return Health(NAME, HealthLevel.WARN, failures, values)
+    detector = identification.trunk.load_changes
+    if detector.lone.foot is not None:
+        foot = measurer.config.robot.contacts[detector.lone.foot]
+        message = f"the force at '{foot}' alone has changed, as by no load: check its {measurer.source}"
+        return Health(NAME, HealthLevel.WARN, message, values)
+    unidentified = detector.unidentified
     if identification.identifying:
         doing = f"identifying by '{identification.method}', phase {identification.phase.value}"
+        if unidentified is not None and identification.phase in UNCONFIRMED:
+            masses = f"{unidentified.mass_before:.2f} -> {unidentified.mass_measured:.2f} kg"
+            return Health(NAME, HealthLevel.WARN, f"{doing}: trunk {masses}, not confirmed yet", values)
         level = HealthLevel.WARN if at_rest and measurer.trouble else HealthLevel.OK  # to move is part of it
         return Health(NAME, level, f"{doing}: {why_not}" if why_not else doing, values)
     if identification.refusal:

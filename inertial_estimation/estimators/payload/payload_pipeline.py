@@ -1,5 +1,7 @@
 """Everything between raw readings and the trunk's inertia; node, replay and experiments use this object."""
 
+import numpy as np
+
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import JOINTS
@@ -8,6 +10,7 @@ from inertial_estimation.estimators.payload.identification import Identification
 from inertial_estimation.estimators.payload.load_change_log import LoadChangeLog
 from inertial_estimation.estimators.payload.method_choice import check_method
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
+from inertial_estimation.estimators.payload.payload_defect import PayloadCheck
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate
 from inertial_estimation.estimators.payload.payload_health import payload_health
 from inertial_estimation.estimators.payload.payload_inputs import PayloadInputs
@@ -62,7 +65,12 @@ class TrunkPayloadPipeline:
         self.observer = TrunkObserver(rest, TrunkMeasurer(config, statics))
         self._inputs = PayloadInputs(config, setup, _leg_joints(self.robot, contacts))
         self._stepper: Stepper[PayloadEstimate] = Stepper(
-            self._inputs.aligner, on_step=self._step, on_gap=self._resume, on_restart=self._forget
+            self._inputs.aligner,
+            on_step=self._step,
+            on_gap=self._resume,
+            on_restart=self._forget,
+            on_failure=self._recover,
+            defect=PayloadCheck().defect,
         )
         self._publisher = TrunkPublisher(self.robot, self.trunk, config.hand_over_rate)
         nominal = self._publisher.nominal
@@ -129,6 +137,7 @@ class TrunkPayloadPipeline:
             why_not=self.observer.why_not,
             changes=self._changes.counts,
             velocity_source=self._inputs.velocity_source,
+            failures=self._stepper.health_note(now_ns),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), entry]
 
@@ -212,6 +221,14 @@ class TrunkPayloadPipeline:
         self._inputs.clear_window()
         self._lose_window()
         self.identification.interrupt()
+
+    def _recover(self) -> None:
+        """Continue after a failed step with the trunk in force, or the nominal one if that is not finite."""
+        value = self.identification.trunk.value
+        if np.isfinite([value.mass, *value.com_B.tolist()]).all():
+            self._resume()
+        else:
+            self._forget()
 
     def _estimate(self, stamp_ns: int, dt: float, change: LoadChange | None) -> PayloadEstimate:
         identification = self.identification

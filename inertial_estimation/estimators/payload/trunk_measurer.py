@@ -141,6 +141,11 @@ class TrunkMeasurer:
             return None
         return float(measurement.forces_W[:, 2].sum()) / felt - measurement.legs_mass
 
+    @property
+    def source(self) -> str:
+        """Source of the forces, for messages."""
+        return "wrench" if self.config.ground_forces == "measured" else "joint torques"
+
     def _fallen(self, state: MeanState) -> bool:
         return float(state.R_WB[2, 2]) < math.cos(self.config.largest_tilt)
 
@@ -150,8 +155,7 @@ class TrunkMeasurer:
 
     def _pulling_in_words(self, pulling: list[int], forces: list[float]) -> str:
         feet = listing(f"'{self._names[i]}' ({forces[i]:.0f} N)" for i in pulling)
-        source = "wrench" if self.config.ground_forces == "measured" else "joint torques"
-        return f"the ground would pull at {feet}: check the sign of its {source}"
+        return f"the ground would pull at {feet}: check the sign of its {self.source}"
 
     def _standing_in_words(self, standing: list[int]) -> str:
         what = f"expected {FEWEST_FEET} or more of {listing(self._names)}; is the robot on a stand?"

@@ -8,8 +8,9 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.base_state import BasePosition
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
+from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.observers import make_observer
-from inertial_estimation.estimators.tilt.startup import StartupAverage
+from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
 from inertial_estimation.estimators.tilt.yaw import YawTracker
@@ -32,7 +33,8 @@ class BaseStateEstimator:
         observer: The tilt observer.
         bias: The gyro bias estimator.
         uncertainty: Variances of the orientation.
-        ready: Whether the startup is over and steps give estimates.
+        checks: Checks of the readings against one another.
+        initialisation: The startup, and new fits of the vertical while the observer runs.
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
@@ -55,7 +57,8 @@ class BaseStateEstimator:
         self._yaw = YawTracker()
         self._position = BasePosition(len(setup.contacts))
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
-        self._startup = StartupAverage(config.startup)
+        self.checks = ReadingChecks(self._kinematics.soles)
+        self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
         self.reset()
 
@@ -70,11 +73,15 @@ class BaseStateEstimator:
         self.uncertainty.reset()
         self._position.reset()
         self._contacts.reset()
-        self._startup.reset()
+        self.checks.reset()
+        self.initialisation.reset()
         self._joint_speed.reset()
-        self.ready = False
-        self._previous_imu: tuple[Vector, Vector] | None = None
         self._known: KinematicState | None = None  # kinematics at the last step that had joints
+
+    @property
+    def ready(self) -> bool:
+        """Whether the startup is over and steps give estimates."""
+        return self.initialisation.phase is not Phase.STARTING
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -118,59 +125,79 @@ class BaseStateEstimator:
         """
         fx, fy, fz, wx, wy, wz = imu.tolist()
         force, rate = (fx, fy, fz), (wx, wy, wz)
-        mean_force, mean_rate = self._mean_imu(force, rate)
-        self._previous_imu = (force, rate)
-        state = self._kinematics.update(*joints) if joints is not None else None
-        if not self.ready:
-            self._start_up(h, force, mean_rate, state, wrenches)
-            self._contacts.remember(state)
-            return None
+        mean_force, mean_rate = self.checks.readings.advance(h, force, rate)
+        rate = self.checks.readings.rate or rate  # without an outlier
         b = self.bias.bias
         w = (mean_rate[0] - b[0], mean_rate[1] - b[1], mean_rate[2] - b[2])
+        state = self._kinematics.update(*joints) if joints is not None else None
+        if not self.ready:
+            self._start_up(h, force, mean_force, w, state, wrenches)
+            self._contacts.remember(state)
+            return None
         y_v, fresh = None, False
         if state is not None and wrenches is not None:
-            y_v, fresh = self._contacts.velocity(state, wrenches, self.observer.x2, w, h), True
-        self.observer.step(h, w, mean_force, y_v)
+            vertical = self.initialisation.vertical or self.observer.x2
+            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h), True
+        self._observe(stamp_ns, h, w, mean_force, y_v, state)
         self._learn_bias(h, rate, force, joints)
         self._contacts.remember(state)
         return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=fresh)
 
-    def _mean_imu(self, force: Vector, rate: Vector) -> tuple[Vector, Vector]:
-        """Return the mean reading over the step by the trapezoidal rule."""
-        if self._previous_imu is None:
-            return force, rate
-        f0, w0 = self._previous_imu
-        return (
-            (0.5 * (f0[0] + force[0]), 0.5 * (f0[1] + force[1]), 0.5 * (f0[2] + force[2])),
-            (0.5 * (w0[0] + rate[0]), 0.5 * (w0[1] + rate[1]), 0.5 * (w0[2] + rate[2])),
-        )
+    def _observe(
+        self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None, state: KinematicState | None
+    ) -> None:
+        """Advance the observer with checked readings; where they disagree, determine its state anew."""
+        observer, checks, initialisation = self.observer, self.checks, self.initialisation
+        before = observer.x2
+        observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, observer.x2)
+        observer.step(h, w, f, y_v)
+        if checks.agreement.stretched:  # no body in gravity: such a force tells nothing about the vertical
+            observer.hold(h, w, before)
+        checks.update(stamp_ns, h, w, f, y_v, observer, state, self._contacts)
+        if initialisation.phase is Phase.TRACKING:
+            if checks.doubtful:
+                initialisation.begin(by_accelerometer=checks.contradicted)
+            return
+        if checks.contradicted and not initialisation.weighted_by_accelerometer:
+            initialisation.begin(by_accelerometer=True)
+        elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
+            initialisation.begin(by_accelerometer=False)
+        fitted = initialisation.phase is Phase.FITTED
+        found = initialisation.refit(h, f, w, None if checks.velocity.doubting else y_v, observer.x2)
+        if found is None:
+            return
+        if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
+            observer.x2 = found[1]
+        else:
+            observer.initialise(*found)
+            checks.replaced()
 
     def _start_up(
         self,
         h: float,
         force: Vector,
-        rate: Vector,
+        mean_force: Vector,
+        w: Vector,
         state: KinematicState | None,
         wrenches: Sequence[Array] | None,
     ) -> None:
-        """Average the accelerometer in a frame propagated by the gyroscope, then initialise the observer."""
-        startup, observer = self._startup, self.observer
-        startup.add(h, force, rate)
-        if not startup.done or state is None or wrenches is None:
-            return
-        observer.initialise(ZERO, startup.force)
-        y_v = self._contacts.velocity(state, wrenches, observer.x2, rate, h)
-        if y_v is not None:
-            observer.initialise(y_v, observer.x2)
-        self._yaw.reset(times(state.R_BI, self.observer.x2))
-        self._known = state
-        self.ready = True
+        """Determine the initial vertical and velocity, and initialise the observer by them."""
+        vertical = self.initialisation.vertical
+        y_v, complete = None, state is not None and wrenches is not None
+        if vertical is not None and state is not None and wrenches is not None:
+            y_v = self._contacts.velocity(state, wrenches, vertical, w, h)
+        found = self.initialisation.start(h, force, mean_force, w, y_v, complete=complete)
+        if found is not None and state is not None:
+            self.observer.initialise(*found)
+            self._yaw.reset(times(state.R_BI, self.observer.x2))
+            self._known = state
 
     def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
         observer = self.observer
         velocity = joints[1][self._kinematics.joints] if joints is not None else None
         speed = self._joint_speed.update(h, velocity)
-        correction = observer.correction if observer.velocity_aided else None
+        sound = self.initialisation.phase is Phase.TRACKING and observer.velocity_aided
+        correction = observer.correction if sound else None
         fastest = ONLINE_RATE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
 

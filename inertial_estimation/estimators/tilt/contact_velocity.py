@@ -13,9 +13,11 @@ from inertial_estimation.models.contacts import (
     normalised_weights,
 )
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, times
+from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, norm, times, vector
 
 __all__ = ["ContactVelocity"]
+
+PRESSED = 2.0  # times `force_on`: a force that a foot in the air does not bear
 
 
 class ContactVelocity:
@@ -55,6 +57,13 @@ class ContactVelocity:
     def no_weights(self) -> tuple[float, ...]:
         """Weights with no contact in use."""
         return (0.0,) * len(self._names)
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether a contact bears a force although by the tilt none is pushed up."""
+        if self.in_use or self._wrenches is None:
+            return False
+        return any(norm(vector(wrench[:3])) > PRESSED * self.config.force_on for wrench in self._wrenches)
 
     def remember(self, state: KinematicState | None) -> None:
         """Store the kinematics at the end of a step, None where its joints are missing."""

@@ -56,7 +56,10 @@ class TiltObserver(ABC, Generic[GainsT]):
             x2' = -S(w - correction) x2. Its steady value is the horizontal gyro bias.
         velocity_aided: Whether the last step had a contact velocity.
         gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
+        x2_intermediate: The unconstrained vertical of a first stage; None for an observer without one.
     """
+
+    x2_intermediate: Vector | None = None
 
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
         self.config = config
@@ -93,6 +96,17 @@ class TiltObserver(ABC, Generic[GainsT]):
             self.x1 = y_v
         self.velocity_aided, self.gravity_aided = True, False
         self._step_with_contact(h, w_I, f_I, y_v)
+
+    def hold(self, h: float, w_I: Vector, before: Vector) -> None:
+        """Undo the correction of the vertical in the last step, so that only the gyroscope has moved it.
+
+        Args:
+            h: Duration of the step [s].
+            w_I: Its angular velocity [rad/s].
+            before: The vertical at its begin.
+        """
+        self.x2 = normalised(rotate((-h * w_I[0], -h * w_I[1], -h * w_I[2]), before))
+        self.correction = ZERO
 
     @property
     @abstractmethod

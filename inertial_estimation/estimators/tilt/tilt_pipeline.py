@@ -18,6 +18,7 @@ from inertial_estimation.estimators.inputs.rows import (
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drop_reasons import DropReason
@@ -78,6 +79,8 @@ class TiltPipeline:
             on_step=self._step,
             on_gap=self._estimator.restart,
             on_restart=self._estimator.reset,
+            on_failure=self._estimator.restart,
+            defect=estimate_defect,
         )
         self._steps = 0
         self._incomplete = 0
@@ -202,13 +205,18 @@ class TiltPipeline:
 
     def _estimator_health(self, now_ns: int) -> Health:
         values = self._figures()
+        failed = self._stepper.health_note(now_ns)
         lost = self._stepper.aligner.missing(now_ns)
         if lost:
             message = f"waiting for {listing(lost)}: nothing is published"
             return Health("estimator", HealthLevel.STALE, message, values)
         if not self._estimator.ready:
             message = f"starting: averaging the accelerometer over {self.config.startup:g} s"
-            return Health("estimator", HealthLevel.WARN, message, values)
+            return Health("estimator", HealthLevel.WARN, "; ".join(filter(None, (message, failed))), values)
+        level, found = self._estimator.checks.health()
+        if failed or level:
+            message = "; ".join(filter(None, (failed, found)))
+            return Health("estimator", max(level, HealthLevel.WARN), message, values)
         if not self._estimator.contacts:
             aided = self._estimator.observer.gravity_aided
             by = "corrected by the accelerometer alone" if aided else "propagated by the gyroscope"

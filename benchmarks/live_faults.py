@@ -1,0 +1,277 @@
+"""Faults injected into running nodes over DDS: who dies, who falls silent, how long each takes to be back.
+
+Tilt observer, inertial filter and controller run as processes on a domain of their own and are fed from here
+in real time with the sensors of a TALOS at rest. Damaged messages are published as raw bytes. Processes are
+ended by their ids.
+
+Run from the root of the project: ``python -m benchmarks.live_faults [--rate 100] [NAME ...]``.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.fault_campaign.messages import damaged
+from benchmarks.live_graph import COMMANDS, Alter, Graph, Message
+
+NODES = ("tilt_observer", "inertial_ekf", "whole_body_controller")
+BEGIN_S = 45.0  # longest wait for the first results
+BACK_S = 20.0  # longest wait for results after an injection
+FRESH_S = 0.25
+HEADER = (
+    *("injection", "dead", "back [s]: tilt, ekf, controller", "tilt [deg]", "torso [%]"),
+    *("diagnostics [B]", "not OK"),
+)
+DOMAINS = range(1, 51)  # those of the tests, each locked by a file
+
+
+@dataclass(frozen=True)
+class Injection:
+    """What is done to the running graph; returns after it is over."""
+
+    name: str
+    act: Callable[[Graph, np.random.Generator], None]
+
+
+def altering(duration_s: float, make: Callable[[np.random.Generator], Alter]) -> Callable[..., None]:
+    def act(graph: Graph, rng: np.random.Generator) -> None:
+        graph.run(duration_s, make(rng))
+
+    return act
+
+
+def malformed(topic: str) -> Injection:
+    """Damaged copies beside every message of a topic, for two seconds."""
+
+    def make(rng: np.random.Generator) -> Alter:
+        return lambda message, data: (data, damaged(data, rng)) if message.topic == topic else (data,)
+
+    return Injection(f"damaged bytes, {topic}", altering(2.0, make))
+
+
+def malformed_command(topic: str) -> Injection:
+    def act(graph: Graph, rng: np.random.Generator) -> None:
+        from rclpy.serialization import serialize_message
+
+        valid = bytes(serialize_message(COMMANDS[topic]()))
+
+        def each() -> None:
+            graph.command(topic, damaged(valid, rng))
+
+        graph.run(1.0, each=each)
+
+    return Injection(f"damaged bytes, {topic}", act)
+
+
+def latin(rng: np.random.Generator) -> Alter:
+    """A joint's name in Latin-1, as a C++ driver sends it."""
+    return lambda message, data: (data.replace(b"arm_left_1", b"arm_l\xe9ft_1"),)
+
+
+def not_finite(rng: np.random.Generator) -> Alter:
+    nan = np.array([np.nan]).tobytes()
+    return lambda message, data: (data[:-8] + nan,)
+
+
+def names_changing(rng: np.random.Generator) -> Alter:
+    def alter(message: Message, data: bytes) -> Sequence[bytes]:
+        letters = bytes(rng.integers(97, 123, 10).tolist())
+        return (data.replace(b"arm_left_1", letters),)
+
+    return alter
+
+
+def two_clocks(rng: np.random.Generator) -> Alter:
+    def alter(message: Message, data: bytes) -> Sequence[bytes]:
+        return data, message.stamped(time.time_ns() - 3_600_000_000_000)
+
+    return alter
+
+
+def kill(name: str) -> Injection:
+    def act(graph: Graph, rng: np.random.Generator) -> None:
+        kill_and_restart(graph, name)
+
+    return Injection(f"kill -9 and restart, {name}", act)
+
+
+def kill_and_restart(graph: Graph, name: str) -> None:
+    process = graph.running[name]
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    graph.heard[name].last_ns = 0
+    graph.run(0.5)
+    graph.start(name)
+
+
+def publisher_killed(graph: Graph, rng: np.random.Generator) -> None:
+    """A publisher of another process takes over, is killed, and this one comes back after a second."""
+    other = graph.start_publisher()
+    graph.run(8.0)
+    graph.disconnect()
+    graph.run(2.0)
+    os.kill(other.pid, signal.SIGKILL)
+    other.wait()
+    graph.run(1.0)
+    graph.connect()
+
+
+def silence(graph: Graph, rng: np.random.Generator) -> None:
+    graph.run(2.0, lambda message, data: ())
+
+
+INJECTIONS = (
+    *(malformed(topic) for topic in ("imu/data", "joint_states", "left_foot/wrench", "right_foot/wrench")),
+    *(malformed_command(topic) for topic in COMMANDS),
+    Injection("Latin-1 joint name", altering(2.0, latin)),
+    Injection("NaN as last number", altering(2.0, not_finite)),
+    Injection("joint names changing", altering(3.0, names_changing)),
+    Injection("two publishers, one an hour behind", altering(3.0, two_clocks)),
+    Injection("silence of 2 s", silence),
+    Injection("publisher killed, another", publisher_killed),
+    *(kill(name) for name in NODES),
+)
+
+
+@contextlib.contextmanager
+def claimed_domain() -> Iterator[int]:
+    """Lock a domain as the tests do (test/support/ros_domains.py)."""
+    for domain in DOMAINS:
+        path = Path("/tmp") / f"inertial_estimation_domain_{domain}.lock"
+        with contextlib.suppress(OSError), path.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield domain
+            return
+    raise RuntimeError("all domains are in use")
+
+
+@contextlib.contextmanager
+def running(nodes: Sequence[str], rate_hz: float) -> Iterator[Graph]:
+    """Run nodes on a domain of their own, fed at a rate [Hz]."""
+    with (
+        claimed_domain() as domain,
+        tempfile.TemporaryDirectory() as folder,
+        Graph(nodes, Path(folder), domain, rate_hz) as graph,
+    ):
+        yield graph
+
+
+def wait_until_fresh(graph: Graph, longest_s: float) -> dict[str, float]:
+    """Run on until every node has had fresh results for half a second; return when each came back [s]."""
+    begin, back = time.monotonic(), dict.fromkeys(graph.nodes, np.inf)
+    steady_since = None
+    while time.monotonic() - begin < longest_s:
+        graph.run(0.02)
+        elapsed = time.monotonic() - begin
+        fresh = {name: age < FRESH_S for name, age in graph.ages_s().items()}
+        for name, is_fresh in fresh.items():
+            back[name] = (elapsed if np.isinf(back[name]) else back[name]) if is_fresh else np.inf
+        steady_since = (steady_since or elapsed) if all(fresh.values()) else None
+        if steady_since is not None and elapsed - steady_since > 0.5:
+            break
+    return back
+
+
+def row(graph: Graph, name: str, back: dict[str, float]) -> dict[str, object]:
+    dead = [node for node, process in graph.running.items() if process.poll() is not None]
+    return {
+        "injection": name,
+        "dead": dead,
+        "back_s": {node: round(time_s, 2) for node, time_s in back.items()},
+        "not_ok": {node: sorted(heard.not_ok)[:6] for node, heard in graph.heard.items()},
+        "tilt_deg": round(graph.heard["tilt_observer"].worst, 2),
+        "torso_percent": round(graph.heard["inertial_ekf"].worst, 1),
+        "diagnostics": max(heard.diagnostics for heard in graph.heard.values()),
+        "stale": {node: heard.stale for node, heard in graph.heard.items()},
+    }
+
+
+def live_soak(duration_s: float, seed: int, output: Path | None) -> int:
+    """Run nodes at 1 kHz for a time with random restarts of nodes and publisher; counted."""
+    rng, rows = np.random.default_rng(seed), []
+    with running(NODES[:2], 1000.0) as graph:
+        wait_until_fresh(graph, BEGIN_S)
+        end, begin = time.monotonic() + duration_s, time.monotonic()
+        while time.monotonic() < end:
+            graph.run(float(rng.uniform(10.0, 40.0)))
+            choice = str(rng.choice([*graph.nodes, "publisher"]))
+            if choice == "publisher":
+                graph.disconnect()
+                graph.run(1.0)
+                graph.connect()
+            else:
+                kill_and_restart(graph, choice)
+            back = wait_until_fresh(graph, BEGIN_S)
+            rows.append({"at_s": round(time.monotonic() - begin), **row(graph, choice, back)})
+            counts = {name: heard.count for name, heard in graph.heard.items()}
+            print(
+                f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  results {counts}  "
+                f"stale {rows[-1]['stale']}  dead {rows[-1]['dead']}",
+                flush=True,
+            )
+            graph.forget()
+        stale = {name: heard.stale for name, heard in graph.heard.items()}
+        counts = {name: heard.count for name, heard in graph.heard.items()}
+    print(f"{len(rows)} restarts in {duration_s:.0f} s; results {counts}, stale {stale}")
+    if output:
+        output.write_text(json.dumps({"results": counts, "stale": stale, "restarts": rows}, indent=1) + "\n")
+    return 1 if any(stale.values()) or any(r["dead"] for r in rows) else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="beginnings of injections; none: all")
+    parser.add_argument("--rate", type=float, default=100.0, help="of every sensor [Hz]")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, metavar="FILE.json")
+    options = parser.parse_args(arguments)
+    rng, rows = np.random.default_rng(options.seed), []
+    with running(NODES, options.rate) as graph:
+        begin = wait_until_fresh(graph, BEGIN_S)
+        print(f"first results after {begin}")
+        graph.run(3.0)
+        print(f"| {' | '.join(HEADER)} |")
+        print("|---|---|---|---|---|---|---|")
+        for injection in INJECTIONS:
+            if options.names and not any(injection.name.startswith(name) for name in options.names):
+                continue
+            graph.forget()
+            injection.act(graph, rng)
+            back = wait_until_fresh(graph, BACK_S)
+            graph.run(1.2)  # for the next diagnostics
+            rows.append(row(graph, injection.name, back))
+            show(rows[-1])
+            for node in list(rows[-1]["dead"]):  # type: ignore[call-overload]
+                graph.start(node)
+                wait_until_fresh(graph, BEGIN_S)
+    if options.output:
+        options.output.write_text(json.dumps(rows, indent=1) + "\n")
+    failed = [r["injection"] for r in rows if r["dead"] or np.inf in r["back_s"].values()]  # type: ignore[attr-defined]
+    print(f"{len(rows)} injections; failed: {', '.join(str(name) for name in failed) or 'none'}")
+    return 1 if failed else 0
+
+
+def show(found: dict[str, object]) -> None:
+    back = ", ".join(str(t) for t in found["back_s"].values())  # type: ignore[attr-defined]
+    said = "; ".join(text for texts in found["not_ok"].values() for text in texts)[:150]  # type: ignore[attr-defined]
+    dead = ", ".join(found["dead"]) or "-"  # type: ignore[arg-type]
+    print(
+        f"| {found['injection']} | {dead} | {back} | {found['tilt_deg']} | {found['torso_percent']} | "
+        f"{found['diagnostics']} | {said} |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Coordinates of the bodies in the state of an inertial filter."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.signals import Array
+
+__all__ = ["BodyCoordinates"]
+
+
+class BodyCoordinates(ABC):
+    """Maps a state to the inertial parameters of its bodies; friction follows the bodies unchanged.
+
+    Attributes:
+        bodies: The bodies, in the order of the state.
+    """
+
+    linear = False
+
+    def __init__(self, bodies: tuple[BodyReference, ...], friction: Array) -> None:
+        """Find the nominal state.
+
+        Args:
+            bodies: The bodies.
+            friction: Nominal friction parameters, shape (n_friction,).
+        """
+        self.bodies = bodies
+        self._n_inertial = 10 * len(bodies)
+        self._x_nominal = np.concatenate([*(self._coordinates(body.nominal_C) for body in bodies), friction])
+        self._to_joint = np.array([body.to_joint for body in bodies])
+
+    @abstractmethod
+    def _coordinates(self, pi_C: Array) -> Array:
+        """Return the coordinates of one body from its parameters in C, shape (10,)."""
+
+    @abstractmethod
+    def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
+        """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
+
+    def masses_of(self, x: Array) -> Array:
+        """Return the mass of every body in a state [kg], shape (n_bodies,)."""
+        masses: Array = self._body_map(self._body_coordinates(x))[0][:, 0]
+        return masses
+
+    def touches_bound(self, x: Array) -> bool:
+        """Return whether a coordinate is at the bound of what floating point can tell from inconsistent."""
+        return False
+
+    def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
+        """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
+        pi_C, G = self._body_map(self._body_coordinates(x))
+        blocks = [P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
+        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+
+    def _curvature(self, x: Array, slope_pi: Array) -> Array:
+        """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
+        return np.zeros((len(self.bodies), 10, 10))
+
+    def _bounded(self, x: Array) -> Array:
+        """Limit the state to parameters that floating point can distinguish from inconsistent ones."""
+        return x
+
+    def _body_coordinates(self, x: Array) -> Array:
+        coordinates: Array = x[: self._n_inertial].reshape(-1, 10)
+        return coordinates
+
+    def _linearisation(self, x: Array) -> BodyLinearisation:
+        pi_C, G = self._body_map(self._body_coordinates(x))
+        pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
+        phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
+        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)

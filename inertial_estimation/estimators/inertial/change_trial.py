@@ -1,0 +1,132 @@
+"""The trial of a change: does a load explain the data, an earlier state again, or neither?"""
+
+from enum import Enum
+
+from inertial_estimation.estimators.inertial.explanations import Causes, Explanation
+from inertial_estimation.estimators.inertial.inertial_filter import (
+    FilterState,
+    FilterUpdate,
+    InertialFilter,
+    Innovation,
+)
+from inertial_estimation.estimators.inertial.load_range import LoadRange
+from inertial_estimation.estimators.inertial.usual_level import UsualLevel
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Decision
+
+__all__ = ["ChangeTrial", "TrialOutcome"]
+
+MOSTLY = (
+    0.8  # share of the time in which a change must match the data for a fault to be no better explanation
+)
+
+
+class TrialOutcome(Enum):
+    """What a trial has found.
+
+    UNDECIDED: nothing yet. CHANGED: the new parameters explain the data. BACK: an earlier state explains
+    them again, so that the change was a fault that has ended, or a load that was put down. GIVEN_UP: nothing
+    explains them.
+    """
+
+    UNDECIDED = "undecided"
+    CHANGED = "changed"
+    BACK = "back"
+    GIVEN_UP = "given up"
+
+
+class ChangeTrial:
+    """Watches a re-opened filter and earlier states side by side.
+
+    Attributes:
+        earlier: The states to which the filter may return, the last good one first.
+        returned_to: The one that explains the data; None while there is none.
+        explanation: The single causes of the change, as last tested; None before.
+    """
+
+    def __init__(
+        self,
+        config: WatchConfig,
+        level: UsualLevel,
+        earlier: tuple[FilterState, ...],
+        causes: Causes,
+        loads: LoadRange,
+    ) -> None:
+        """Begin when the filter has been opened.
+
+        Args:
+            config: Times and factors.
+            level: Usual level of the NIS.
+            earlier: States to which the filter may return, the last good one first.
+            causes: Tests single causes.
+            loads: Range of plausible masses.
+        """
+        self.earlier = earlier
+        self.returned_to: FilterState | None = None
+        self.explanation: Explanation | None = None
+        self._config, self._level = config, level
+        self._causes, self._loads = causes, loads
+        self._explained_for = [0.0] * len(earlier)
+        self._matched_for = self._accepted_for = self._lasted_for = 0.0
+        self._reopenings = 0
+        self._matched_in_all = 0.0
+
+    def feed(
+        self, filter_: InertialFilter, equation: LinearEquation, update: FilterUpdate, dt: float
+    ) -> TrialOutcome:
+        """Judge one update of the opened filter.
+
+        Args:
+            filter_: The filter, after the update.
+            equation: The measurement.
+            update: The outcome of the update.
+            dt: Time since the last one [s].
+        """
+        config = self._config
+        innovations = [filter_.innovation_of(state, equation) for state in self.earlier]
+        if self._is_back(innovations, dt):
+            return TrialOutcome.BACK
+        self._lasted_for += dt
+        self._reopenings += update.decision is Decision.REOPENED
+        kept = update.decision is Decision.ACCEPTED
+        self._accepted_for = self._accepted_for + dt if kept else 0.0
+        matches = kept and update.nis <= self._level.limit(config.match)
+        self._matched_for = self._matched_for + dt if matches else 0.0
+        self._matched_in_all = self._matched_in_all + dt * matches if kept else 0.0
+        if self._matched_for >= config.evidence:
+            self._matched_for = 0.0
+            if self._is_a_load(filter_, innovations[0], equation):
+                return TrialOutcome.CHANGED
+        plausible = self._loads.admits(filter_)
+        if plausible and self._accepted_for >= config.patience:
+            explained = self._matched_in_all >= MOSTLY * self._accepted_for
+            self._accepted_for = self._matched_in_all = 0.0
+            if explained or not self._is_a_fault(innovations, equation):
+                return TrialOutcome.CHANGED
+        hopeless = self._reopenings > config.reopenings or self._lasted_for >= config.give_up
+        return TrialOutcome.UNDECIDED if plausible and not hopeless else TrialOutcome.GIVEN_UP
+
+    def _is_back(self, innovations: list[Innovation], dt: float) -> bool:
+        limit = self._level.limit(self._config.suspect)
+        for i, innovation in enumerate(innovations):
+            explained = innovation.nis <= limit
+            self._explained_for[i] = self._explained_for[i] + dt if explained else 0.0
+            if self._explained_for[i] >= self._config.evidence:
+                self.returned_to = self.earlier[i]
+                return True
+        return False
+
+    def _is_a_load(self, filter_: InertialFilter, before: Innovation, equation: LinearEquation) -> bool:
+        if not self._level.is_known:
+            return self._loads.admits(filter_)
+        self.explanation = self._causes.explain(before, equation)
+        limit = self._level.limit(self._config.suspect)
+        return self.explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
+
+    def _is_a_fault(self, before: list[Innovation], equation: LinearEquation) -> bool:
+        """Return whether a fault of one input explains data better than a load does."""
+        if not before:
+            return False
+        self.explanation = self._causes.explain(before[0], equation)
+        return self.explanation.is_a_fault(self._level.limit(self._config.suspect))

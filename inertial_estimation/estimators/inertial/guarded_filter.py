@@ -1,0 +1,226 @@
+"""The inertial filter under watch: a change of the load is believed, a fault of an input is not.
+
+The phases and their transitions are drawn in docs/inertial_filter.md.
+"""
+
+from dataclasses import replace
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
+from inertial_estimation.estimators.inertial.explanations import Causes
+from inertial_estimation.estimators.inertial.good_states import GoodStates
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
+from inertial_estimation.estimators.inertial.usual_level import UsualLevel
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array, Decision
+
+__all__ = ["GuardedFilter", "WatchPhase"]
+
+MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
+
+
+class WatchPhase(Enum):
+    """Whether the filter's parameters are trusted.
+
+    GOOD: they are. SUSPECT: the innovations are far above their usual level, though within the gate, and the
+    published parameters are held. TRIAL: the gate has re-opened, and a change of the load is on trial.
+    FROZEN: nothing explains the data, and the filter stays at its last good state.
+    """
+
+    GOOD = "good"
+    SUSPECT = "suspect"
+    TRIAL = "trial"
+    FROZEN = "frozen"
+
+
+class GuardedFilter:
+    """Updates a filter and decides which of its states may be published.
+
+    Attributes:
+        config: Times and factors.
+        filter: The filter.
+        phase: Whether its parameters are trusted.
+        returns: Number of returns to an earlier state.
+        freezes: Number of times that learning was suspended.
+        cause: Input that the last trial's innovation points to, unless a load has changed; empty before.
+    """
+
+    def __init__(
+        self, filter_: InertialFilter, rows: int, config: WatchConfig, causes: Causes, loads: LoadRange
+    ) -> None:
+        """Begin at the filter's state.
+
+        Args:
+            filter_: The filter.
+            rows: Number of rows of a measurement.
+            config: Times and factors.
+            causes: Tests single causes of an innovation.
+            loads: Range of plausible masses.
+        """
+        self.config = config
+        self.filter = filter_
+        self._causes, self._loads = causes, loads
+        self._level = UsualLevel(rows, filter_.gate.bound)
+        self._good = GoodStates(filter_)
+        self._trial: ChangeTrial | None = None
+        self._trial_after_freeze = False
+        self._in_phase_for = self._quiet_for = 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the nominal parameters."""
+        self.filter.reset()
+        self._level.reset()
+        self._good.reset()
+        self.returns = self.freezes = 0
+        self.cause = ""
+        self._set(WatchPhase.GOOD)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the last good state is reported: learning is frozen, or tried again after that."""
+        return self._trial_after_freeze or self.phase is WatchPhase.FROZEN
+
+    @property
+    def parameters(self) -> Array:
+        """Parameters in C that may be published, shape (n, 10)."""
+        return self.trusted(self.estimate()[0])
+
+    def estimate(self) -> tuple[Array, Array]:
+        """Return the parameters in C (n, 10) and covariances (n, 10, 10) to report."""
+        if self.is_hidden:
+            return self.filter.parameters_of(self._good.last.x, self._good.last.P)
+        return self.filter.body_parameters()
+
+    def trusted(self, pi_C: Array) -> Array:
+        """Return the parameters in C that may be published, shape (n, 10), given the present estimate."""
+        return pi_C if self.phase is WatchPhase.GOOD else self._good.parameters
+
+    def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
+        """Update the filter with one measurement, as its phase allows.
+
+        Args:
+            equation: The measurement.
+            dt: Time since the last one [s].
+            learn: False leaves the state as it is and only reports the innovation.
+        """
+        if not (self.config.enabled and learn):
+            return self.filter.update(equation, dt, learn=learn)
+        if self.phase is WatchPhase.FROZEN:
+            return self._update_frozen(equation, dt)
+        update = self.filter.update(equation, dt)
+        if self.phase is WatchPhase.TRIAL:
+            return self._update_trial(equation, update, dt)
+        if update.decision is Decision.REOPENED:
+            self._begin_trial(equation)
+        else:
+            self._update_good(equation, update, dt)
+        return update
+
+    def return_to_good(self) -> None:
+        """Return to the last good state at once: a step has failed."""
+        self.returns += 1
+        self.filter.gate.reset()
+        self._good.return_to(self._good.last)
+        if self.phase is not WatchPhase.FROZEN:
+            self._set(WatchPhase.GOOD)
+
+    def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> None:
+        limit = self._level.limit(self.config.suspect)
+        suspect = self._level.is_known and not (update.accepted and update.nis <= limit)
+        self._in_phase_for += dt
+        if suspect:
+            self._quiet_for = 0.0
+            self._good.disturb()
+            if self.phase is WatchPhase.GOOD:
+                self._set(WatchPhase.SUSPECT)
+                self.cause = self._causes.of_rows(update.innovation, update.variance, equation.paths)
+            elif self._in_phase_for >= self.config.patience:
+                self._give_in(update)
+            return
+        self._quiet_for += dt
+        if self.phase is WatchPhase.SUSPECT:
+            if self._quiet_for >= self.config.evidence:
+                self._end_suspicion(equation, limit)
+            return
+        if update.accepted:
+            self._level.feed(update.nis, dt)
+        if self._good.advance(dt):
+            self._examine()
+
+    def _give_in(self, update: FilterUpdate) -> None:
+        """Take innovations that the gate has accepted for long as usual; others freeze the filter."""
+        if update.accepted:
+            self._level.accept(update.nis)
+            self._set(WatchPhase.GOOD)
+        elif update.decision is Decision.UNRESOLVABLE:
+            self._freeze()
+
+    def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
+        """Undo what suspect data have taught where the last good state explains the present data."""
+        good = self._good.last
+        moved = float(np.abs(self.filter.masses_of(self.filter.x) / self._good.parameters[:, 0] - 1.0).max())
+        if moved > MOVED and self.filter.innovation_of(good, equation).nis <= limit:
+            self.returns += 1
+            self._good.return_to(good)
+        self._set(WatchPhase.GOOD)
+
+    def _examine(self) -> None:
+        """Confirm a good state; one that cannot be is left for the last that could."""
+        if self._loads.admits(self.filter) and is_sound(self.filter):
+            self._good.confirm()
+        else:
+            self._freeze()
+
+    def _begin_trial(self, equation: LinearEquation) -> None:
+        earlier = self._good.earlier if self._level.is_known else ()
+        self._set(WatchPhase.TRIAL)
+        self.cause = self._causes.name(self.filter.innovation_of(self._good.last, equation), equation)
+        self._trial = ChangeTrial(self.config, self._level, earlier, self._causes, self._loads)
+
+    def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
+        hidden = self._trial_after_freeze
+        self._in_phase_for += dt
+        assert self._trial is not None
+        outcome = self._trial.feed(self.filter, equation, update, dt)
+        if outcome is TrialOutcome.CHANGED:
+            self._good.change()
+            self._set(WatchPhase.GOOD)
+        elif outcome is TrialOutcome.BACK:
+            assert self._trial.returned_to is not None
+            self.returns += 1
+            self._good.return_to(self._trial.returned_to)
+            self.filter.gate.reset()
+            self._set(WatchPhase.GOOD)
+        elif outcome is TrialOutcome.GIVEN_UP:
+            self._freeze()
+        return replace(update, accepted=False, decision=Decision.FROZEN) if hidden else update
+
+    def _update_frozen(self, equation: LinearEquation, dt: float) -> FilterUpdate:
+        update = self.filter.update(equation, dt, learn=False)
+        explained = update.nis <= self._level.limit(self.config.suspect)
+        self._quiet_for = self._quiet_for + dt if explained else 0.0
+        self._in_phase_for += dt
+        if self._quiet_for >= self.config.evidence:
+            self._set(WatchPhase.GOOD)
+        elif self._in_phase_for >= self.config.retry:
+            self.filter.admit_change()
+            self._begin_trial(equation)
+            self._trial_after_freeze = True
+        return replace(update, decision=Decision.FROZEN)
+
+    def _freeze(self) -> None:
+        self.freezes += 1
+        self.filter.gate.reset()
+        self._good.return_to(self._good.last)
+        self._set(WatchPhase.FROZEN)
+
+    def _set(self, phase: WatchPhase) -> None:
+        self.phase = phase
+        self._trial = None
+        self._trial_after_freeze = False
+        self._in_phase_for = self._quiet_for = 0.0

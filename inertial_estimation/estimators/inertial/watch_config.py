@@ -1,0 +1,93 @@
+"""Parameters by which the watch tells a change of the load from a fault of an input."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.parameters import parameter
+
+__all__ = ["WatchConfig"]
+
+
+@dataclass(frozen=True)
+class WatchConfig:
+    """Parameters of the watch over the inertial filter: when data are suspect, when a change is believed."""
+
+    enabled: bool = parameter(
+        True,
+        "Whether the published parameters wait until a change of the load has explained the data, and the "
+        "filter returns to its last good state after a fault of an input.",
+        runtime=True,
+    )
+    suspect: float = parameter(
+        8.0,
+        "Factor by which the normalised innovation squared must exceed its usual level for the data to be "
+        "suspect; the published parameters are held while they are.",
+        lower=1.5,
+        upper=1e3,
+        runtime=True,
+    )
+    match: float = parameter(
+        3.0,
+        "Factor of the usual level below which the normalised innovation squared must stay for a change of "
+        "the load to count as the explanation of the data.",
+        lower=1.0,
+        upper=100.0,
+        runtime=True,
+    )
+    evidence: float = parameter(
+        0.1,
+        "Time for which a changed load must explain the data before the published parameters follow it, and "
+        "for which an earlier state must explain them before the filter returns to that state.",
+        unit="s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )
+    patience: float = parameter(
+        1.0,
+        "Time after which the published parameters follow a change that the innovation gate accepts, "
+        "although the data could also be those of a faulty input, or are explained less well than before.",
+        unit="s",
+        lower=0.0,
+        upper=60.0,
+        runtime=True,
+    )
+    give_up: float = parameter(
+        2.0,
+        "Time after which a change that has not explained the data is given up: the filter returns to its "
+        "last good state and stops learning until that state, or another trial, explains the data.",
+        unit="s",
+        lower=0.1,
+        upper=60.0,
+        runtime=True,
+    )
+    reopenings: int = parameter(
+        4,
+        "Number of times the innovation gate may re-open within one trial of a change before it is given up.",
+        lower=1,
+        upper=100,
+        runtime=True,
+    )
+    retry: float = parameter(
+        1.0,
+        "Time between the end of an unsuccessful trial of a change and the next trial.",
+        unit="s",
+        lower=0.1,
+        upper=60.0,
+        runtime=True,
+    )
+    nis_factor: float = parameter(
+        3.0,
+        "Factor by which the mean normalised innovation squared of a group of rows must exceed its expected "
+        "value for the noise parameters to be reported as too small.",
+        lower=1.1,
+        upper=1e3,
+        runtime=True,
+    )
+    nis_window: float = parameter(
+        10.0,
+        "Time constant of the mean normalised innovation squared that is compared with its expected value.",
+        unit="s",
+        lower=0.1,
+        upper=1e4,
+        runtime=True,
+    )

@@ -1,0 +1,130 @@
+"""Agreement of gyroscope, accelerometer and contact velocity, judged by the observer's first stage.
+
+The first stage determines the vertical from the accelerometer and the contact velocity within 0.2 s, carried
+by the gyroscope. Its mean angle from the output tells by how much the output is wrong, and its length, which
+is 1 for readings that agree, whether the specific force is that of a body in gravity.
+"""
+
+import math
+from itertools import pairwise
+
+from inertial_estimation.estimators.tilt.linear_stage import LinearStage
+from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
+from inertial_estimation.models.contacts import KinematicState
+from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotation
+
+__all__ = ["Agreement", "rotation_disagreement"]
+
+GAINS = (20.0, 100.0)  # of the stage beside an observer that has none: both poles at 10 rad/s
+MEMORY = 0.2  # time constant of the means [s]
+REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output that is reported
+TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew
+LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
+
+
+class Agreement:
+    """Mean difference between the vertical of the first stage and the output.
+
+    Attributes:
+        turn: Mean of sine and axis of the angle between them, IMU frame.
+        length: Mean of the length of the first stage's vertical minus one.
+    """
+
+    def __init__(self) -> None:
+        self._stage = LinearStage()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with full agreement."""
+        self.turn: Vector = ZERO
+        self.length = 0.0
+        self._state: tuple[Vector, Vector] | None = None
+
+    @property
+    def angle(self) -> float:
+        """Mean angle between the verticals of the first stage and the output [rad]."""
+        return math.asin(min(1.0, norm(self.turn)))
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the readings contradict one another by more than they ever do on sound data."""
+        return self.turned or self.stretched
+
+    @property
+    def reportable(self) -> bool:
+        """Whether the output may be wrong."""
+        return self.angle > REPORTED_TURN or self.stretched
+
+    @property
+    def turned(self) -> bool:
+        """Whether the output is turned from the vertical of the first stage."""
+        return self.angle > TURN_LIMIT
+
+    @property
+    def stretched(self) -> bool:
+        """Whether the specific force is not that of a body in gravity with this contact velocity."""
+        return abs(self.length) > LENGTH_LIMIT
+
+    def update(
+        self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None, observer: TiltObserver[object]
+    ) -> None:
+        """Process one step, after the observer's.
+
+        Args:
+            h: Duration of the step [s].
+            w_I: Angular velocity, mean over the step [rad/s].
+            f_I: Specific force, mean over the step [m/s^2].
+            y_v: Velocity from contacts with which the observer made the step [m/s]; None without contact.
+            observer: The observer after the step.
+        """
+        if y_v is None:
+            self._state = None
+            return
+        x2 = observer.x2
+        z = observer.x2_intermediate
+        if z is None:
+            begin = self._state or (observer.x1, x2)
+            half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
+            v, z, _ = self._stage.advance(h, GAINS, half, begin, f_I, y_v)
+            self._state = v, z
+        length = norm(z)
+        share = h / (h + MEMORY)
+        a, b = cross(x2, z), self.turn
+        scale = 1.0 / max(length, 1e-3)
+        self.turn = (
+            b[0] + share * (scale * a[0] - b[0]),
+            b[1] + share * (scale * a[1] - b[1]),
+            b[2] + share * (scale * a[2] - b[2]),
+        )
+        self.length += share * (length - 1.0 - self.length)
+
+
+def rotation_disagreement(
+    state: KinematicState, weights: tuple[float, ...], w_I: Vector, soles: tuple[bool, ...]
+) -> float | None:
+    """Return by how much the gyroscope differs from the rotation that the contacts in use allow [rad/s].
+
+    A sole does not turn: w + w_IC = 0. Two points at rest keep their distance: for their relative position d
+    and velocity d' in the IMU frame d' + w x d = 0.
+
+    Args:
+        state: Kinematics of the contacts.
+        weights: Weights of the contacts; zero: not in use.
+        w_I: Angular velocity of the IMU by the gyroscope [rad/s].
+        soles: Whether each contact is a sole that cannot turn.
+
+    Returns:
+        The smallest of the differences; None where the contacts say nothing about the rotation.
+    """
+    used = [(c, sole) for c, s, sole in zip(state.contacts, weights, soles, strict=True) if s > 0.0]
+    found = [norm((w_I[0] + c.w_I[0], w_I[1] + c.w_I[1], w_I[2] + c.w_I[2])) for c, sole in used if sole]
+    for (a, _), (b, _) in pairwise(used):
+        d = (a.r_I[0] - b.r_I[0], a.r_I[1] - b.r_I[1], a.r_I[2] - b.r_I[2])
+        turned = cross(w_I, d)
+        moved = (
+            a.v_I[0] - b.v_I[0] + turned[0],
+            a.v_I[1] - b.v_I[1] + turned[1],
+            a.v_I[2] - b.v_I[2] + turned[2],
+        )
+        found.append(norm(moved) / max(norm(d), 0.05))
+    return min(found) if found else None

@@ -1,0 +1,181 @@
+"""Initial vertical and velocity: at rest from the accelerometer, in motion with the contact velocity."""
+
+import math
+from enum import Enum
+
+from inertial_estimation.estimators.tilt.startup import StartupAverage
+from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, dot, norm, normalised
+
+__all__ = ["Initialisation", "Phase"]
+
+LEAST_WINDOW = 0.3  # of a fit that replaces the observer's state [s]
+WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
+LONGEST_WINDOW = 2.0  # after which a fit that is not accepted begins again, and a startup ends anyway [s]
+ACCEPTED_SIGMA = 0.01  # of the direction [rad]
+ACCEPTED_LENGTH = 0.06  # error of the length of the vertical
+AT_REST = math.radians(0.5)  # angle between mean accelerometer and fit up to which the former is used
+REPLACED = math.radians(1.0)  # angle between fit and output from which the output is replaced, plus
+REPLACED_SIGMA = 3.0  # this many standard deviations of the fit
+LEAST_MISFIT, MOST_MISFIT = 0.2, 0.5  # distance of a velocity from the line that restarts the fit [m/s]
+FORCE_MEMORY = 0.05  # time constant of the mean accelerometer [s]
+MISFIT_FACTOR = 6.0  # in between: this many times the scatter
+
+State = tuple[Vector, Vector]
+
+
+class Phase(Enum):
+    """What determines the vertical.
+
+    Attributes:
+        STARTING: Nothing yet.
+        FITTING: A fit that will replace the output if the two differ.
+        FITTED: The fit; the observer is set to it at every step.
+        TRACKING: The observer.
+    """
+
+    STARTING = "starting"
+    FITTING = "fitting"
+    FITTED = "fitted"
+    TRACKING = "tracking"
+
+
+class Initialisation:
+    """Starts the observer, and starts it again in motion where its readings have contradicted one another.
+
+    Attributes:
+        phase: What determines the vertical.
+        replaced_angle: By how much the last replacement turned the output [rad].
+        replacements: Number of replacements.
+    """
+
+    def __init__(self, startup: float) -> None:
+        """Begin with the startup.
+
+        Args:
+            startup: Shortest duration of the startup [s].
+        """
+        self._startup = startup
+        self._average = StartupAverage(startup)
+        self._fit = VerticalFit()
+        self.replacements = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again with the startup; the counter stays."""
+        self._average.reset()
+        self._fit.reset()
+        self.phase = Phase.STARTING
+        self.replaced_angle = 0.0
+        self._force: Vector = ZERO  # mean specific force since the begin of a fit
+        self._by_accelerometer = True  # whether the accelerometer weights the contacts
+
+    @property
+    def vertical(self) -> Vector | None:
+        """Direction of the mean accelerometer, which weights the contacts where there is no better vertical.
+
+        None before the first reading, and where the observer's vertical does not contradict the forces.
+        """
+        if not self.weighted_by_accelerometer:
+            return None
+        force = self._average.force if self.phase is Phase.STARTING else self._force
+        return normalised(force) if norm(force) > 0.0 else None
+
+    def start(
+        self, h: float, force: Vector, mean_force: Vector, rate: Vector, y_v: Vector | None, *, complete: bool
+    ) -> State | None:
+        """Process one step of the startup.
+
+        Args:
+            h: Duration of the step [s].
+            force: Specific force at its end [m/s^2].
+            mean_force: Specific force, mean over the step [m/s^2].
+            rate: Angular rate, mean over the step [rad/s].
+            y_v: Velocity from contacts [m/s]; None without contact.
+            complete: Whether all inputs are there, so that the startup may end.
+
+        Returns:
+            Velocity and vertical of the IMU at the end of the startup; None during it.
+        """
+        self._average.add(h, force, rate)
+        self._fit.add(h, mean_force, rate, y_v)
+        if not self._average.done or not complete:
+            return None
+        mean = normalised(self._average.force)
+        late = self._fit.duration >= self._startup + LONGEST_WINDOW
+        if y_v is None or not self._fit.determined:
+            if not late and self._fit.determined:
+                return None
+            self.phase = Phase.TRACKING
+            return y_v or ZERO, mean
+        v, z = self._fit.solve()
+        if _angle(z, mean) <= AT_REST:
+            self.phase = Phase.TRACKING
+            return y_v, mean
+        if not late and not self._accepted(z):
+            return None
+        self.phase = Phase.FITTED if self._accepted(z) else Phase.TRACKING
+        return (v, normalised(z)) if self.phase is Phase.FITTED else (y_v, mean)
+
+    @property
+    def weighted_by_accelerometer(self) -> bool:
+        """Whether the accelerometer's direction weights the contacts."""
+        return self.phase is not Phase.TRACKING and self._by_accelerometer
+
+    def begin(self, *, by_accelerometer: bool) -> None:
+        """Begin a fit beside the running observer.
+
+        Args:
+            by_accelerometer: Whether the contacts are weighted by the accelerometer's direction, since the
+                observer's vertical contradicts their forces.
+        """
+        self._fit.reset()
+        self.phase = Phase.FITTING
+        self._force = ZERO
+        self._by_accelerometer = by_accelerometer
+
+    def refit(self, h: float, force: Vector, rate: Vector, y_v: Vector | None, x2: Vector) -> State | None:
+        """Process one step of a fit beside the observer.
+
+        Args:
+            h: Duration of the step [s].
+            force: Specific force, mean over the step [m/s^2].
+            rate: Angular rate, bias removed, mean over the step [rad/s].
+            y_v: Velocity from contacts [m/s]; None without contact.
+            x2: The observer's vertical.
+
+        Returns:
+            Velocity and vertical to which the observer is to be set; None to leave it as it is.
+        """
+        fit, share = self._fit, h / (h + FORCE_MEMORY)
+        fit.add(h, force, rate, y_v)
+        mean = self._force if self._force != ZERO else force
+        self._force = combine(mean, share, (force[0] - mean[0], force[1] - mean[1], force[2] - mean[2]))
+        if y_v is None or not fit.determined:
+            return None
+        limit = min(MOST_MISFIT, max(LEAST_MISFIT, MISFIT_FACTOR * fit.scatter()))
+        if fit.misfit(y_v) > limit or (fit.duration > LONGEST_WINDOW and self.phase is Phase.FITTING):
+            self.begin(by_accelerometer=self._by_accelerometer)
+            return None
+        if fit.duration < LEAST_WINDOW:
+            return None
+        v, z = fit.solve()
+        if not self._accepted(z):
+            return None
+        if self.phase is Phase.FITTING:
+            angle = _angle(z, x2)
+            if angle < REPLACED + REPLACED_SIGMA * fit.sigma():
+                self.phase = Phase.TRACKING
+                return None
+            self.phase, self.replaced_angle = Phase.FITTED, angle
+            self.replacements += 1
+        if fit.duration >= WHOLE_WINDOW:
+            self.phase = Phase.TRACKING
+        return v, normalised(z)
+
+    def _accepted(self, z: Vector) -> bool:
+        return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA
+
+
+def _angle(a: Vector, b: Vector) -> float:
+    return math.atan2(norm(cross(a, b)), dot(a, b))

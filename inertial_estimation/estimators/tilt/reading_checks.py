@@ -1,0 +1,196 @@
+"""Checks of the readings against one another at every step, and what they found lately."""
+
+import math
+from enum import Enum
+
+from inertial_estimation.estimators.tilt.agreement import Agreement, rotation_disagreement
+from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
+from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
+from inertial_estimation.models.contacts import KinematicState
+from inertial_estimation.signals import NANOSECONDS, HealthLevel
+from inertial_estimation.spatial.vectors import Vector
+
+__all__ = ["Finding", "ReadingChecks"]
+
+REPORTED_NS = 10 * NANOSECONDS  # time of data for which a finding is reported
+REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
+FREQUENT = 4.0  # outliers of specific force or contact velocity in one second that are no longer usual
+LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
+ROTATION_MEMORY = 0.1  # time constant of the rotation's disagreement [s]
+GYRO_WRONG, GYRO_RIGHT = (
+    0.8,
+    0.1,
+)  # disagreement with the feet from which, up to which it is blamed, cleared [rad/s]
+
+
+class Finding(Enum):
+    """What the checks can find; the value is the sentence of the health report.
+
+    Attributes:
+        GYRO_OUTLIER: A jump of the rate, held back until the next reading confirmed it, or never used.
+        FORCE_OUTLIER: A specific force that the contact velocity contradicts.
+        VELOCITY_OUTLIER: A contact velocity that the IMU contradicts.
+        GYROSCOPE: Persistent disagreement, and the gyroscope differs from the rotation of the feet.
+        ACCELEROMETER: Persistent disagreement, and the gyroscope agrees with the feet.
+        UNKNOWN: Persistent disagreement that the contacts cannot attribute.
+        CONTACTS: Forces at the feet that contradict the tilt.
+        REPLACED: The tilt was set to a new fit.
+    """
+
+    GYRO_OUTLIER = "imu/data: gyroscope readings jump; those that no other confirmed were left out"
+    FORCE_OUTLIER = "imu/data: accelerometer readings contradict the contact velocity and were taken back"
+    VELOCITY_OUTLIER = (
+        "joint_states or contact wrenches: contact velocities contradict the IMU and were left out"
+    )
+    GYROSCOPE = "imu/data (gyroscope) or joint_states: the angular rate contradicts the feet and gravity"
+    ACCELEROMETER = (
+        "imu/data (accelerometer) or contact wrenches: the specific force contradicts gyroscope and feet"
+    )
+    CONTACTS = "contact wrenches: the feet bear forces, but by the tilt none is pushed up"
+    UNKNOWN = "imu/data or joint_states: gyroscope, accelerometer and contact velocity contradict one another"
+    REPLACED = "the tilt contradicted accelerometer and contact velocity and was determined anew"
+
+
+OUTLIERS = (Finding.GYRO_OUTLIER, Finding.FORCE_OUTLIER, Finding.VELOCITY_OUTLIER)
+
+
+class ReadingChecks:
+    """Checks of one estimator.
+
+    Attributes:
+        readings: Mean IMU readings over a step, single wrong rates left out.
+        velocity: Contact velocities and specific forces against one another.
+        agreement: Gyroscope, accelerometer and contact velocity against one another.
+        found_ns: Stamp of the last step at which each finding was made [ns].
+    """
+
+    def __init__(self, soles: tuple[bool, ...]) -> None:
+        """Begin without a finding.
+
+        Args:
+            soles: Whether each contact is a sole that cannot turn while loaded.
+        """
+        self.readings = ImuReadings()
+        self.velocity = VelocityGuard()
+        self.agreement = Agreement()
+        self.found_ns: dict[Finding, int] = {}
+        self._soles = soles
+        self._seen = (0, 0, 0)
+        self._frequency = [0.0, 0.0, 0.0]  # of each kind of outlier, in the last second
+        self._counted_ns = [0, 0, 0]
+        self._contradicted = 0.0  # time for which forces have contradicted the tilt [s]
+        self._rotation: float | None = None
+        self._stamp_ns = 0
+
+    def reset(self) -> None:
+        """Begin before the first reading; findings stay until they are old."""
+        self.readings.reset()
+        self.velocity.reset()
+        self.agreement.reset()
+        self._rotation = None
+        self._contradicted = 0.0
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the tilt should be determined anew."""
+        return self.agreement.disagrees or self.contradicted
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the forces at the feet contradict the tilt."""
+        return self._contradicted > LOADED_TIME
+
+    def replaced(self) -> None:
+        """Note that the observer was set to a new vertical and velocity."""
+        self.agreement.reset()
+        self.velocity.reset()
+        self._contradicted = 0.0
+        self.found_ns[Finding.REPLACED] = self._stamp_ns
+
+    def update(
+        self,
+        stamp_ns: int,
+        h: float,
+        w_I: Vector,
+        f_I: Vector,
+        y_v: Vector | None,
+        observer: TiltObserver[object],
+        state: KinematicState | None,
+        contacts: ContactVelocity,
+    ) -> None:
+        """Process one step, after the observer's.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            h: Its duration [s].
+            w_I: Angular velocity, mean over the step [rad/s].
+            f_I: Specific force, mean over the step [m/s^2].
+            y_v: Contact velocity with which the observer made the step [m/s]; None without contact.
+            observer: The observer after the step.
+            state: Kinematics of the contacts; None where missing.
+            contacts: The contacts after the step.
+        """
+        self._stamp_ns = stamp_ns
+        agreement = self.agreement
+        agreement.update(h, w_I, f_I, y_v, observer)
+        counts = self.readings.doubts, self.velocity.force_outliers, self.velocity.velocity_outliers
+        if counts != self._seen:
+            self._count(stamp_ns, counts)
+        if y_v is None and contacts.contradictory:
+            self._contradicted += h
+            if self.contradicted:
+                self.found_ns[Finding.CONTACTS] = stamp_ns
+        else:
+            self._contradicted = 0.0
+        if agreement.reportable:
+            self._attribute(stamp_ns, h, w_I, state, contacts.weights)
+        else:
+            self._rotation = None
+
+    def _count(self, stamp_ns: int, counts: tuple[int, int, int]) -> None:
+        """Find outliers: rates at once; the others, which impacts cause too, where they are frequent."""
+        for i, (kind, n, seen) in enumerate(zip(OUTLIERS, counts, self._seen, strict=True)):
+            if n == seen:
+                continue
+            elapsed = (stamp_ns - self._counted_ns[i]) / NANOSECONDS
+            self._counted_ns[i] = stamp_ns
+            self._frequency[i] = self._frequency[i] * math.exp(-max(elapsed, 0.0)) + n - seen
+            if kind is Finding.GYRO_OUTLIER or self._frequency[i] > FREQUENT or self.velocity.contradiction:
+                self.found_ns[kind] = stamp_ns
+        self._seen = counts
+
+    def _attribute(
+        self, stamp_ns: int, h: float, w_I: Vector, state: KinematicState | None, weights: tuple[float, ...]
+    ) -> None:
+        """Find which input disagrees, by the rotation that the contacts allow."""
+        found = rotation_disagreement(state, weights, w_I, self._soles) if state is not None else None
+        if found is not None:
+            before = self._rotation if self._rotation is not None else found
+            self._rotation = before + h / (h + ROTATION_MEMORY) * (found - before)
+        self.found_ns[self._culprit()] = stamp_ns
+
+    def _culprit(self) -> Finding:
+        rotation = self._rotation
+        if rotation is not None and rotation > GYRO_WRONG:
+            return Finding.GYROSCOPE
+        if rotation is not None and rotation < GYRO_RIGHT:
+            return Finding.ACCELEROMETER
+        return Finding.UNKNOWN
+
+    def health(self) -> tuple[HealthLevel, str]:
+        """Return severity and description of what was found lately; OK and empty if nothing was."""
+        recent = {
+            kind
+            for kind, at in self.found_ns.items()
+            if self._stamp_ns - at <= (REPLACED_NS if kind is Finding.REPLACED else REPORTED_NS)
+        }
+        if not recent:
+            return HealthLevel.OK, ""
+        texts = [kind.value for kind in Finding if kind in recent]
+        if not self.agreement.reportable:
+            return HealthLevel.WARN, "; ".join(texts)
+        angle = math.degrees(self.agreement.angle)
+        texts.append(f"the tilt may be wrong by {angle:.1f} deg")
+        return HealthLevel.ERROR, "; ".join(texts)

@@ -1,0 +1,153 @@
+"""Results on disk: checked before anything is computed, and written whole or not at all."""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.files.text_file import resolved_path
+
+__all__ = ["check_output_folder", "output_file", "result_folder", "write_text"]
+
+PARTIAL = ".partial-"  # prefix of what is being written
+
+
+def check_output_folder(path: str | Path, *, overwrite: bool = False, shared: bool = False) -> Path:
+    """Check that results can be written into a folder; it is left as it was found.
+
+    Args:
+        path: The folder, which need not exist.
+        overwrite: Whether it may hold results of an earlier run, which are replaced.
+        shared: Whether it is meant to hold the results of several runs, each under names of its own.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ConfigurationError: If it is not a folder, cannot be written into, or holds something else.
+    """
+    folder = resolved_path(path)
+    try:
+        there = sorted(item.name for item in folder.iterdir()) if folder.is_dir() else []
+        if there and not (overwrite or shared):
+            raise ConfigurationError(
+                f"the folder '{one_line(folder)}' is not empty, it has {listing(there, limit=5)}: "
+                "name another one, or replace earlier results with --overwrite"
+            )
+        _try_to_write(folder)
+    except (OSError, ValueError) as error:
+        raise _unwritable(f"into '{one_line(folder)}'", error) from error
+    return folder
+
+
+def output_file(path: str | Path, suffix: str, what: str) -> Path:
+    """Check that a file can be written, and fix its place: links in its path are resolved now.
+
+    Args:
+        path: The file; an existing one is replaced later.
+        suffix: Ending that its name must have.
+        what: What names the file, for messages.
+
+    Raises:
+        ConfigurationError: If the ending is another one, or the file cannot be written.
+    """
+    file = resolved_path(path)
+    if file.suffix != suffix:
+        raise ConfigurationError(f"{what} is '{one_line(path)}', expected a path that ends in '{suffix}'")
+    try:
+        place = file.parent.resolve(strict=True) / file.name
+        if place.is_dir():
+            raise ConfigurationError(f"{what} is '{one_line(path)}', which is a folder, expected a file")
+        _try_to_write(place.parent)
+    except (OSError, ValueError) as error:
+        raise _unwritable(f"'{one_line(file)}'", error) from error
+    return place
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a UTF-8 file whole or not at all: under another name in its folder, which is then changed.
+
+    Returns:
+        The path.
+
+    Raises:
+        ConfigurationError: If it cannot be written; an existing file is unchanged then.
+    """
+    partial = path.with_name(f"{PARTIAL}{secrets.token_hex(4)}")
+    try:
+        with partial.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except (OSError, ValueError) as error:
+        raise _unwritable(f"'{one_line(path)}'", error) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def result_folder(folder: Path, own: Collection[str] = ()) -> Iterator[Path]:
+    """Yield a folder for results, whose content is moved into another one at the end.
+
+    An exception or interrupt within the context leaves nothing behind, and earlier results as they were.
+
+    Args:
+        folder: Where the results go; made if it does not exist.
+        own: Names of all results that may be there of an earlier run; those not written anew are removed.
+
+    Raises:
+        ConfigurationError: If the folder cannot be written into.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
+    except (OSError, ValueError) as error:
+        raise _unwritable(f"into '{one_line(folder)}'", error) from error
+    try:
+        yield partial
+        _move_all(partial, folder, own)
+    except BrokenPipeError:  # of what was printed
+        raise
+    except OSError as error:
+        raise _unwritable(f"into '{one_line(folder)}'", error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):  # not empty
+            folder.rmdir()
+
+
+def _move_all(source: Path, target: Path, own: Collection[str]) -> None:
+    new = [item.name for item in source.iterdir()]
+    for name in {*own, *new}:
+        old = target / name
+        if old.is_dir() and not old.is_symlink():
+            shutil.rmtree(old)
+        elif name not in new:
+            old.unlink(missing_ok=True)
+    for name in new:
+        os.replace(source / name, target / name)
+
+
+def _try_to_write(folder: Path) -> None:
+    """Make a folder with a file in it, and remove all that was made."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"0")
+    finally:
+        for place in missing:
+            with suppress(OSError):
+                place.rmdir()
+
+
+def _unwritable(what: str, error: Exception) -> ConfigurationError:
+    reason = error.strerror if isinstance(error, OSError) else None
+    return ConfigurationError(f"cannot write {what}: {reason or one_line(error)}")

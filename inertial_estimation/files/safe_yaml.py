@@ -1,0 +1,223 @@
+"""YAML as ROS parameter files use it, in bounded time and memory; every refusal names the line.
+
+The rules are those of rcl's parser where it has any: no aliases (so neither recursive nor exploding ones), no
+dates, no sexagesimal numbers, ``1e3`` is a number. Beyond them a key that appears twice in a mapping is
+refused, because the last one would win silently.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import yaml
+
+from inertial_estimation.errors import ConfigurationError, one_line
+
+__all__ = ["LARGEST_TEXT", "YamlMapping", "load_yaml", "yaml_line"]
+
+LARGEST_TEXT = 2**18  # [bytes]; the largest parameter file of the package has 4 kB
+DEEPEST = 50  # levels of nesting; a parameter file has about six
+LONGEST_NUMBER = 400  # characters
+LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does
+_CORE = "tag:yaml.org,2002:"
+
+
+class YamlMapping(dict[str, Any]):
+    """A mapping of a YAML text, with the line of every key.
+
+    Attributes:
+        lines: Line (from 1) by key.
+    """
+
+    def __init__(self) -> None:
+        """Make an empty mapping."""
+        super().__init__()
+        self.lines: dict[str, int] = {}
+
+
+class _PythonParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
+    """Parser of PyYAML without libyaml: four times slower, the same events."""
+
+    def __init__(self, text: str) -> None:
+        yaml.reader.Reader.__init__(self, text)
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
+
+
+_Parser: Any = getattr(yaml.cyaml, "CParser") if yaml.__with_libyaml__ else _PythonParser  # noqa: B009
+
+
+class _Loader(yaml.composer.Composer, _Parser):  # type: ignore[misc]
+    """Composes nodes without aliases and not deeper than `DEEPEST`."""
+
+    def __init__(self, text: str) -> None:
+        _Parser.__init__(self, text)
+        yaml.composer.Composer.__init__(self)
+        self._resolver = _Resolver()
+        self._depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise _RefusedError(
+                event.start_mark, f"the alias '*{event.anchor}', which ROS parameters cannot have"
+            )
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise _RefusedError(self.peek_event().start_mark, f"more than {DEEPEST} levels of nesting")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
+        pass
+
+    def ascend_resolver(self) -> None:
+        pass
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        return self._resolver.resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+
+
+class _Resolver(yaml.resolver.BaseResolver):
+    """Tags of plain scalars: null, truth values, whole numbers and floats; everything else is text."""
+
+
+for _name, _pattern, _first in (
+    ("bool", r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("int", r"[-+]?(0b[01]+|0x[0-9a-fA-F]+|0o?[0-7]+|0|[1-9][0-9]*)", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+):
+    _starts = [*_first, ""] if _name == "null" else list(_first)
+    _Resolver.add_implicit_resolver(f"{_CORE}{_name}", re.compile(rf"(?:{_pattern})\Z"), _starts)
+
+
+class _RefusedError(Exception):
+    """What a text may not hold, and where."""
+
+    def __init__(self, mark: Any, got: str) -> None:
+        super().__init__(got)
+        self.line = mark.line + 1
+
+
+def load_yaml(text: str, where: str) -> Any:
+    """Return the content of a YAML text: None, bool, int, float, str, lists and `YamlMapping`.
+
+    Args:
+        text: One YAML document.
+        where: Where it came from, for messages (``parameter file 'robot.yaml'``).
+
+    Raises:
+        ConfigurationError: If it is not valid YAML, is larger than `LARGEST_TEXT`, holds an alias, a tag
+            beyond the core ones, a key twice, a number out of range or too deep a nesting; names the line.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise ConfigurationError(f"{where} has {len(text)} characters, expected at most {LARGEST_TEXT}")
+    odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if odd is not None:
+        line = text.count("\n", 0, odd.start()) + 1
+        raise ConfigurationError(
+            f"{where}, line {line}: the character U+{ord(odd.group()):04X} is not valid in YAML"
+        )
+    try:
+        node = _Loader(text).get_single_node()
+        return None if node is None else _value(node)
+    except _RefusedError as refused:
+        raise ConfigurationError(f"{where}, line {refused.line}: {one_line(refused)}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}" if mark is not None else ""
+        said = ", ".join(filter(None, (error.context, error.problem)))
+        raise ConfigurationError(f"{where}{at}: not valid YAML: {one_line(said)}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{where}: not valid YAML: {one_line(error)}") from error
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what `load_yaml` returns."""
+
+
+_Dumper.add_representer(YamlMapping, lambda dumper, mapping: dumper.represent_dict(mapping.items()))
+
+
+def yaml_line(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text: str = yaml.dump(value, Dumper=_Dumper, default_flow_style=True, width=10_000)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _value(node: Any) -> Any:
+    """Return the Python value of a node; the depth is bounded by the composer."""
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    expected = "map" if isinstance(node, yaml.MappingNode) else "seq"
+    if node.tag != _CORE + expected:
+        raise _RefusedError(node.start_mark, f"the tag '{node.tag}', expected none")
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item) for item in node.value]
+    return _mapping(node.value)
+
+
+def _mapping(pairs: Iterable[tuple[Any, Any]]) -> YamlMapping:
+    mapping = YamlMapping()
+    for key, value in pairs:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _RefusedError(key.start_mark, "a list or mapping as a key, expected a name")
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in mapping:
+            raise _RefusedError(
+                key.start_mark,
+                f"the key '{name}' is there a second time, first in line {mapping.lines[name]}",
+            )
+        mapping[name] = _value(value)
+        mapping.lines[name] = line
+    return mapping
+
+
+def _scalar(node: Any) -> Any:
+    text = node.value
+    read = _SCALARS.get(node.tag.removeprefix(_CORE)) if node.tag.startswith(_CORE) else None
+    if read is None:
+        raise _RefusedError(node.start_mark, f"the tag '{node.tag}', expected none")
+    try:
+        return read(text)
+    except (ValueError, OverflowError, KeyError):
+        kind = node.tag.removeprefix(_CORE)
+        shown = text if len(text) <= 40 else f"{text[:37]}..."
+        raise _RefusedError(
+            node.start_mark, f"'{shown}', expected a value of type {kind} within its range"
+        ) from None
+
+
+def _integer(text: str) -> int | float:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError
+    plain = text.lstrip("+-")
+    octal = len(plain) > 1 and plain[0] == "0" and plain[1] in "01234567"
+    number = int(text, 8 if octal else 0)
+    return number if abs(number) <= LARGEST_INTEGER else _float(str(number))
+
+
+def _float(text: str) -> float:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError
+    named = {".inf": "inf", "+.inf": "inf", "-.inf": "-inf", ".nan": "nan"}.get(text.lower())
+    number = float(named or text)
+    if named is None and number in (float("inf"), float("-inf")):
+        raise OverflowError
+    return number
+
+
+_TRUTH = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_SCALARS: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "null": lambda _text: None,
+    "bool": lambda text: _TRUTH[text.lower()],
+    "int": _integer,
+    "float": _float,
+}

@@ -1,0 +1,173 @@
+"""The files of a bag: found, opened, and where they are cut short read as far as they go."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from inertial_estimation.errors import (
+    ConfigurationError,
+    MissingDependencyError,
+    RecordingError,
+    listing,
+    one_line,
+)
+from inertial_estimation.files.safe_yaml import load_yaml
+from inertial_estimation.files.text_file import read_text
+from inertial_estimation.recordings.bag_file import BagFile, CompleteFile
+from inertial_estimation.recordings.cut_mcap import CutMcap
+from inertial_estimation.recordings.cut_sqlite import CutSqlite
+from inertial_estimation.signals import seconds
+
+__all__ = ["OpenedBag", "open_bag"]
+
+METADATA = "metadata.yaml"
+CUT_READERS: Mapping[str, type[CutMcap] | type[CutSqlite]] = {".mcap": CutMcap, ".db3": CutSqlite}
+
+
+@dataclass(frozen=True)
+class OpenedBag:
+    """The readable files of a bag.
+
+    Attributes:
+        files: In the order of their first messages; at least one, each with messages.
+        warnings: What is missing or damaged, a sentence each.
+    """
+
+    files: Sequence[BagFile]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """What metadata.yaml says; nothing where it is missing or damaged."""
+
+    names: tuple[str, ...] = ()
+    message_count: int | None = None
+    compressed: bool = False
+    warnings: tuple[str, ...] = field(default=())
+
+
+def open_bag(path: Path) -> OpenedBag:
+    """Open a bag.
+
+    A recorder that was killed or lost its power leaves no metadata.yaml, and a file without its end: what is
+    there is read, and a warning says what is missing.
+
+    Args:
+        path: Folder of the bag, or its .mcap or .db3 file.
+
+    Returns:
+        Its files.
+
+    Raises:
+        RecordingError: If there is no bag, or nothing of it can be read.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    if not path.exists():
+        raise RecordingError(f"no recording '{path}'; expected a rosbag2 folder, or an .mcap or .db3 file")
+    if not path.is_dir():
+        return _opened(path, [path], _Metadata())
+    metadata = _metadata(path)
+    if metadata.compressed:
+        return _opened(path, [path], metadata)
+    listed = [path / name for name in metadata.names]
+    there = [file for file in listed if file.is_file()]
+    files = there or sorted(file for file in path.iterdir() if file.suffix in CUT_READERS)
+    if not files:
+        content = sorted(item.name for item in path.iterdir())
+        raise RecordingError(
+            f"'{path}' is no rosbag2 recording: it has no .mcap or .db3 file, it has {listing(content)}"
+        )
+    gone = [file.name for file in listed if file not in there]
+    missing = (f"'{path}' lacks {listing(gone)}, which its {METADATA} lists",) if gone else ()
+    return _opened(path, files, _Metadata(warnings=(*metadata.warnings, *missing)), metadata.message_count)
+
+
+def _opened(path: Path, paths: Sequence[Path], metadata: _Metadata, expected: int | None = None) -> OpenedBag:
+    opened: list[BagFile] = []
+    problems: list[str] = []
+    for file in paths:
+        try:
+            opened.append(_open_file(file))
+        except RecordingError as error:
+            problems.append(str(error))
+    readable = [file for file in opened if file.message_count]
+    if not readable:
+        for empty in opened:
+            empty.close()
+        raise RecordingError(
+            problems[0] if problems else f"the recording '{path}' is empty: it has no messages"
+        )
+    damages = [file.damage for file in readable if file.damage]
+    count = sum(file.message_count for file in readable)
+    if expected is not None and expected != count and not (problems or damages):
+        damages.append(f"{METADATA} of '{path}' counts {expected} messages, its files have {count}")
+    warnings = [*metadata.warnings, *problems, *damages]
+    return OpenedBag(sorted(readable, key=lambda file: file.start_ns), warnings)
+
+
+def _open_file(path: Path) -> BagFile:
+    """Open a file as it was closed, or else as it was cut.
+
+    Raises:
+        RecordingError: If nothing of it can be read.
+        MissingDependencyError: If `rosbags` is not installed.
+    """
+    try:
+        if path.suffix == ".db3":
+            _check_pages(path)
+        return CompleteFile(path)
+    except MissingDependencyError:
+        raise
+    except Exception as error:  # whatever a damaged file makes the reader stumble over
+        first = error
+    reader = CUT_READERS.get(path.suffix)
+    if reader is None:
+        raise RecordingError(f"the recording '{path}' cannot be read: {one_line(first)}") from first
+    try:
+        cut = reader(path)
+    except (RecordingError, OSError) as error:
+        raise RecordingError(
+            f"the recording '{path}' is empty, truncated or damaged: {one_line(error)} ({one_line(first)})"
+        ) from first
+    length_s = seconds(cut.end_ns - cut.start_ns)
+    cut.damage = (
+        f"'{path}' is cut short or damaged: {cut.message_count} messages over {length_s:.3f} s can be read, "
+        f"what was recorded behind them is missing"
+    )
+    return cut
+
+
+def _check_pages(path: Path) -> None:
+    """Raise if an sqlite3 file is shorter than its header says; the reader finds that out only later."""
+    with path.open("rb") as file:
+        header = file.read(100)
+        size = file.seek(0, 2)
+    page_size = int.from_bytes(header[16:18], "big")
+    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
+    if size < expected:
+        raise RecordingError(f"it has {size} bytes of {expected}")
+
+
+def _metadata(folder: Path) -> _Metadata:
+    path = folder / METADATA
+    if not path.exists():
+        return _Metadata(warnings=(f"'{folder}' has no {METADATA}: its recorder did not end regularly",))
+    try:
+        content: Any = load_yaml(read_text(path, "metadata"), f"'{path}'")
+        information = content["rosbag2_bagfile_information"]
+        names = tuple(PurePosixPath(name).name for name in information["relative_file_paths"])
+        mode = str(information.get("compression_mode") or "").lower()
+        count = information["message_count"]
+    except (ConfigurationError, KeyError, TypeError, AttributeError, ValueError) as error:
+        said = (
+            one_line(error)
+            if isinstance(error, ConfigurationError)
+            else f"it has not the expected form ({error!r})"
+        )
+        return _Metadata(
+            warnings=(f"{METADATA} of '{folder}' is damaged, its files are read without it: {said}",)
+        )
+    known = count if isinstance(count, int) else None
+    return _Metadata(names, known, compressed=mode not in ("", "none"))

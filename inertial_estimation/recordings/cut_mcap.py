@@ -1,0 +1,253 @@
+"""An mcap file without its end, as a power cut leaves it: read from the front as far as it goes.
+
+The index of an mcap file is at its end (https://mcap.dev/spec). Without it the records are read one after the
+other: every chunk that is there whole, and of an incomplete one that is not compressed the messages that are.
+"""
+
+import struct
+from binascii import crc32
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.recordings.bag_file import BagFile, RawMessage
+
+__all__ = ["CutMcap"]
+
+MAGIC = b"\x89MCAP0\r\n"
+SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
+HIGHEST_OPCODE = 0x0F
+LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
+LARGEST_CHUNK = 2**28  # [bytes], decompressed
+BLOCK = 2**20  # [bytes] of messages outside chunks that are read at once
+_MESSAGE_HEADER = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
+_CHUNK_HEADER = struct.Struct("<QQQI")  # first and last log time, size, checksum
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A stretch of the file with messages: a chunk, or messages outside chunks.
+
+    Attributes:
+        begin: Where its records begin in the file [bytes].
+        size: Their size in the file [bytes].
+        compression: Of the chunk; empty for none.
+        start_ns: Log time of its first message [ns].
+    """
+
+    begin: int
+    size: int
+    compression: str
+    start_ns: int
+
+
+class CutMcap(BagFile):
+    """An mcap file that ends early."""
+
+    def __init__(self, path: Path) -> None:
+        """Scan the file.
+
+        Args:
+            path: The file.
+
+        Raises:
+            RecordingError: If it is no mcap file, or no message of it can be read.
+            OSError: If it cannot be read.
+        """
+        self._schemas: dict[int, str] = {}
+        self._channels: dict[int, tuple[str, str]] = {}
+        self._blocks: list[_Block] = []
+        self.message_count, self.start_ns, self.end_ns = 0, 2**63 - 1, 0
+        self._file = path.open("rb")
+        try:
+            if self._file.read(len(MAGIC)) != MAGIC:
+                raise RecordingError("it does not begin as an mcap file does")
+            self._scan()
+            if not self.message_count:
+                raise RecordingError("no message of it can be read")
+        except BaseException:
+            self.close()
+            raise
+        self.topics = dict(self._channels.values())
+
+    def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
+        """Yield the messages of some topics in the order of their log times."""
+        waiting: list[tuple[int, int, bytes]] = []  # blocks overlap in time by a little
+        for block in sorted(self._blocks, key=lambda block: block.start_ns):
+            waiting.sort(key=lambda message: message[0])
+            ready = 0
+            while ready < len(waiting) and waiting[ready][0] < block.start_ns:
+                ready += 1
+            yield from self._wanted(waiting[:ready], topics, start_ns)
+            waiting = [*waiting[ready:], *_messages(self._content(block))]
+        yield from self._wanted(sorted(waiting, key=lambda message: message[0]), topics, start_ns)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _wanted(
+        self, messages: Collection[tuple[int, int, bytes]], topics: Collection[str], start_ns: int | None
+    ) -> Iterator[RawMessage]:
+        for log_ns, channel, data in messages:
+            topic, message_type = self._channels.get(channel, ("", ""))
+            if topic in topics and (start_ns is None or log_ns >= start_ns):
+                yield topic, message_type, log_ns, data
+
+    def _content(self, block: _Block) -> bytes:
+        self._file.seek(block.begin)
+        return _decompressed(self._file.read(block.size), block.compression)
+
+    def _scan(self) -> None:
+        """Read the records from the front until the first one that is not there whole."""
+        end = _size(self._file)
+        position = len(MAGIC)
+        while position + 9 <= end:
+            self._file.seek(position)
+            head = self._file.read(9)
+            opcode, size = head[0], int.from_bytes(head[1:], "little")
+            if not 0 < opcode <= HIGHEST_OPCODE or size > LARGEST_RECORD or opcode == DATA_END:
+                break
+            begin = position + 9
+            if opcode == CHUNK:
+                self._add_chunk(begin, min(size, end - begin), whole=begin + size <= end)
+            elif begin + size > end:
+                break
+            elif opcode in (SCHEMA, CHANNEL):
+                self._add_definition(opcode, self._file.read(size))
+            elif opcode == MESSAGE:
+                self._add_messages(position, 9 + size)
+            position = begin + size
+
+    def _add_messages(self, begin: int, size: int) -> None:
+        """Store a message outside chunks, together with its neighbours before it."""
+        self._file.seek(begin)
+        messages = _messages(self._file.read(size))
+        last = self._blocks[-1] if self._blocks else None
+        if last and not last.compression and last.begin + last.size == begin and last.size < BLOCK:
+            self._blocks.pop()
+            start_ns = (
+                min(last.start_ns, *(log_ns for log_ns, _, _ in messages)) if messages else last.start_ns
+            )
+            self._blocks.append(_Block(last.begin, last.size + size, "", start_ns))
+            self._count(messages)
+        else:
+            self._store(_Block(begin, size, "", 0), messages)
+
+    def _add_chunk(self, begin: int, size: int, *, whole: bool) -> None:
+        """Store a chunk; one that cannot be read whole ends the scan only if it is the last."""
+        self._file.seek(begin)
+        record = self._file.read(size)
+        try:
+            _first, _last, full_size, checksum = _CHUNK_HEADER.unpack_from(record)
+            compression, at = _string(record, _CHUNK_HEADER.size)
+            (stored,) = struct.unpack_from("<Q", record, at)
+        except (struct.error, ValueError):
+            return
+        if compression and (not whole or full_size > LARGEST_CHUNK):
+            return
+        block = _Block(begin + at + 8, min(stored, len(record) - at - 8), compression, 0)
+        try:
+            content = self._content(block)
+        except RecordingError:
+            return
+        if whole and (len(content) != full_size or (checksum and crc32(content) != checksum)):
+            return
+        for opcode, body in _records(content):
+            if opcode in (SCHEMA, CHANNEL):
+                self._add_definition(opcode, body)
+        self._store(block, _messages(content))
+
+    def _store(self, block: _Block, messages: list[tuple[int, int, bytes]]) -> None:
+        if messages:
+            start_ns = min(log_ns for log_ns, _, _ in messages)
+            self._blocks.append(_Block(block.begin, block.size, block.compression, start_ns))
+            self._count(messages)
+
+    def _count(self, messages: list[tuple[int, int, bytes]]) -> None:
+        times = [log_ns for log_ns, channel, _ in messages if channel in self._channels]
+        self.message_count += len(times)
+        self.start_ns = min([self.start_ns, *times])
+        self.end_ns = max([self.end_ns, *times])
+
+    def _add_definition(self, opcode: int, body: bytes) -> None:
+        try:
+            (number,) = struct.unpack_from("<H", body)
+            if opcode == SCHEMA:
+                self._schemas[number], _ = _string(body, 2)
+            else:
+                (schema,) = struct.unpack_from("<H", body, 2)
+                topic, _ = _string(body, 4)
+                self._channels[number] = (topic, self._schemas.get(schema, ""))
+        except (struct.error, ValueError):  # a damaged definition: its messages have no topic
+            return
+
+
+def _messages(content: bytes) -> list[tuple[int, int, bytes]]:
+    """Return log time [ns], channel and data of the messages in a stretch of records."""
+    found = []
+    for opcode, body in _records(content):
+        if opcode == MESSAGE and len(body) >= _MESSAGE_HEADER.size:
+            channel, _sequence, log_ns, _published = _MESSAGE_HEADER.unpack_from(body)
+            if log_ns < 2**63:
+                found.append((log_ns, channel, body[_MESSAGE_HEADER.size :]))
+    return found
+
+
+def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield opcode and body of the records that are there whole."""
+    position = 0
+    while position + 9 <= len(content):
+        opcode, size = content[position], int.from_bytes(content[position + 1 : position + 9], "little")
+        begin = position + 9
+        if begin + size > len(content):
+            return
+        yield opcode, content[begin : begin + size]
+        position = begin + size
+
+
+def _decompressed(data: bytes, compression: str) -> bytes:
+    if not compression:
+        return data
+    try:
+        return _DECOMPRESSORS[compression](data)
+    except Exception as error:  # KeyError, ImportError, or whatever the library raises for damaged data
+        raise RecordingError(f"a chunk compressed by '{compression}' cannot be read: {error!r}") from error
+
+
+def _by_lz4(data: bytes) -> bytes:
+    from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
+
+    return _bounded(LZ4FrameDecompressor().decompress(data, max_length=LARGEST_CHUNK + 1))
+
+
+def _by_zstd(data: bytes) -> bytes:
+    try:
+        from compression.zstd import ZstdDecompressor  # type: ignore[import-not-found]
+    except ImportError:  # before Python 3.14
+        from backports.zstd import ZstdDecompressor
+    return _bounded(ZstdDecompressor().decompress(data, max_length=LARGEST_CHUNK + 1))
+
+
+def _bounded(content: bytes) -> bytes:
+    if len(content) > LARGEST_CHUNK:
+        raise ValueError(f"it has more than {LARGEST_CHUNK} bytes")
+    return content
+
+
+_DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"lz4": _by_lz4, "zstd": _by_zstd}
+
+
+def _string(data: bytes, at: int) -> tuple[str, int]:
+    """Return a string and the position behind it."""
+    (length,) = struct.unpack_from("<I", data, at)
+    end = at + 4 + length
+    if end > len(data):
+        raise ValueError("the string ends early")
+    return data[at + 4 : end].decode("utf-8"), end
+
+
+def _size(file: BinaryIO) -> int:
+    return file.seek(0, 2)

@@ -1,0 +1,95 @@
+"""The robot description that a node receives on a topic."""
+
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from inertial_estimation.configuration.urdf_source import published_urdf
+from inertial_estimation.errors import ModelError, one_line
+from inertial_estimation.models.urdf_changes import urdf_changes
+from inertial_estimation.ros.qos import LATCHED
+from inertial_estimation.ros.qos_overrides import overridable_subscription
+from inertial_estimation.signals import Health, HealthLevel
+
+__all__ = ["DescriptionInput"]
+
+DESCRIPTION = "robot_description"
+
+
+class DescriptionInput:
+    """Checks every description that arrives, and keeps the newest good one.
+
+    An estimator cannot change its robot while it runs: a description that differs from the one in use is
+    reported, and applied when the node is configured the next time.
+
+    Attributes:
+        topic: Full name of the topic.
+        text: The newest description that can be used; empty before the first.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Prepare for the topic of a node, which is subscribed by `subscribe`."""
+        self._node = node
+        self.topic = node.resolve_topic_name(DESCRIPTION)
+        self.text = ""
+        self._in_use = ""
+        self._refused = ""
+        self._changed = ""
+
+    def subscribe(self, on_new: Any) -> None:
+        """Subscribe to the topic.
+
+        Args:
+            on_new: Called without an argument after every description that can be used.
+        """
+
+        def receive(data: bytes) -> None:
+            if self._receive(data):
+                on_new()
+
+        how = overridable_subscription(self._node, DESCRIPTION, LATCHED, quiet=False)
+        self._node.create_subscription(String, DESCRIPTION, receive, raw=True, **how)
+
+    def take(self) -> str:
+        """Return the newest description, which is in use from now on."""
+        self._in_use, self._changed = self.text, ""
+        return self.text
+
+    def health(self) -> list[Health]:
+        """Return a WARN while the newest description is refused or is not the one in use."""
+        said = self._refused or self._changed
+        return [Health(DESCRIPTION, HealthLevel.WARN, said)] if said else []
+
+    def _receive(self, data: bytes) -> bool:
+        """Check one message; return whether it can be used."""
+        self._refused = self._changed = ""
+        try:
+            text = published_urdf(_content(data), self.topic)
+            if self._in_use:
+                self._changed = self._change(text)
+        except ModelError as error:
+            self._refused = f"refused: {error}"
+            self._node.get_logger().error(self._refused)
+            return False
+        self.text = text
+        if self._changed:
+            self._node.get_logger().warning(self._changed)
+        return True
+
+    def _change(self, text: str) -> str:
+        changes = "" if text == self._in_use else urdf_changes(self._in_use, text)
+        if not changes:
+            return ""
+        return (
+            f"the description on {self.topic} has changed and is not used before the node is started again "
+            f"(a managed one: cleaned up and configured): {changes}"
+        )
+
+
+def _content(data: bytes) -> str:
+    try:
+        return str(deserialize_message(data, String).data)
+    except Exception as error:  # rclpy raises several types for bytes that are no message
+        raise ModelError(f"the message is damaged: {one_line(error)}") from error

@@ -1,0 +1,143 @@
+"""No text makes the YAML loader raise anything but one line that names what is wrong, and soon."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inertial_estimation.configuration.config_file import load_config_file, parse_overrides
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, yaml_line
+from inertial_estimation.parameters import build_config
+from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
+
+BOMB = "a: &a [1]\n" + "".join(
+    f"{n}: &{n} [{', '.join([f'*{p}'] * 9)}]\n" for p, n in zip("abcdefgh", "bcdefghi", strict=True)
+)
+HOSTILE = {
+    "recursive alias": ("a: &x [*x]", "line 1: the alias '\\*x'"),
+    "alias bomb": (BOMB, "line 2: the alias '\\*a'"),
+    "nested lists": ("[" * 3000, "more than 50 levels of nesting"),
+    "nested mappings": ("{a: " * 3000, "more than 50 levels of nesting"),
+    "huge integer": ("b: 1\na: 1" + "0" * 400, "line 2: '1000.*expected a value of type int"),
+    "longer integer": ("a: " + "7" * 5000, "line 1: '777.*expected a value of type int"),
+    "huge float": ("a: 1e400", "line 1: '1e400', expected a value of type float"),
+    "python object": ("a: !!python/object:os.system ls", "line 1: the tag .*python"),
+    "unknown tag": ("a: !secret x", "line 1: the tag '!secret'"),
+    "bad number": ("a: !!int x", "line 1: 'x', expected a value of type int"),
+    "repeated key": ("a: 1\nb: 2\na: 3", "line 3: the key 'a' is there a second time, first in line 1"),
+    "list as key": ("? [1]\n: b", "line 1: a list or mapping as a key"),
+    "zero byte": ("b: 1\na: \x00", "line 2: the character U\\+0000"),
+    "unfinished": ("a: [1, 2", "line [12]: not valid YAML"),
+    "two documents": ("a: 1\n---\nb: 2", "line 2: not valid YAML"),
+    "too large": ("a: " + "x" * LARGEST_TEXT, "expected at most"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_texts_are_refused_with_their_line(case: str) -> None:
+    text, message = HOSTILE[case]
+    with pytest.raises(ConfigurationError, match=message) as refusal:
+        load_yaml(text, "the file")
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "config").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_parameter_files_mean_what_they_mean_to_pyyaml(path: Path) -> None:
+    text = path.read_text()
+    assert load_yaml(text, str(path)) == yaml.safe_load(text)
+
+
+def test_words_that_yaml_turns_into_dates_and_times_stay_words_as_in_ros() -> None:
+    assert load_yaml("[2001-13-45, 1:30, 1_000, 017, 0x1F, 99999999999999999999]", "it") == [
+        *("2001-13-45", "1:30", "1_000"),
+        *(15, 31, 1e20),
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.text(alphabet="a:-[]{}&*!?|>'\"%@#,\n\t 0e.", max_size=60)))
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    try:
+        value = load_yaml(text, "it")
+    except ConfigurationError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+        assert load_yaml(yaml_line(value), "it") == value or "nan" in repr(value)
+    assert refusal.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: 1\nb: caf\xe9", "not UTF-8: line 2 has the byte 0xe9"),
+        (b"", "expected sections named after nodes"),
+        (b"a: {ros__parameters: {x: {y: 1}, x.y: 2}}", "parameter 'x.y' twice, in line 1 and line 1"),
+        (b"a: {ros__parameters: {x: 1}}\na: {ros__parameters: {x: 2}}", "line 2: the key 'a'"),
+    ],
+)
+def test_bad_parameter_files_are_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "robot.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=message) as refusal:
+        load_config_file(path)
+    assert str(path) in str(refusal.value)
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in (
+        (tmp_path / "pipe", "a pipe"),
+        (tmp_path, "Is a directory|a folder"),
+        (Path("/dev/zero"), "a device"),
+    ):
+        with pytest.raises(ConfigurationError, match=kind):
+            load_config_file(path)
+
+
+def test_a_wrong_value_is_named_with_its_line(tmp_path: Path) -> None:
+    from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+
+    path = tmp_path / "robot.yaml"
+    shared = "/**:\n  ros__parameters:\n    contacts: [a, {b: 1}]\n"
+    path.write_text(f"{shared}tilt_observer:\n  ros__parameters:\n    rate: 3\n")
+    file = load_config_file(path)
+    with pytest.raises(
+        ConfigurationError, match=r"entry 2 of parameter 'contacts' is \{'b': 1\}.*robot.yaml', line 3"
+    ):
+        build_config(
+            TiltPipelineConfig,
+            file.values("tilt_observer", {"contacts"}),
+            origins=file.origins_of("tilt_observer"),
+        )
+
+
+@pytest.mark.parametrize("value", [[None], [True], [[1]], {"a": 1}, 10**400, [10**400], "x" * 10**6])
+def test_values_of_a_wrong_type_are_refused_briefly(value: object) -> None:
+    from inertial_estimation.models.robot_config import InputConfig, RobotConfig
+
+    for config, name in (
+        (RobotConfig, "contacts"),
+        (InputConfig, "timeout"),
+        (RobotConfig, "joint_offsets.values"),
+    ):
+        with pytest.raises(ConfigurationError) as refusal:
+            build_config(config, {name: value})
+        assert len(str(refusal.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "text", ["{kind: push, link: a, force: [1e400, 0, 0], start: 1}", "{kind: &k ball, link: *k}", "[" * 3000]
+)
+def test_hostile_disturbances_and_overrides(text: str) -> None:
+    for call in (parse_disturbance, lambda t: parse_overrides([f"tilt_observer.rate={t}"])):
+        with pytest.raises(ConfigurationError) as refusal:
+            call(text)
+        assert "\n" not in str(refusal.value)

@@ -1,0 +1,234 @@
+"""The inertial filter under watch, against true masses: faults teach it nothing, loads do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.inertial_scenes import ArmScene
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.explanations import Causes, InputNames
+from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.estimators.inertial.innovation_monitor import InnovationMonitor
+from inertial_estimation.estimators.inertial.load_range import LoadRange
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.prior import PriorSigma
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import Decision, HealthLevel, ImuSample, JointReading, WrenchSample
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+FAULT_S, END_S = 1.6, 3.4
+VALUES = {
+    "imu_frame": "imu_link",
+    "contacts": ("left_foot", "right_foot"),
+    "contact_frames": ("left_sole_link", "right_sole_link"),
+    "links": ("torso_2_link", "arm_left_5_link"),
+    "rate": 125.0,
+}
+ELBOW = "arm_left_4_joint"
+
+
+@pytest.fixture(scope="module")
+def moving_talos():
+    timing = Timing(duration_s=END_S, rate_hz=250.0, rest_s=0.2, fade_s=0.4)
+    truth = synthetic_truth("talos", timing, np.random.default_rng(0), payload_time_s=None)
+    recording = measure(truth, REALISTIC, np.random.default_rng(1))
+    wanted = [topic for topic in recording.topics if "ground" not in topic]
+    return int(truth.stamps_ns[0]), [(e.topic, e.sample) for e in recording.entries(wanted, 0)]
+
+
+def imu(sample, scale):
+    return ImuSample(sample.stamp_ns, scale * sample.specific_force_I, sample.angular_rate_I)
+
+
+def elbow_drops(sample):
+    effort = sample.effort.copy()
+    effort[sample.names.index(ELBOW)] = 0.0
+    return replace(sample, effort=effort)
+
+
+FAULTS = {
+    "accelerometer zero": (0.5, "imu/data", lambda t, s: imu(s, 0.0) if isinstance(s, ImuSample) else s),
+    "gyroscope 1e3 rad/s": (
+        0.2,
+        "imu/data",
+        lambda t, s: replace(s, angular_rate_I=np.full(3, 1e3)) if isinstance(s, ImuSample) else s,
+    ),
+    "wrenches zero": (
+        0.5,
+        "left_foot",
+        lambda t, s: WrenchSample(s.stamp_ns, np.zeros(6)) if isinstance(s, WrenchSample) else s,
+    ),
+    "one wrench 1e4 N": (
+        0.2,
+        "left_foot",
+        lambda t, s: WrenchSample(s.stamp_ns, s.wrench_F + 1e4 * np.eye(6)[2]) if "left_foot" in t else s,
+    ),
+    "efforts x 1000": (
+        0.05,
+        "joint_states",
+        lambda t, s: replace(s, effort=1e3 * s.effort) if isinstance(s, JointReading) else s,
+    ),
+    "one effort zero": (
+        0.5,
+        ELBOW,
+        lambda t, s: elbow_drops(s) if isinstance(s, JointReading) else s,
+    ),
+}
+
+
+def push(pipeline, topic, sample):
+    if isinstance(sample, ImuSample):
+        pipeline.push_imu(sample)
+    elif isinstance(sample, JointReading):
+        pipeline.push_joints(sample)
+    else:
+        pipeline.push_wrench(topic.split("/")[1], sample)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_neither_ends_the_pipeline_nor_moves_the_published_masses(moving_talos, name):
+    """Without a load the true masses are the nominal ones."""
+    duration, _culprit, alter = FAULTS[name]
+    start, stream = moving_talos
+    pipeline = InertialPipeline(
+        build_config(InertialPipelineConfig, VALUES), read_urdf("example-robot-data:talos_reduced")
+    )
+    true = np.array([pipeline.robot.link_body(link).nominal_J.mass for link in VALUES["links"]])
+    times, published, estimated, levels = [], [], [], []
+    for topic, sample in stream:
+        t = (sample.stamp_ns - start) * 1e-9
+        push(pipeline, topic, alter(topic, sample) if FAULT_S <= t < FAULT_S + duration else sample)
+        for estimate in pipeline.tick(sample.stamp_ns):
+            times.append((estimate.stamp_ns - start) * 1e-9)
+            published.append([link.published.mass for link in estimate.links])
+            estimated.append([link.estimate.mass for link in estimate.links])
+            levels.append(pipeline.health(estimate.stamp_ns)[-1].level)
+    times, published, estimated = np.array(times), np.array(published), np.array(estimated)
+    before = published[times < FAULT_S - 0.1][-1]
+    during = (times >= FAULT_S) & (times < FAULT_S + duration)
+    late = times > FAULT_S + duration + 1.0
+    assert late.any()
+    assert np.abs(published[during] / before - 1.0).max(initial=0.0) < 0.02
+    np.testing.assert_allclose(published[late], np.tile(true, (late.sum(), 1)), rtol=0.05)
+    np.testing.assert_allclose(estimated[late], np.tile(true, (late.sum(), 1)), rtol=0.05)
+    wrong = np.abs(estimated / true - 1.0).max(axis=1) > 0.1
+    settled = times > 1.0
+    assert HealthLevel.OK not in {levels[i] for i in np.flatnonzero(wrong & settled)}
+
+
+def guarded(scene, **settings):
+    gate = scene.gate()
+    filter_ = LogCholeskyEkf(
+        scene.bodies, PriorSigma(mass=1.0, com=0.1, radii=0.5, friction=np.zeros(0)), gate, 1e9
+    )
+    names = InputNames(scene.robot.joint_names, 0, (), "")
+    causes = Causes(names, len(scene.bodies))
+    loads = LoadRange(scene.bodies, scene.robot.total_mass)
+    return GuardedFilter(filter_, len(scene.measurement.row_names), WatchConfig(**settings), causes, loads)
+
+
+DT = 0.01
+
+
+def learn(watch, scene, steps):
+    return [watch.update(scene.equation(), DT) for _ in range(steps)]
+
+
+def test_a_load_is_believed_once_it_has_explained_the_data():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    learn(watch, scene, 150)
+    scene.add_payload(0, 2.0, [0.0, 0.0, 0.1])
+    held = watch.parameters[0, 0]
+    phases = []
+    for _ in range(60):
+        watch.update(scene.equation(), DT)
+        phases.append(watch.phase)
+        if watch.phase is not WatchPhase.GOOD:
+            assert watch.parameters[0, 0] == pytest.approx(held, rel=0.02)
+    assert WatchPhase.TRIAL in phases
+    assert phases[-1] is WatchPhase.GOOD
+    assert phases.index(WatchPhase.TRIAL) * DT <= 0.12
+    assert phases.count(WatchPhase.TRIAL) * DT < 0.5 * watch.config.patience
+    assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
+
+
+def test_data_that_no_load_explains_freeze_the_last_good_state_until_they_are_good_again():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene, give_up=0.5, reopenings=2)
+    learn(watch, scene, 150)
+    phases = set()
+    for _ in range(200):
+        fair = scene.equation()
+        wrong = fair.value + scene.rng.normal(0.0, 100.0, len(fair.value))
+        update = watch.update(LinearEquation(fair.regressor, wrong, fair.noise, wrong), DT)
+        phases.add(watch.phase)
+        if watch.phase is WatchPhase.FROZEN:
+            assert watch.estimate()[0][0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+    assert WatchPhase.FROZEN in phases
+    assert update.decision in (Decision.FROZEN, Decision.REJECTED)
+    assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+    learn(watch, scene, 40)
+    assert watch.phase is WatchPhase.GOOD
+    assert watch.estimate()[0][0, 0] == pytest.approx(scene.truth[0][0], rel=0.05)
+
+
+def test_the_covariance_stays_positive_definite_and_symmetric_through_faults():
+    scene = ArmScene(seed=3)
+    watch = guarded(scene)
+    rng = np.random.default_rng(4)
+    for k in range(1500):
+        fair = scene.equation()
+        value = fair.value
+        if k % 100 > 85:
+            value = value + rng.normal(0.0, 10.0 ** rng.uniform(0, 8), len(value))
+        watch.update(LinearEquation(fair.regressor, value, fair.noise, value), DT)
+        P = watch.filter.P
+        assert np.array_equal(P, P.T)
+        if k % 25 == 0:
+            scale = np.sqrt(np.diag(P))
+            assert np.linalg.eigvalsh(P / np.outer(scale, scale)).min() > 0.0
+        assert (watch.parameters[:, 0] > 0.0).all()
+
+
+def test_one_effort_is_named_and_a_load_is_not_taken_for_it():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    learn(watch, scene, 150)
+    causes = Causes(InputNames(scene.robot.joint_names, 0, (), ""), 1)
+    bare = scene.measurement.equation(scene.state())
+    predicted = watch.filter.predict(bare)
+    limit = 30.0
+
+    def explained(value):
+        equation = LinearEquation(bare.regressor, value, bare.noise, value, bare.paths)
+        innovation = watch.filter.innovation_of(watch.filter.state, equation)
+        return causes.explain(innovation, equation), causes.name(innovation, equation)
+
+    struck, name = explained(predicted + 50.0 * np.eye(7)[3])
+    assert not struck.is_a_load(limit)
+    assert "panda_joint4" in name
+    loaded, _name = explained(predicted + bare.regressor @ np.array([2.0, 0, 0, 0.3, 0, 0, 0, 0, 0, 0]))
+    assert loaded.is_a_load(limit)
+    assert not loaded.is_a_fault(limit)
+
+
+def test_noise_twice_too_small_is_reported_by_its_factor():
+    rng = np.random.default_rng(0)
+    monitor = InnovationMonitor(("base_force_x", "base_moment_x", "knee", "elbow"), 10.0)
+    sigma = np.array([3.0, 1.0, 0.5, 0.5])
+    for _ in range(4000):
+        monitor.feed(rng.normal(0.0, sigma * [1.0, 1.0, 2.0, 2.0]), sigma**2, 0.01)
+    assert monitor.is_settled
+    ratios = {report.parameter: report.ratio for report in monitor.reports()}
+    assert ratios["noise.base_force"] == pytest.approx(1.0, abs=0.4)
+    assert ratios["noise.torque"] == pytest.approx(4.0, abs=0.8)
+    (torque,) = (report for report in monitor.reports() if report.parameter == "noise.torque")
+    assert torque.sentence in {f"noise.torque is about {k} times too small" for k in ("1.9", "2.0", "2.1")}

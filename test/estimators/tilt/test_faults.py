@@ -1,0 +1,208 @@
+"""Faults inside the plausible ranges: outliers, sequences, starts in motion; judged by the exact motion."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from support.leg_robot import CONFIG, URDF, Stance
+
+from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
+from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, ImuSample, WrenchSample
+
+PERIOD_NS = 5_000_000
+OBSERVERS = ["two_stage", "r3s2", "hua"]
+NO_REST = {"bias.at_rest": False}  # a motion that starts very slowly would pass for rest
+ONSET = 1.5  # of a fault [s]
+
+
+def make(**values):
+    return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **NO_REST, **values}), URDF)
+
+
+def drive(pipeline, begin, end, spoil=lambda sample, i: sample, *, stance):
+    """Errors of the tilt [deg], levels and messages of the health, by time [s]; `i` counts from the onset."""
+    rows = []
+    for k in range(round(begin * 200), round(end * 200)):
+        stamp = (k + 1) * PERIOD_NS
+        t = 1e-9 * stamp
+        imu = stance.imu(stamp, t)
+        i = k - round(ONSET * 200)
+        pipeline.push_joints(stance.joints(stamp, t))
+        pipeline.push_wrench("left", stance.wrench(stamp, t, 400.0))
+        pipeline.push_wrench("right", WrenchSample(stamp, np.zeros(6)))
+        pipeline.push_imu(spoil(imu, i) if i >= 0 else imu)
+        for estimate in pipeline.tick(stamp):
+            up = stance.pose("base", t).rotation[2]
+            health = pipeline.health(stamp)[-1]
+            error = np.degrees(np.arcsin(np.linalg.norm(np.cross(up, estimate.tilt_B))))
+            error = error if up @ estimate.tilt_B > 0.0 else 180.0 - error
+            rows.append((t, error, health.level, health.message, estimate))
+    return rows
+
+
+def added(force=(0.0, 0.0, 0.0), rate=(0.0, 0.0, 0.0), count=1):
+    def spoil(imu, i):
+        if i >= count:
+            return imu
+        return ImuSample(
+            imu.stamp_ns, imu.specific_force_I + np.array(force), imu.angular_rate_I + np.array(rate)
+        )
+
+    return spoil
+
+
+@pytest.mark.parametrize("observer", OBSERVERS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        added(rate=(4.0, 3.0, 0.0)),
+        added(rate=(0.0, -21.0, 28.0)),
+        added(force=(0.0, 150.0, 0.0)),
+        added(force=(-90.0, 0.0, 120.0), count=4),
+    ],
+    ids=["gyro 5", "gyro 35", "accelerometer", "accelerometer, 4 readings"],
+)
+def test_an_outlier_in_the_plausible_range_hardly_moves_the_tilt(observer, fault):
+    stance = Stance(1, still_until=0.5)
+    rows = drive(make(observer=observer), 0.0, 3.0, fault, stance=stance)
+    last = rows[-1][-1].state
+    assert max(error for _, error, *_ in rows) < 1.0
+    assert np.abs(last.v_WB_B - stance.velocity("base", 3.0)[0]).max() < 0.05
+
+
+@pytest.mark.parametrize("observer", OBSERVERS)
+@pytest.mark.parametrize(
+    "fault",
+    [added(rate=(0.0, 20.0, 0.0), count=60), added(rate=(1.0, 0.0, 0.0), count=100)],
+    ids=["20 rad/s", "1 rad/s"],
+)
+def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault):
+    stance, pipeline = Stance(1, still_until=0.5), make(observer=observer)
+    rows = drive(pipeline, 0.0, 4.0, fault, stance=stance)
+    during = [row for row in rows if ONSET <= row[0] < ONSET + 0.5]
+    assert max(error for _, error, *_ in during) > 5.0, "the fault does something"
+    wrongly = [t for t, error, level, *_ in rows if error > 5.0 and level == HealthLevel.OK]
+    assert wrongly == []
+    assert any("imu/data" in message for _, _, level, message, _ in during if level)
+    assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
+
+
+def test_a_scaled_accelerometer_is_reported_and_does_not_turn_the_vertical():
+    stance = Stance(1, still_until=0.5)
+
+    def spoil(imu, i):
+        return ImuSample(imu.stamp_ns, 1.3 * imu.specific_force_I, imu.angular_rate_I)
+
+    rows = drive(make(), 0.0, 3.5, spoil, stance=stance)
+    late = [row for row in rows if row[0] > ONSET + 0.5]
+    assert max(error for _, error, *_ in rows) < 2.0
+    assert all(level == HealthLevel.ERROR and "imu/data" in message for _, _, level, message, _ in late)
+
+
+def test_forces_that_no_tilt_explains_are_named():
+    stance, pipeline = Stance(1, still_until=0.5), make()
+    drive(pipeline, 0.0, 1.5, stance=stance)
+    for k in range(300, 400):
+        stamp = (k + 1) * PERIOD_NS
+        t = 1e-9 * stamp
+        pipeline.push_joints(stance.joints(stamp, t))
+        pipeline.push_wrench("left", WrenchSample(stamp, -stance.wrench(stamp, t, 400.0).wrench_F))
+        pipeline.push_wrench("right", WrenchSample(stamp, np.zeros(6)))
+        pipeline.push_imu(stance.imu(stamp, t))
+        pipeline.tick(stamp)
+    assert "contact wrenches" in pipeline.health(400 * PERIOD_NS)[-1].message
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_start_in_motion_is_not_misled_by_the_acceleration(seed):
+    """The base accelerates by several m/s^2 during the startup; its mean does not vanish."""
+    stance = Stance(seed, size=0.5, still_until=-5.0)
+    rows = drive(make(), 0.0, 1.3, stance=stance)
+    assert rows[0][0] < 0.4
+    assert max(error for _, error, *_ in rows) < 0.5
+
+
+def test_clean_motion_is_never_doubted():
+    pipeline = make()
+    rows = drive(pipeline, 0.0, 4.0, stance=Stance(2, size=0.5, still_until=0.5))
+    assert {level for _, _, level, *_ in rows} == {HealthLevel.OK}
+
+
+@pytest.mark.parametrize("h", [0.01, 0.002])
+def test_a_real_jump_of_the_rate_is_integrated_in_full(h):
+    """The angle held back for one reading is added by the next one."""
+    readings, angle = ImuReadings(), 0.0
+    rates = [0.0] * 5 + [30.0] * 5 + [0.0] * 5
+    for k, rate in enumerate(rates):
+        _, mean = readings.advance(h, (0.0, 0.0, 9.8), (rate, 0.0, 0.0))
+        angle += h * mean[0] if k else 0.0
+    assert angle == pytest.approx(np.trapezoid(rates, dx=h), rel=1e-12)
+    assert readings.doubts == 2
+
+
+def test_an_alternating_rate_is_never_integrated():
+    readings, angle = ImuReadings(), 0.0
+    for k in range(20):
+        _, mean = readings.advance(0.01, (0.0, 0.0, 9.8), (30.0 if k % 4 == 3 else 0.1, 0.0, 0.0))
+        angle += 0.01 * mean[0]
+    assert angle == pytest.approx(20 * 0.01 * 0.1, abs=0.002)
+
+
+def test_the_fit_is_exact_in_accelerated_and_turning_motion():
+    h, n = 0.002, 200
+    t = h * np.arange(n + 1)
+    rate = np.array([0.5, -0.8, 1.1])
+    a_W = np.array([3.0, -2.0, 1.0])
+    g_W = np.array([0.0, 0.0, 9.80665])
+    R_0 = Rotation.from_rotvec([0.3, -0.2, 0.7])
+    fit = VerticalFit()
+    for k in range(1, n + 1):
+        R_middle, R_end = (R_0 * Rotation.from_rotvec(s * rate) for s in (t[k] - 0.5 * h, t[k]))
+        force = R_middle.inv().apply(a_W + g_W)
+        velocity = R_end.inv().apply(np.array([0.4, 0.1, 0.0]) + a_W * t[k])
+        fit.add(h, tuple(force), tuple(rate), tuple(velocity))
+    v, z = fit.solve()
+    np.testing.assert_allclose(z, R_end.as_matrix()[2], atol=1e-5)
+    np.testing.assert_allclose(v, velocity, atol=1e-5)
+    assert fit.sigma() < 1e-5
+
+
+def sound(**changes):
+    state = {"quaternion_xyzw": [0, 0, 0, 1], "p_WB": [0, 0, 1], "v_WB_B": [0, 0, 0], "w_WB_B": [0, 0, 0]}
+    values = {
+        "tilt_B": np.array([0.0, 0.0, 1.0]),
+        "gyro_bias_I": np.zeros(3),
+        "tilt_covariance_B": 1e-4 * np.eye(3),
+        "gyro_bias_variances": (1e-6, 1e-6),
+    }
+    state.update({k: v for k, v in changes.items() if k in state})
+    values.update({k: v for k, v in changes.items() if k not in state})
+    return BaseEstimate(
+        state=BaseState(0, **state),
+        contacts=(),
+        innovation_I=np.zeros(3),
+        velocity_aided=True,
+        gravity_aided=False,
+        **values,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"p_WB": [np.nan, 0, 0]}, "position"),
+        ({"gyro_bias_I": np.array([np.inf, 0, 0])}, "bias"),
+        ({"quaternion_xyzw": [0, 0, 0, 1.001]}, "unit norm"),
+        ({"tilt_B": np.array([0.0, np.nan, 1.0])}, "unit norm"),
+        ({"v_WB_B": [0, 101, 0]}, "faster"),
+        ({"w_WB_B": [0, np.nan, 0]}, "turns"),
+        ({"tilt_covariance_B": np.diag([1e-4, -1e-4, 1e-4])}, "positive definite"),
+        ({"tilt_covariance_B": np.full((3, 3), np.nan)}, "positive definite"),
+    ],
+)
+def test_what_is_not_physical_is_named(change, named):
+    assert estimate_defect(sound()) == ""
+    assert named in estimate_defect(sound(**change))

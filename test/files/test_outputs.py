@@ -1,0 +1,92 @@
+"""Results are checked for before the work, and written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import check_output_folder, output_file, result_folder, write_text
+from inertial_estimation.files.text_file import resolved_path
+
+
+def test_a_folder_is_left_as_it_was_found(tmp_path: Path) -> None:
+    assert check_output_folder(tmp_path / "a" / "b") == tmp_path / "a" / "b"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "in", Path("/proc/x"), tmp_path / ("x" * 300)):
+        with pytest.raises(ConfigurationError, match=r"cannot write into '.*': \w"):
+            check_output_folder(path)
+    with pytest.raises(ConfigurationError, match="names a user that does not exist"):
+        resolved_path("~nosuchuser/x")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigurationError, match="Permission denied"):
+        check_output_folder(tmp_path / "new")
+
+
+def test_other_results_are_not_mixed_with_unless_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text("")
+    with pytest.raises(ConfigurationError, match=r"is not empty, it has metrics.json: .*--overwrite"):
+        check_output_folder(tmp_path)
+    check_output_folder(tmp_path, overwrite=True)
+    check_output_folder(tmp_path, shared=True)
+
+
+def test_results_replace_those_of_an_earlier_run_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("metrics.json", "tilt.png", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "old").touch()
+    with result_folder(tmp_path, ("metrics.json", "tilt.png", "bag")) as partial:
+        (partial / "metrics.json").write_text("new")
+        (partial / "bag").mkdir()
+    assert {p.name for p in tmp_path.iterdir()} == {"metrics.json", "notes.txt", "bag"}
+    assert (tmp_path / "metrics.json").read_text() == "new"
+    assert list((tmp_path / "bag").iterdir()) == []
+
+
+def write_half(folder: Path, error: type[BaseException]) -> None:
+    with result_folder(folder, ("metrics.json",)) as partial:
+        (partial / "metrics.json").write_text("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_run_leaves_everything_as_it_was(tmp_path: Path, error: type[BaseException]) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "metrics.json").write_text("old")
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        with pytest.raises(error):
+            write_half(folder, error)
+    assert [p.name for p in tmp_path.rglob("*")] == ["old", "metrics.json"]
+    assert (tmp_path / "old" / "metrics.json").read_text() == "old"
+
+
+def test_a_file_is_replaced_whole_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("thesis")
+    (tmp_path / "robot.urdf").symlink_to(precious)
+    file = output_file(tmp_path / "robot.urdf", ".urdf", "parameter 'export_path'")
+    write_text(file, "<robot/>")
+    assert (precious.read_text(), file.read_text()) == ("thesis", "<robot/>")
+    assert not file.is_symlink()
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        write_text(file, "\udc80")  # no UTF-8
+    assert file.read_text() == "<robot/>"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["robot.txt", ".urdf", "~nosuchuser/x.urdf", "/nowhere/x.urdf", "/proc/x.urdf", "a\0.urdf"]
+)
+def test_files_that_cannot_be_an_export_are_refused(path: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        output_file(path, ".urdf", "parameter 'export_path'")
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,146 @@
+"""A recording that was cut short is read as far as it goes; what is missing is said."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rosbags")
+
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.recordings.message_conversion import IMU_TYPE, JOINT_STATE_TYPE
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.recordings.recording_writer import STORAGES, empty_message
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+COUNT = 3000
+Messages = list[tuple[str, int, bytes]]
+
+
+def written(path: Path, storage: StoragePlugin, compression: CompressionFormat | None = None) -> Path:
+    """Write a bag of two topics; return its file."""
+    writer = Writer(path, version=9, storage_plugin=storage)
+    if compression:
+        writer.set_compression(CompressionMode.STORAGE, compression)
+    with writer:
+        topics = {"/imu/data": IMU_TYPE, "/joint_states": JOINT_STATE_TYPE}
+        connections = [writer.add_connection(t, kind, typestore=STORE) for t, kind in topics.items()]
+        message = empty_message(STORE, IMU_TYPE)
+        joints = empty_message(STORE, JOINT_STATE_TYPE)
+        for k in range(COUNT):
+            connection, content = ((connections[0], message), (connections[1], joints))[k % 2]
+            content.header.stamp.nanosec = k
+            writer.write(connection, 10**9 + k, STORE.serialize_cdr(content, connection.msgtype))
+    (file,) = [item for item in path.iterdir() if item.suffix in (".mcap", ".db3")]
+    return file
+
+
+def read(path: Path) -> tuple[Messages, list[str]]:
+    with BagRecording(path) as bag:
+        messages = [(t, log_ns, data) for t, _, log_ns, data in bag.raw_messages(bag.topics)]
+        assert (bag.start_ns, bag.end_ns) == (messages[0][1], max(log_ns for _, log_ns, _ in messages))
+        return messages, list(bag.warnings)
+
+
+@pytest.fixture(scope="module", params=STORAGES)
+def bag(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    plugin = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}[request.param]
+    return written(tmp_path_factory.mktemp("cut") / "bag", plugin).parent
+
+
+@pytest.mark.parametrize("with_metadata", [True, False])
+def test_what_is_before_the_cut_is_read(bag: Path, tmp_path: Path, with_metadata: bool) -> None:
+    whole, warnings = read(bag)
+    assert (len(whole), warnings) == (COUNT, [])
+    folder = tmp_path / "bag"
+    shutil.copytree(bag, folder)
+    if not with_metadata:
+        (folder / "metadata.yaml").unlink()
+    (file,) = [item for item in folder.iterdir() if item.suffix != ".yaml"]
+    content, least = file.read_bytes(), 0
+    for share in (0.3, 0.5, 0.7, 0.9, 0.99):
+        file.write_bytes(content[: int(share * len(content))])
+        messages, warnings = read(folder)
+        assert messages == whole[: len(messages)]
+        assert least < len(messages)
+        assert f"{len(messages)} messages over" in warnings[-1]
+        assert ("no metadata.yaml" in warnings[0]) is not with_metadata
+        least = len(messages)
+    assert least > 0.8 * COUNT
+
+
+def test_a_chunk_cut_short_is_read_to_its_last_whole_message(tmp_path: Path) -> None:
+    """Against the bytes themselves: a message is read exactly if all its bytes are there."""
+    file = written(tmp_path / "bag", StoragePlugin.MCAP)
+    whole, _ = read(tmp_path / "bag")
+    content = file.read_bytes()
+    ends, position = [], 0
+    for _topic, log_ns, data in whole:
+        position = content.index(log_ns.to_bytes(8, "little"), position) + 1
+        ends.append(content.index(data, position) + len(data))
+    for cut in range(ends[0] + 1, ends[-1], (ends[-1] - ends[0]) // 40):
+        file.write_bytes(content[:cut])
+        assert len(read(file)[0]) == sum(end <= cut for end in ends)
+
+
+@pytest.mark.parametrize("compression", list(CompressionFormat))
+def test_whole_compressed_chunks_are_read(tmp_path: Path, compression: CompressionFormat) -> None:
+    file = written(tmp_path / "bag", StoragePlugin.MCAP, compression)
+    content = file.read_bytes()
+    file.write_bytes(content[:-40])  # without the footer
+    assert len(read(tmp_path / "bag")[0]) == COUNT
+
+
+def test_a_tail_of_zeros_is_no_data(bag: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    shutil.copytree(bag, folder)
+    (file,) = [item for item in folder.iterdir() if item.suffix != ".yaml"]
+    content = file.read_bytes()
+    half = len(content) // 2
+    file.write_bytes(content[:half] + bytes(len(content) - half))
+    messages, warnings = read(folder)
+    assert 0 < len(messages) < COUNT
+    assert "cut short or damaged" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "rosbag2: [", "a: &a [*a]", "rosbag2_bagfile_information: {relative_file_paths: 3}"]
+)
+def test_without_usable_metadata_the_files_are_read(bag: Path, tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "bag"
+    shutil.copytree(bag, folder)
+    (folder / "metadata.yaml").write_text(text)
+    messages, warnings = read(folder)
+    assert len(messages) == COUNT
+    assert "metadata.yaml" in warnings[0]
+    assert "damaged" in warnings[0]
+
+
+def test_of_a_bag_of_several_files_the_readable_ones_are_read(tmp_path: Path) -> None:
+    first = written(tmp_path / "bag", StoragePlugin.MCAP)
+    second = first.with_name("bag_1.mcap")
+    second.write_bytes(b"no mcap")
+    metadata = first.with_name("metadata.yaml")
+    metadata.write_text(
+        "rosbag2_bagfile_information:\n  relative_file_paths: [bag.mcap, bag_1.mcap, gone.mcap]\n"
+        f"  message_count: {COUNT}\n"
+    )
+    messages, warnings = read(tmp_path / "bag")
+    assert len(messages) == COUNT
+    assert "lacks gone.mcap" in warnings[0]
+    assert "bag_1.mcap" in warnings[1]
+
+
+@pytest.mark.parametrize("name", ["x.mcap", "x.db3"])
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage" * 100, b"\x89MCAP0\r\n", b"SQLite format 3\0" + bytes(200)]
+)
+def test_garbage_is_refused_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    for path in (tmp_path / name, tmp_path):
+        with pytest.raises(RecordingError, match=rf"{name}.*damaged") as refusal:
+            BagRecording(path)
+        assert str(refusal.value).isprintable()
