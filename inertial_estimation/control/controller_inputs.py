@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.control.stamped_input import StampedInput
+from inertial_estimation.control.stamped_input import StampedInput, push_matched
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.models.drop_reasons import misfit
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact
 from inertial_estimation.models.robot_model import RobotModel
@@ -51,9 +52,10 @@ class ControllerInputs:
         self._joint_map = JointMap(robot, config.robot)
         inputs = config.robot.inputs
         jump_ns = int(NANOSECONDS * inputs.jump) if inputs.on_jump == "reset" else None
-        self._joints: StampedInput[JointSample] = StampedInput("joint_states", jump_ns)
-        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", jump_ns)
-        self._base: StampedInput[BaseState] = StampedInput("base_state", jump_ns)
+        clock = (jump_ns, int(NANOSECONDS * min(inputs.max_gap, inputs.jump)))
+        self._joints: StampedInput[JointSample] = StampedInput("joint_states", *clock)
+        self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", *clock)
+        self._base: StampedInput[BaseState] = StampedInput("base_state", *clock)
         self._wrenches: dict[str, deque[WrenchSample]] = {
             contact: deque(maxlen=WRENCHES_KEPT) for contact in contacts
         }
@@ -72,20 +74,20 @@ class ControllerInputs:
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
-        self._orientation.push(sample.stamp_ns, sample)
+        push_matched(self._orientation, sample.stamp_ns, sample, self._required())
 
     def push_base_state(self, state: BaseState) -> None:
         """Take the twist of the base; its position is not used."""
-        self._base.push(state.stamp_ns, state)
+        push_matched(self._base, state.stamp_ns, state, self._required())
 
     def push_joints(self, reading: JointReading) -> None:
         """Take one joint state; one without all joints, or without velocities yet, is dropped and counted."""
         try:
             sample = self._joint_map.sample(reading)
         except MeasurementError as error:
-            self._joints.dropped[str(error)] += 1
+            self._joints.drops.add(misfit(error), str(error))
             return
-        self._joints.push(reading.stamp_ns, sample)
+        push_matched(self._joints, reading.stamp_ns, sample, self._required())
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Take the wrench of one contact.
