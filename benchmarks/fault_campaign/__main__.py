@@ -17,7 +17,14 @@ from benchmarks.fault_campaign.campaign import Case, all_cases, case_named, run_
 from benchmarks.fault_campaign.judge import Verdict
 from benchmarks.fault_campaign.kinds import KINDS
 from benchmarks.fault_campaign.outputs import ADAPTERS
-from benchmarks.fault_campaign.report import COUNTED, failures, print_timeline, table, worst_cells
+from benchmarks.fault_campaign.report import (
+    COUNTED,
+    failures,
+    print_timeline,
+    summary,
+    table,
+    worst_cells,
+)
 
 
 def _work(cases: list[Case]) -> list[Verdict]:
@@ -75,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         numbers = range(options.first, options.first + options.cases)
         kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
         verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), options.jobs)
-    print(table(verdicts))
+    print(summary(verdicts), table(verdicts), sep="\n\n")
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
     if options.output:
         options.output.write_text(json.dumps([v.as_dict for v in verdicts], indent=1) + "\n")

@@ -12,7 +12,7 @@ from benchmarks.fault_campaign.judge import GRACE_S, MOVED, SILENT_OK_S, Errors,
 from benchmarks.fault_campaign.kinds import KINDS
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["failures", "print_timeline", "row_of", "table", "worst_cells"]
+__all__ = ["COUNTED", "failures", "print_timeline", "row_of", "summary", "table", "worst_cells"]
 
 COLUMNS = {
     "cases": "cases",
@@ -114,6 +114,27 @@ def table(verdicts: Sequence[Verdict]) -> str:
             f"{kind}, {pipeline}: {KINDS[kind].why_undetectable(pipeline)}" for kind, pipeline in hidden
         ]
     return "\n".join(lines)
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """Return kinds by pipelines: cases, what fails in them by column, and recovery p50 / max."""
+    cells, pipelines = _cells(verdicts), sorted({v.pipeline for v in verdicts})
+    lines = ["| kind | " + " | ".join(pipelines) + " |", "|---|" + "---|" * len(pipelines)]
+    for kind in dict.fromkeys(kind for kind, _ in cells):
+        texts = [_cell(cells.get((kind, pipeline), [])) for pipeline in pipelines]
+        lines.append(f"| {kind} | " + " | ".join(texts) + " |")
+    everything = [[v for v in verdicts if v.pipeline == pipeline] for pipeline in pipelines]
+    return "\n".join([*lines, "| all | " + " | ".join(_cell(found) for found in everything) + " |"])
+
+
+def _cell(verdicts: Sequence[Verdict]) -> str:
+    if not verdicts:
+        return ""
+    failed = [failures(v) for v in verdicts]
+    counts = {c: sum(c in names for names in failed) for c in COLUMNS}
+    bad = ", ".join(f"**{count} {COLUMNS[c]}**" for c, count in counts.items() if count)
+    row = row_of(verdicts)
+    return f"{len(verdicts)}: {bad or '0'}; {_figure('p50', row['p50'])} / {_figure('max', row['max'])} s"
 
 
 def _lines(cells: dict[tuple[str, str], list[Verdict]]) -> list[str]:
