@@ -150,7 +150,7 @@ class StampRegulator:
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
-        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.last):
+        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.short):
             return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
@@ -180,27 +180,28 @@ class _CatchingUp:
 
     Attributes:
         count: Number of them.
-        last: Whether the last step is one of them.
+        short: Whether the last step is short, whatever came before.
     """
 
     def __init__(self) -> None:
         self._steps: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self.count = 0
-        self.last = False
+        self.short = False
         self._late = 0.0  # of the last sample, on the line of the samples before [ns]
         self._since = 0  # steps since the last of them
 
     def add(self, step: float, period: float) -> None:
         """Take the step to a sample [ns]; `period` is that of the samples [ns]."""
-        self.last = step < SHORT_STEP_SHARE * period and self._late >= SHORT_STEP_SHARE * period
+        self.short = step < SHORT_STEP_SHARE * period
+        catching_up = self.short and self._late >= SHORT_STEP_SHARE * period
         self._late = max(self._late + step - period, 0.0)
-        self._since = 0 if self.last else self._since + 1
+        self._since = 0 if catching_up else self._since + 1
         if self._since >= LAGGING_SAMPLES:  # samples were lost, none is late
             self._late = 0.0
         if len(self._steps) == STEPS_JUDGED:
             self.count -= self._steps[0]
-        self._steps.append(self.last)
-        self.count += self.last
+        self._steps.append(catching_up)
+        self.count += catching_up
 
 
 class _Lags:
