@@ -160,6 +160,21 @@ def test_a_load_is_believed_once_it_has_explained_the_data():
     assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
 
 
+def test_a_filter_that_starts_with_a_load_has_no_earlier_state_to_compare_it_with():
+    """The gate re-opens before the data have a usual level."""
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    scene.add_payload(0, 5.0, [0.0, 0.0, 0.1])
+    watch.filter.P *= 1e-6
+    phases = []
+    for _ in range(60):
+        watch.update(scene.equation(), DT)
+        phases.append(watch.phase)
+    assert phases[15] is WatchPhase.TRIAL
+    assert phases[-1] is WatchPhase.GOOD
+    assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
+
+
 def test_data_that_no_load_explains_freeze_the_last_good_state_until_they_are_good_again():
     scene = ArmScene(links=("panda_link7",))
     watch = guarded(scene, give_up=0.5, reopenings=2)
