@@ -42,6 +42,7 @@ class ChangeTrial:
     Attributes:
         earlier: The states to which the filter may return, the last good one first.
         returned_to: The one that explains the data; None while there is none.
+        after_freeze: Whether learning was suspended before, so that the last good state is reported.
         explanation: The single causes of the change, as last tested; None before.
     """
 
@@ -64,6 +65,7 @@ class ChangeTrial:
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
+        self.after_freeze = False
         self.explanation: Explanation | None = None
         self._config, self._level = config, level
         self._causes, self._loads = causes, loads
@@ -117,9 +119,7 @@ class ChangeTrial:
                 return True
         return False
 
-    def _is_a_load(
-        self, filter_: InertialFilter, before: list[Innovation], equation: LinearEquation
-    ) -> bool:
+    def _is_a_load(self, filter_: InertialFilter, before: list[Innovation], equation: LinearEquation) -> bool:
         """Return whether a load has changed; without an earlier state every plausible estimate is one."""
         if not before:
             return self._loads.admits(filter_)
