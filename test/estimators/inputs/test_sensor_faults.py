@@ -24,6 +24,12 @@ ROWS = JointRow(N, effort=True)
 JOINTS, FOOT = "joint_states", "left/wrench"
 INPUTS = InputConfig()
 GRAVITY = 9.81
+KNEE = (
+    "<robot name='knee'><link name='base'/><link name='shank'><inertial><mass value='1'/>"
+    "<inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link><joint name='knee' "
+    "type='revolute'><parent link='base'/><child link='shank'/><axis xyz='0 1 0'/>"
+    "<limit lower='-3.0' upper='0.5' effort='10' velocity='5'/></joint></robot>"
+)
 
 
 class Rig:
@@ -152,16 +158,24 @@ def test_what_is_out_of_range_is_named_with_value_and_limit():
     assert f"position of {ROBOT.joint_names[0]} is 1e+06" in rig.health(JOINTS).message
 
 
-@given(share=st.floats(0.0, 1.0), column=st.integers(0, 3 * N - 1), sign=st.sampled_from([-1.0, 1.0]))
-def test_a_range_has_sharp_ends(share, column, sign):
+@given(share=st.floats(0.0, 1.0), column=st.integers(0, 3 * N - 1), high=st.booleans())
+def test_a_range_has_sharp_ends(share, column, high):
     plausible = joint_range(RangeConfig(), ROBOT, effort=True)
-    limits = plausible._limits
-    row = share * limits
+    lower, upper = plausible._lower, plausible._upper
+    row = np.clip(lower + share * (upper - lower), lower, upper)
     assert plausible.fault(row) is None
-    row[column] = sign * 1.001 * limits[column]
+    row[column] = upper[column] * 1.001 if high else lower[column] * 1.001
     reason, text = plausible.fault(row)
     assert reason is DropReason.OUT_OF_RANGE
     assert "limit" in text
+
+
+def test_a_position_is_compared_with_the_end_it_is_beyond():
+    robot = RobotModel.from_urdf(KNEE)
+    plausible = joint_range(RangeConfig(position_margin=1.0), robot)
+    assert plausible.fault(np.array([-3.9, 0.0])) is None
+    assert plausible.fault(np.array([1.6, 0.0]))[0] is DropReason.OUT_OF_RANGE
+    assert plausible.fault(np.array([-4.1, 0.0]))[1].endswith("limit -4")
 
 
 def test_contact_forces_are_limited_by_the_weight():
