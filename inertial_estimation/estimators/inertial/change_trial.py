@@ -25,13 +25,14 @@ MOSTLY = (
 class TrialOutcome(Enum):
     """What a trial has found.
 
-    UNDECIDED: nothing yet. CHANGED: the new parameters explain the data. BACK: an earlier state explains
-    them again, so that the change was a fault that has ended, or a load that was put down. GIVEN_UP: nothing
-    explains them.
+    UNDECIDED: nothing yet. CHANGED: a load on one body explains the data. TOLERATED: the new parameters do,
+    but it is not certain that it is a load on one body. BACK: an earlier state explains them again, so
+    that the change was a fault that has ended, or a load that was put down. GIVEN_UP: nothing explains them.
     """
 
     UNDECIDED = "undecided"
     CHANGED = "changed"
+    TOLERATED = "tolerated"
     BACK = "back"
     GIVEN_UP = "given up"
 
@@ -99,13 +100,14 @@ class ChangeTrial:
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
             if self._is_a_load(filter_, innovations, equation):
-                return TrialOutcome.CHANGED
+                certain = not innovations or self._causes.can_tell_loads(len(equation.value))
+                return TrialOutcome.CHANGED if certain else TrialOutcome.TOLERATED
         plausible = self._loads.admits(filter_)
         if plausible and self._accepted_for >= config.patience:
             explained = self._matched_in_all >= MOSTLY * self._accepted_for
             self._accepted_for = self._matched_in_all = 0.0
             if explained or not self._is_a_fault(innovations, equation):
-                return TrialOutcome.CHANGED
+                return TrialOutcome.TOLERATED
         hopeless = self._reopenings > config.reopenings or self._lasted_for >= config.give_up
         return TrialOutcome.UNDECIDED if plausible and not hopeless else TrialOutcome.GIVEN_UP
 

@@ -15,6 +15,7 @@ from scipy.linalg.lapack import dtrtrs
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.inertial_filter import Innovation
 from inertial_estimation.estimators.inertial.linearisation import cholesky
+from inertial_estimation.estimators.inputs.rows import wrench_stream
 from inertial_estimation.models.dynamics_measurement import InputPaths, LinearEquation
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -22,9 +23,11 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["Causes", "Explanation", "InputNames"]
 
 FEWEST_ROWS_LEFT = 2  # rows across a cause's directions, below which they tell nothing about it
+MASS_AND_MOMENT = 4  # parameters of a load
 ROWS_FOR_MOMENTS = 20  # from here a load has ten directions; with fewer rows mass and first moment
 SHARE_NAMED = 0.2  # of an innovation that a fault may leave to be named as its cause
-SHARE_LEFT = 0.05  # of an innovation that its cause may leave: large ones are not exactly along a direction
+SHARE_LEFT = 0.05  # of an innovation that a fault may leave: a large one is not exactly along a direction
+SHARE_LEFT_BY_LOAD = 0.01  # the same of a load, in which the equation is linear
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class Explanation:
         Args:
             limit: Largest NIS of an innovation that is explained.
         """
-        limit = max(limit, SHARE_LEFT * self.total)
-        return self.load <= limit < self.fault
+        explained = self.load <= max(limit, SHARE_LEFT_BY_LOAD * self.total)
+        return explained and self.fault > max(limit, SHARE_LEFT * self.total)
 
     def is_a_fault(self, limit: float) -> bool:
         """Return whether a fault of one input, which the rows could exclude, explains it better than a load.
@@ -90,6 +93,10 @@ class Causes:
         """
         self._names = names
         self._bodies = bodies
+
+    def can_tell_loads(self, rows: int) -> bool:
+        """Return whether loads on all bodies together cannot explain every innovation of so many rows."""
+        return MASS_AND_MOMENT * self._bodies <= rows
 
     def explain(self, innovation: Innovation, equation: LinearEquation) -> Explanation:
         """Return the best load and the best fault.
@@ -141,12 +148,12 @@ class Causes:
         position = int(paths.picked[row]) - names.base
         if position >= 0:
             return f"the effort or motion of '{names.joints[position]}' in joint_states"
-        wrenches = [f"the wrench of '{contact}'" for contact in names.contacts]
+        wrenches = [wrench_stream(contact) for contact in names.contacts]
         return " or ".join([names.acceleration, *wrenches])
 
     @staticmethod
     def _load_directions(rows: int) -> int:
-        return 10 if rows >= ROWS_FOR_MOMENTS else 4
+        return 10 if rows >= ROWS_FOR_MOMENTS else MASS_AND_MOMENT
 
     def _faults(self, white: "_White", paths: InputPaths) -> dict[str, float]:
         names = self._names
@@ -158,7 +165,7 @@ class Causes:
         if names.acceleration:
             left[names.acceleration] = white.left_by(rows(paths.inertia[:, : names.base]))
         for i, contact in enumerate(names.contacts):
-            left[f"the wrench of '{contact}'"] = white.left_by(rows(paths.contacts[6 * i : 6 * i + 6].T))
+            left[wrench_stream(contact)] = white.left_by(rows(paths.contacts[6 * i : 6 * i + 6].T))
         positions = paths.picked - names.base
         effort = rows(np.eye(len(positions))[:, positions >= 0])
         motion = rows(paths.inertia[:, names.base :])

@@ -17,12 +17,11 @@ class GoodStates:
     """Keeps the last good state, those on probation, and the one before the last change of the load.
 
     A state becomes good when the data have stayed unsuspected for a while after it, since a fault enters a
-    window of averaged readings gradually. Published parameters are those of the last good state, so that a
-    return to it does not move them.
+    window of averaged readings gradually.
 
     Attributes:
         last: The last good state.
-        parameters: Its parameters in C, shape (n, 10).
+        held: The state before the first suspect data, which is published while they are suspect.
         before_change: The good state before the last change of the load; None if there was none.
     """
 
@@ -41,17 +40,24 @@ class GoodStates:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
         self._take(self._filter.state)
+        self.held = self.last
         self._forget_probation()
 
     @property
     def earlier(self) -> tuple[FilterState, ...]:
-        """The states to which the filter may return, the last good one first."""
-        return (self.last,) if self.before_change is None else (self.last, self.before_change)
+        """The states to which the filter may return, the one before the first suspect data first."""
+        states = (self.held, self.last)
+        return states if self.before_change is None else (*states, self.before_change)
 
     @property
     def moved(self) -> float:
-        """Largest relative change of a mass since the last good state."""
-        return float(np.abs(self._filter.masses_of(self._filter.x) / self.parameters[:, 0] - 1.0).max())
+        """Largest relative change of a mass since the first suspect data."""
+        masses = self._filter.masses_of
+        return float(np.abs(masses(self._filter.x) / masses(self.held.x) - 1.0).max())
+
+    def held_parameters(self) -> tuple[Array, Array]:
+        """Return the parameters in C (n, 10) that are held, and their covariances (n, 10, 10)."""
+        return self._filter.parameters_of(self.held.x, self.held.P)
 
     def advance(self, dt: float) -> bool:
         """Let time pass without suspect data; return whether a state is due to be examined."""
@@ -85,7 +91,6 @@ class GoodStates:
 
     def _take(self, state: FilterState) -> None:
         self.last = state
-        self.parameters: Array = self._filter.parameters_of(state.x, state.P)[0]
 
     def _forget_probation(self) -> None:
         self._on_probation.clear()

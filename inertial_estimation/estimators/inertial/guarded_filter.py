@@ -21,6 +21,7 @@ __all__ = ["GuardedFilter", "WatchPhase"]
 MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
 LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
+DOUBTED = 10.0  # time for which parameters are doubted whose change need not be a load on one body [s]
 
 
 class WatchPhase(Enum):
@@ -67,7 +68,7 @@ class GuardedFilter:
         self._level = UsualLevel(rows, filter_.gate.bound)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
-        self._in_phase_for = self._quiet_for = 0.0
+        self._in_phase_for = self._quiet_for = self._doubted_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -77,21 +78,22 @@ class GuardedFilter:
         self._good.reset()
         self.returns = self.freezes = 0
         self.cause = ""
+        self._doubted_for = 0.0
         self._set(WatchPhase.GOOD)
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the last good state is reported: learning is frozen, or tried again after that."""
+        """Whether the held state is reported: learning is frozen, or tried again after that."""
         after_freeze = self._trial is not None and self._trial.after_freeze
         return after_freeze or self.phase is WatchPhase.FROZEN
 
     @property
     def is_doubtful(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
-        if self.phase is not WatchPhase.SUSPECT:
-            return self.phase is not WatchPhase.GOOD
-        moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
-        return self._in_phase_for - self._quiet_for >= moment
+        if self.phase is WatchPhase.SUSPECT:
+            moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
+            return self._doubted_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
+        return self._doubted_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     @property
     def parameters(self) -> Array:
@@ -101,15 +103,15 @@ class GuardedFilter:
     def estimate(self) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and covariances (n, 10, 10) to report."""
         if self.is_hidden:
-            return self.filter.parameters_of(self._good.last.x, self._good.last.P)
+            return self._good.held_parameters()
         return self.filter.body_parameters()
 
     def trusted(self, pi_C: Array) -> Array:
         """Return the parameters in C that may be published, shape (n, 10), given the present estimate.
 
-        They are those of the last good state, which no data have taught that are on probation still.
+        As soon as data are suspect they are held, as they were before the first of these.
         """
-        return self._good.parameters if self.config.enabled else pi_C
+        return pi_C if self.phase is WatchPhase.GOOD else self._good.held_parameters()[0]
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
         """Update the filter with one measurement, as its phase allows.
@@ -121,8 +123,11 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
+        self._doubted_for = max(0.0, self._doubted_for - dt)
         if self.phase is WatchPhase.FROZEN:
             return self._update_frozen(equation, dt)
+        if self.phase is WatchPhase.GOOD:
+            self._good.held = self.filter.state
         update = self.filter.update(equation, dt)
         if self.phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
@@ -167,22 +172,24 @@ class GuardedFilter:
         """Take innovations that the gate has accepted for long as usual; others freeze the filter."""
         if update.accepted:
             self._level.accept(update.nis)
+            self._doubted_for = DOUBTED
             self._set(WatchPhase.GOOD)
         elif update.decision is Decision.UNRESOLVABLE:
             self._freeze()
 
     def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
-        """Undo what suspect data have taught where the last good state explains the present data.
+        """Undo what suspect data have taught where a state before them explains the present data.
 
-        Where it does not, the filter has found another explanation, as of a load, which is put on trial.
+        Where none does, the filter has found another explanation, as of a load, which is put on trial.
         """
-        good = self._good.last
         if self._good.moved > MOVED:
-            if self.filter.innovation_of(good, equation).nis > limit:
+            states = (self._good.held, self._good.last)
+            fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= limit]
+            if not fitting:
                 self._begin_trial(equation)
                 return
             self.returns += 1
-            self._good.return_to(good)
+            self._good.return_to(fitting[0])
         self._set(WatchPhase.GOOD)
 
     def _examine(self) -> None:
@@ -195,7 +202,7 @@ class GuardedFilter:
     def _begin_trial(self, equation: LinearEquation, *, after_freeze: bool = False) -> None:
         earlier = self._good.earlier if self._level.is_known else ()
         self._set(WatchPhase.TRIAL)
-        self.cause = self._causes.name(self.filter.innovation_of(self._good.last, equation), equation)
+        self.cause = self._causes.name(self.filter.innovation_of(self._good.held, equation), equation)
         self._trial = ChangeTrial(self.config, self._level, earlier, self._causes, self._loads)
         self._trial.after_freeze = after_freeze
 
@@ -204,12 +211,15 @@ class GuardedFilter:
         self._in_phase_for += dt
         assert self._trial is not None
         outcome = self._trial.feed(self.filter, equation, update, dt)
-        if outcome is TrialOutcome.CHANGED:
+        if outcome in (TrialOutcome.CHANGED, TrialOutcome.TOLERATED):
+            self._doubted_for = DOUBTED if outcome is TrialOutcome.TOLERATED else 0.0
             self._good.change()
             self._set(WatchPhase.GOOD)
         elif outcome is TrialOutcome.BACK:
             assert self._trial.returned_to is not None
             self.returns += 1
+            if self._trial.returned_to is self._good.before_change:
+                self._doubted_for = 0.0
             self._good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)
@@ -230,9 +240,11 @@ class GuardedFilter:
         return replace(update, decision=Decision.FROZEN)
 
     def _freeze(self) -> None:
+        if self.phase is WatchPhase.GOOD:  # the present masses are implausible
+            self._good.held = self._good.last
         self.freezes += 1
         self.filter.gate.reset()
-        self._good.return_to(self._good.last)
+        self._good.return_to(self._good.held)
         self._set(WatchPhase.FROZEN)
 
     def _set(self, phase: WatchPhase) -> None:
