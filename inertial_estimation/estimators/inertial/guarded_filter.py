@@ -22,6 +22,7 @@ MOVED = 0.02  # relative change of a mass by suspect data, from which on the las
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
 LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
 DOUBTED = 10.0  # time for which parameters are doubted whose change need not be a load on one body [s]
+HANDED_OVER = 2.0  # the same once the state before the change is back, until it is published again [s]
 
 
 class WatchPhase(Enum):
@@ -219,7 +220,7 @@ class GuardedFilter:
             assert self._trial.returned_to is not None
             self.returns += 1
             if self._trial.returned_to is self._good.before_change:
-                self._doubted_for = 0.0
+                self._doubted_for = min(self._doubted_for, HANDED_OVER)
             self._good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)
@@ -234,7 +235,7 @@ class GuardedFilter:
         self._in_phase_for += dt
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
-        elif self._in_phase_for >= self.config.retry:
+        elif self._in_phase_for >= self.config.retry and not explained:
             self.filter.admit_change()
             self._begin_trial(equation, after_freeze=True)
         return replace(update, decision=Decision.FROZEN)
