@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck, SensorFault
+from inertial_estimation.estimators.inputs.stuck_columns import StuckColumns
 from inertial_estimation.signals import Array
 
 __all__ = ["SensorMonitor"]
@@ -28,12 +29,19 @@ class SensorMonitor:
             for name, of_input in quantities.items()
             if of_input
         }
+        self._columns = {
+            name: tuple((quantity, StuckColumns()) for quantity in of_input if quantity.numbers)
+            for name, of_input in quantities.items()
+        }
 
     def clear(self) -> None:
         """Forget all readings, as after a jump of the clock."""
         for checks in self._checks.values():
             for check in checks:
                 check.reset()
+        for followed in self._columns.values():
+            for _quantity, columns in followed:
+                columns.reset()
 
     def fault(self, stream: str, row: Array) -> str:
         """Take a row of an input; return what is wrong with its sensor, empty where nothing is.
@@ -49,6 +57,10 @@ class SensorMonitor:
         for check in checks:
             if check.update(row, self._others_change) is not None:
                 found = found or check.text
+        for quantity, columns in self._columns[stream]:
+            if columns.update(row[quantity.columns]) and columns.found is not None:
+                name = quantity.numbers[columns.found]
+                found = found or f"{quantity.name} {name} is {SensorFault.STUCK.value}"
         return found
 
     def _others_change(self, own: QuantityCheck) -> bool:
