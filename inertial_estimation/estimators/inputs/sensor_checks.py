@@ -145,9 +145,9 @@ class QuantityCheck:
             self.fault = None
         if self._good is not None:
             self._recover(x, square)
-        dot = float(x.dot(last))
-        if dot < 0.0 or not before < SUDDEN * square < SUDDEN * SUDDEN * before:
-            self._sudden(last, dot, before, square)
+        sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
+        if sudden or (self._quantity.sign and x.dot(last) < 0.0):
+            self._sudden(last, float(x.dot(last)), before, square)
         if square >= self._floor_square > 0.0 and self.fault is None:
             if before < self._floor_square and self._quantity.one_way:
                 self._loaded(x, square)
@@ -157,13 +157,11 @@ class QuantityCheck:
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
         """Take a reading of the same norm as the one before."""
-        if not np.array_equal(x, last):
-            return
         self.equal += 1
         if self.equal < READINGS_STUCK or self.fault in (SensorFault.UNIT, SensorFault.SIGN):
             return
         zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
-        if (zero or (self._quantity.stuck and self.noisy)) and others_change(self):
+        if (zero or (self._quantity.stuck and self.noisy)) and np.array_equal(x, last) and others_change(self):
             self.fault = SensorFault.ZERO if zero else SensorFault.STUCK
 
     def _sudden(self, last: Array, dot: float, before: float, square: float) -> None:

@@ -1,4 +1,6 @@
-"""Recognises that single numbers of a sensor are stuck or saturated while its others still change."""
+"""Recognises that single numbers of an input are stuck or saturated while its others still change."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +17,28 @@ READINGS_STUCK = 12  # readings over which a number that never repeated is const
 
 
 class StuckColumns:
-    """Follows the numbers of one quantity.
+    """Follows some numbers of the rows of one input.
 
     A number is stuck where it repeats exactly for some readings, although it had noise and never repeated.
     Quantised numbers repeat by chance, and smooth ones at rest; they are left alone.
 
     Attributes:
-        found: Index of a number that is stuck; None where there is none.
+        found: Name of a number that is stuck; empty where there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: slice, names: Sequence[str]) -> None:
+        """Begin without a reading.
+
+        Args:
+            columns: Columns of the numbers in a row.
+            names: Their names.
+        """
+        self._columns, self._names = columns, tuple(names)
         self.reset()
 
     def reset(self) -> None:
         """Begin without a reading."""
-        self.found: int | None = None
+        self.found = ""
         self._readings = 0
         self._last: Array | None = None
         self._before: Array | None = None
@@ -38,27 +47,27 @@ class StuckColumns:
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
-    def update(self, x: Array) -> bool:
-        """Take a reading, shape (n,); return whether one of its numbers is stuck."""
+    def update(self, row: Array) -> str:
+        """Take a row; return the name of a number that is stuck, empty where there is none."""
         last, before = self._last, self._before
-        self._last, self._before = x, last
+        self._last, self._before = row, last
         self._readings += 1
-        if self._equal is not None:
-            assert last is not None
-            self._follow(self._equal & (x == last))
-        elif self._readings % EVERY == 0 and before is not None and last is not None:
-            self._look(x, last, before)
-        return self.found is not None
+        if self._equal is None:
+            if self._readings % EVERY == 0 and before is not None and last is not None:
+                self._look(row[self._columns], last[self._columns], before[self._columns])
+        elif last is not None:
+            self._follow(self._equal & (row[self._columns] == last[self._columns]))
+        return self.found
 
     def _follow(self, equal: NDArray[np.bool_]) -> None:
         """Take the numbers that still repeat."""
         if not equal.any():
-            self.found, self._equal, self._repeats = None, None, 0
+            self.found, self._equal, self._repeats = "", None, 0
             return
         self._equal = equal
         self._repeats += 1
         if self._repeats >= READINGS_STUCK:
-            self.found = int(np.argmax(equal))
+            self.found = self._names[int(np.argmax(equal))]
 
     def _look(self, x: Array, last: Array, before: Array) -> None:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
