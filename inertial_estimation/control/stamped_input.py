@@ -69,6 +69,10 @@ class StampedInput(Generic[ValueT]):
         """Return whether a value of a stamp is kept or held."""
         return stamp_ns in self._values or stamp_ns in self._held
 
+    def holds(self, stamp_ns: int) -> bool:
+        """Return whether a value of a stamp is held on another clock."""
+        return stamp_ns in self._held
+
     @property
     def held(self) -> int:
         """Number of consecutive values held on another clock."""
@@ -153,7 +157,7 @@ def push_matched(
         required: All inputs that belong together, the stream among them.
     """
     stream.push(stamp_ns, value)
-    if not any(other.held for other in required):
+    if not any(other.holds(stamp_ns) for other in required):
         return
     lone = len(required) == 1
     if stream.held >= VALUES_TO_BELIEVE if lone else all(other.has(stamp_ns) for other in required):
