@@ -21,6 +21,7 @@ from inertial_estimation.parameters import build_config
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
+from inertial_estimation.spatial.inertial_parameters import pseudo_inertia
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
@@ -82,8 +83,11 @@ def one_seed(seed: int, duration_s: float, **changes: object) -> Consistency:
     rng = np.random.default_rng(seed)
     pipeline = talos_pipeline(**changes)
     filter_, bodies = pipeline.filter, pipeline.filter.bodies
-    x_true = filter_.x + filter_.prior_factor @ rng.normal(size=len(filter_.x))
-    true_C, _jacobian = filter_._body_map(x_true.reshape(-1, 10))
+    while True:  # a prior of the linear filter also contains bodies that no URDF may have
+        x_true = filter_.x + filter_.prior_factor @ rng.normal(size=len(filter_.x))
+        true_C, _jacobian = filter_._body_map(x_true.reshape(-1, 10))
+        if all(np.linalg.eigvalsh(pseudo_inertia(pi)).min() > 0.0 for pi in true_C):
+            break
     truth_L = [body.to_link @ pi for body, pi in zip(bodies, true_C, strict=True)]
     urdf = urdf_with_bodies(read_urdf("example-robot-data:talos_reduced"), pipeline.robot, bodies, truth_L)
     timing = Timing(duration_s=duration_s, rate_hz=RATE)
