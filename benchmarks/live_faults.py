@@ -197,10 +197,10 @@ def row(graph: Graph, name: str, back: dict[str, float]) -> dict[str, object]:
     }
 
 
-def live_soak(duration_s: float, seed: int, output: Path | None) -> int:
-    """Run nodes at 1 kHz for a time with random restarts of nodes and publisher; counted."""
+def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None) -> int:
+    """Run nodes for a time with random restarts of nodes and publisher; counted."""
     rng, rows = np.random.default_rng(seed), []
-    with running(NODES[:2], 1000.0) as graph:
+    with running(NODES[:2], rate_hz) as graph:
         wait_until_fresh(graph, BEGIN_S)
         end, begin = time.monotonic() + duration_s, time.monotonic()
         while time.monotonic() < end:

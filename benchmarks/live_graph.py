@@ -233,12 +233,13 @@ class Graph(AbstractContextManager["Graph"]):
     def _take(self) -> None:
         for name, subscription in self._subscriptions.items():
             while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
-                self._note(name, taken[0])
+                self._note(name, taken[0], taken[1]["received_timestamp"])
         while (taken := self._diagnostics.handle.take_message(DiagnosticArray, False)) is not None:
             self._note_health(taken[0])
 
-    def _note(self, name: str, message: Any) -> None:
-        heard, now = self.heard[name], time.time_ns()
+    def _note(self, name: str, message: Any, now: int) -> None:
+        """Note a result; `now` is when the middleware received it, whatever this process was doing [ns]."""
+        heard = self.heard[name]
         stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
         heard.last_ns, heard.count = now, heard.count + 1
         heard.stale += not -STALE_NS // 10 < now - stamp < STALE_NS

@@ -305,13 +305,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     length.add_argument("--steps", type=float, help="of data, at 100 Hz")
     parser.add_argument("--live", action="store_true", help="nodes with restarts, in real time")
     parser.add_argument("--minutes", type=float, default=60.0, help="of the live run")
+    parser.add_argument("--rate", type=float, default=1000.0, help="of every sensor in the live run [Hz]")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, metavar="FILE.json")
     options = parser.parse_args(arguments)
     if options.live:
         from benchmarks.live_faults import live_soak
 
-        return live_soak(60.0 * options.minutes, options.seed, options.output)
+        return live_soak(60.0 * options.minutes, options.rate, options.seed, options.output)
     steps = options.steps if options.steps else 3600.0 * RATE_HZ * (options.hours or 24.0)
     soak = Soak(options.seed)
     soak.run(int(steps))

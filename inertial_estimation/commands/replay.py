@@ -165,6 +165,9 @@ def _said(health: Health) -> str:
 
 def _print_checks(results: list[CheckResult]) -> None:
     """Print what is not right about the data, and how many checks found nothing."""
+    if not results:
+        print("data checks           too few data to judge")
+        return
     lines = in_words(results)
     ok = sum(not result.failed for result in results)
     print(f"data checks           {ok} ok" + (f", {len(results) - ok} not:" if lines else ""))

@@ -8,7 +8,8 @@ import numpy as np
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.stamped_input import StampedInput, push_matched
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.drop_reasons import misfit
+from inertial_estimation.models.drop_reasons import DropCounts, misfit
+from inertial_estimation.models.input_ranges import wrench_range
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact
 from inertial_estimation.models.robot_model import RobotModel
@@ -17,6 +18,7 @@ from inertial_estimation.signals import (
     NANOSECONDS,
     BaseState,
     Health,
+    HealthLevel,
     JointReading,
     JointSample,
     OrientationSample,
@@ -31,6 +33,9 @@ WRENCH_AGE_NS = 20_000_000  # oldest wrench that still shows a touchdown
 
 class ControllerInputs:
     """Buffers of the inputs; those of one stamp belong together.
+
+    Implausible joint states and base states are not dropped here: the drives need an answer to every stamp,
+    and `ControlSupervisor` answers them by damping. A wrench is optional: one out of range is dropped.
 
     Attributes:
         contacts: Names of the contacts, in the configured order.
@@ -56,6 +61,8 @@ class ControllerInputs:
         self._joints: StampedInput[JointSample] = StampedInput("joint_states", *clock)
         self._orientation: StampedInput[OrientationSample] = StampedInput("base_orientation", *clock)
         self._base: StampedInput[BaseState] = StampedInput("base_state", *clock)
+        self._wrench_range = wrench_range(inputs.range, robot)
+        self._wrench_drops = {contact: DropCounts() for contact in contacts}
         self._wrenches: dict[str, deque[WrenchSample]] = {
             contact: deque(maxlen=WRENCHES_KEPT) for contact in contacts
         }
@@ -85,7 +92,7 @@ class ControllerInputs:
         try:
             sample = self._joint_map.sample(reading)
         except MeasurementError as error:
-            self._joints.drops.add(misfit(error), str(error))
+            self._joints.drop(misfit(error), str(error))
             return
         push_matched(self._joints, reading.stamp_ns, sample, self._required())
 
@@ -96,8 +103,11 @@ class ControllerInputs:
             MeasurementError: If there is no such contact.
         """
         check_contact(contact, self.contacts)
-        if np.isfinite(sample.wrench_F).all():
+        fault = self._wrench_range.fault(sample.wrench_F)
+        if fault is None:
             self._wrenches[contact].append(sample)
+        else:
+            self._wrench_drops[contact].add(*fault, after_ns=self._joints.last_stamp_ns)
 
     @property
     def velocity_source(self) -> str:
@@ -113,12 +123,17 @@ class ControllerInputs:
         return [stream.name for stream in self._required() if stream.stale(now_ns, self.timeout)]
 
     def health(self, now_ns: int) -> list[Health]:
-        """Return the state of each required input.
+        """Return the state of each required input, and of wrenches of which some were dropped recently.
 
         Args:
             now_ns: Time now on the clock of the stamps [ns].
         """
-        return [stream.health(now_ns, self.timeout) for stream in self._required()]
+        entries = [stream.health(now_ns, self.timeout) for stream in self._required()]
+        for contact, drops in self._wrench_drops.items():
+            if drops.recent(now_ns):
+                message = f"dropped {drops.total}, last: {drops.last}"
+                entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, message, drops.values()))
+        return entries
 
     def joint_stamps(self) -> list[int]:
         """Return the stamps of the joint states kept, ascending [ns]."""

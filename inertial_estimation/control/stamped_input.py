@@ -55,15 +55,23 @@ class StampedInput(Generic[ValueT]):
             self._hold(stamp_ns, value)
             return
         if step <= 0:
-            self.drops.add(DropReason.EQUAL_STAMP if step == 0 else DropReason.BACKWARD_STAMP)
+            self.drop(DropReason.EQUAL_STAMP if step == 0 else DropReason.BACKWARD_STAMP)
             return
         if self._held:
             self._drop_held()
         self._keep(stamp_ns, value)
 
+    def drop(self, reason: DropReason, example: str = "") -> None:
+        """Count a value that is not used."""
+        self.drops.add(reason, example, after_ns=self.last_stamp_ns)
+
     def has(self, stamp_ns: int) -> bool:
         """Return whether a value of a stamp is kept or held."""
         return stamp_ns in self._values or stamp_ns in self._held
+
+    def holds(self, stamp_ns: int) -> bool:
+        """Return whether a value of a stamp is held on another clock."""
+        return stamp_ns in self._held
 
     @property
     def held(self) -> int:
@@ -90,7 +98,8 @@ class StampedInput(Generic[ValueT]):
         last = self.last_stamp_ns
         for stamp_ns in self._held:
             ahead = last is not None and stamp_ns > last
-            self.drops.add(DropReason.FAR_AHEAD if ahead else DropReason.FAR_BACK)
+            apart = "" if last is None else f"{abs(seconds(stamp_ns - last)):.3f} s"
+            self.drop(DropReason.FAR_AHEAD if ahead else DropReason.FAR_BACK, apart)
         self._held.clear()
 
     def _keep(self, stamp_ns: int, value: ValueT) -> None:
@@ -122,18 +131,16 @@ class StampedInput(Generic[ValueT]):
         values = {"received": str(self.received)}
         values |= self.drops.values()
         if self.last_stamp_ns is None:
-            return Health(self.name, HealthLevel.STALE, "nothing received", values)
+            message = f"none usable: {self.drops.last}" if self.drops.total else "nothing received"
+            return Health(self.name, HealthLevel.STALE, message, values)
         age = seconds(now_ns - self.last_stamp_ns)
         values["age [s]"] = f"{age:.3f}"
         if age > timeout:
             return Health(self.name, HealthLevel.STALE, f"the last one is {age:.2f} s old", values)
-        level = HealthLevel.WARN if self.drops.total else HealthLevel.OK
-        return Health(
-            self.name,
-            level,
-            f"dropped some, last: {self.drops.last}" if self.drops.total else "arriving",
-            values,
-        )
+        if self.drops.recent(now_ns):
+            message = f"dropped {self.drops.total}, last: {self.drops.last}"
+            return Health(self.name, HealthLevel.WARN, message, values)
+        return Health(self.name, HealthLevel.OK, "arriving", values)
 
 
 def push_matched(
@@ -150,7 +157,7 @@ def push_matched(
         required: All inputs that belong together, the stream among them.
     """
     stream.push(stamp_ns, value)
-    if not any(other.held for other in required):
+    if not any(other.holds(stamp_ns) for other in required):
         return
     lone = len(required) == 1
     if stream.held >= VALUES_TO_BELIEVE if lone else all(other.has(stamp_ns) for other in required):

@@ -36,7 +36,10 @@ from inertial_estimation.signals import (
 __all__ = ["DataChecks"]
 
 FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
-MOST_WINDOWS = 240  # one minute of a node; of a recording, spread over all of it
+MOST_WINDOWS = 240  # of a recording, spread over all of it
+NODE_WINDOWS = 60  # of a node: the last minute
+DENSE_WINDOWS = 20  # the first ones of a node, for its first judgement after 5 s
+SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
 FIRST_NS = 5 * NANOSECONDS  # of data before a node judges for the first time
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
 JOINTS, IMU = "joint_states", "imu/data"
@@ -75,7 +78,7 @@ class DataChecks:
             contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
         }
         self._whole = whole_recording
-        self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else MOST_WINDOWS)
+        self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else NODE_WINDOWS)
         self._results: list[CheckResult] = []
         self._judging: Iterator[list[CheckResult]] | None = None
         self._judged: list[CheckResult] = []  # by the stages so far
@@ -151,6 +154,8 @@ class DataChecks:
             self._first_ns = window.stamp_ns
         with np.errstate(all="ignore"):
             self._windows.append(self._predictor.predicted(window))
+        if not self._whole and len(self._windows) >= DENSE_WINDOWS:
+            self._collector.period_ns = SPARSE_PERIOD_NS
         if self._whole and len(self._windows) > 2 * MOST_WINDOWS:
             self._windows = deque(list(self._windows)[::2])
             self._collector.period_ns *= 2

@@ -96,7 +96,8 @@ class WindowCollector:
         if reading.velocity is not None:
             row[n : 2 * n] = reading.velocity[order]
         if reading.effort is not None:
-            row[2 * n :] = reading.effort[order] * self._corrections.gain
+            with np.errstate(over="ignore"):
+                row[2 * n :] = reading.effort[order] * self._corrections.gain
         self._rows.append((reading.stamp_ns, row))
 
     def _reduced(self) -> DataWindow | None:
@@ -111,4 +112,5 @@ class WindowCollector:
             imu=imu,
             wrenches=[np.array(self._wrenches[name]).reshape(-1, 6) for name in self._contacts],
         )
-        return reduced(raw, self._robot.continuous_joints)
+        with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
+            return reduced(raw, self._robot.continuous_joints)

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.random import Generator
 
 from inertial_estimation.identification.signal_block import SignalBlock
-from inertial_estimation.models.body_reference import estimated_bodies
+from inertial_estimation.models.body_reference import estimated_bodies, robot_with_bodies
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.sine_motion import SineMotion
-from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.sensor_noise_config import SensorNoise
 
@@ -68,9 +67,7 @@ def disturbed_leg(
     for pi in parameters:
         pi[1:4] += pi[0] * com_sigma * rng.standard_normal(3)
         pi[4:] += moment_sigma * rng.standard_normal(6)
-    true_urdf = urdf_with_bodies(urdf, nominal, bodies, list(parameters))
-    robot = RobotModel.from_urdf(true_urdf, floating_base=False, locked_joints=locked)
-    return DisturbedLeg(robot, parameters)
+    return DisturbedLeg(robot_with_bodies(nominal, bodies, list(parameters)), parameters)
 
 
 def swing(

@@ -16,13 +16,20 @@ __all__ = ["check_output_folder", "output_file", "result_folder", "write_text"]
 PARTIAL = ".partial-"  # prefix of what is being written
 
 
-def check_output_folder(path: str | Path, *, overwrite: bool = False, shared: bool = False) -> Path:
+def check_output_folder(
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    shared: bool = False,
+    remedy: str = "replace earlier results with --overwrite",
+) -> Path:
     """Check that results can be written into a folder; it is left as it was found.
 
     Args:
         path: The folder, which need not exist.
         overwrite: Whether it may hold results of an earlier run, which are replaced.
         shared: Whether it is meant to hold the results of several runs, each under names of its own.
+        remedy: What else can be done about a folder that is not empty, for the message.
 
     Returns:
         The folder.
@@ -36,7 +43,7 @@ def check_output_folder(path: str | Path, *, overwrite: bool = False, shared: bo
         if there and not (overwrite or shared):
             raise ConfigurationError(
                 f"the folder '{one_line(folder)}' is not empty, it has {listing(there, limit=5)}: "
-                "name another one, or replace earlier results with --overwrite"
+                f"name another one, or {remedy}"
             )
         _try_to_write(folder)
     except (OSError, ValueError) as error:

@@ -1,5 +1,6 @@
 """The frame and the scale in which a body's inertia is estimated."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["BodyReference", "check_priors", "estimated_bodies"]
+__all__ = ["BodyReference", "check_priors", "estimated_bodies", "robot_with_bodies"]
 
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
@@ -103,6 +104,23 @@ def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
                 f"the URDF's inertia of '{body.link}', with all that is fixed to it, cannot be the prior of "
                 f"an estimate: {'; '.join(described.violations())}"
             )
+
+
+def robot_with_bodies(
+    robot: RobotModel, bodies: Sequence[BodyReference], parameters_L: Sequence[Array]
+) -> RobotModel:
+    """Return a robot with other parameters of some bodies, also such that no mass distribution has.
+
+    Args:
+        robot: The robot.
+        bodies: Those that change.
+        parameters_L: Their parameters about their link frames, shape (10,) each.
+    """
+    model = robot.model.copy()
+    for body, pi_L in zip(bodies, parameters_L, strict=True):
+        pi_J = body.to_joint @ np.linalg.solve(body.to_link, pi_L)
+        model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(pi_J)
+    return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
 
 
 def _moving(robot: RobotModel) -> str:

@@ -3,9 +3,11 @@
 from enum import Enum
 
 from inertial_estimation.errors import DuplicateJointError, MeasurementError
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["DropCounts", "DropReason", "misfit"]
 
+RECENT_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
 
@@ -51,22 +53,26 @@ class DropCounts:
 
     Attributes:
         total: Number of dropped readings.
+        after_ns: Stamp of the last reading used before the last dropped one [ns]; None if there was none.
     """
 
     def __init__(self) -> None:
         self.total = 0
+        self.after_ns: int | None = None
         self._counts: dict[DropReason, int] = {}
         self._examples: dict[DropReason, str] = {}
         self._last: DropReason | None = None
 
-    def add(self, reason: DropReason, example: str = "") -> None:
+    def add(self, reason: DropReason, example: str = "", *, after_ns: int | None = None) -> None:
         """Count a dropped reading.
 
         Args:
             reason: Why it is dropped.
             example: What is wrong with this one, for people; a long text is cut.
+            after_ns: Stamp of the last reading used before it [ns]; None if there is none.
         """
         self.total += 1
+        self.after_ns = after_ns
         self._counts[reason] = self._counts.get(reason, 0) + 1
         self._last = reason
         if example:
@@ -76,6 +82,14 @@ class DropCounts:
     def count(self, reason: DropReason) -> int:
         """Return the number of readings dropped for a reason."""
         return self._counts.get(reason, 0)
+
+    def recent(self, now_ns: int) -> bool:
+        """Return whether a reading was dropped within the last seconds.
+
+        Args:
+            now_ns: The caller's time on the clock of the stamps [ns].
+        """
+        return self.total > 0 and (self.after_ns is None or now_ns - self.after_ns < RECENT_NS)
 
     @property
     def last(self) -> str:

@@ -24,18 +24,35 @@ LARGEST_SIGN = 2.0  # of a sign of friction, with a margin
 
 
 class RowRange:
-    """Largest magnitudes of the numbers of a row, and what they are: |x_i| <= l_i for all i."""
+    """Ends of the range of each number of a row, and what the numbers are: l_i <= x_i <= u_i for all i."""
 
-    def __init__(self, limits: Array, names: Sequence[str], units: Sequence[str]) -> None:
+    def __init__(
+        self, limits: Array, names: Sequence[str], units: Sequence[str], *, lower: Array | None = None
+    ) -> None:
         """Take the limits.
 
         Args:
-            limits: Largest magnitudes, shape (width,).
+            limits: Largest values, shape (width,).
             names: What each number is, for people.
             units: Unit of each number.
+            lower: Smallest values, shape (width,); None: the negative of the largest.
         """
-        self._limits = np.asarray(limits, dtype=float)
+        self._upper = np.asarray(limits, dtype=float)
+        self._lower = -self._upper if lower is None else np.asarray(lower, dtype=float)
+        self._symmetric = lower is None
         self._names, self._units = tuple(names), tuple(units)
+
+    def plausible(self, row: Array) -> bool:
+        """Return whether every number of a row is finite and within its range.
+
+        Args:
+            row: The numbers, shape (width,).
+        """
+        if self._symmetric:
+            within = np.abs(row) <= self._upper  # never overflows, unlike a product; false for NaN
+        else:
+            within = (row >= self._lower) & (row <= self._upper)
+        return bool(np.count_nonzero(within) == len(within))
 
     def fault(self, row: Array) -> tuple[DropReason, str] | None:
         """Return why a row is implausible, with an example; None where it is plausible.
@@ -43,15 +60,16 @@ class RowRange:
         Args:
             row: Its numbers, shape (width,).
         """
-        within = np.abs(row) <= self._limits  # never overflows, unlike a product; false for NaN
-        if np.count_nonzero(within) == len(within):
+        if self.plausible(row):
             return None
-        if not np.isfinite(row).all():
-            which = int(np.argmin(np.isfinite(row)))
-            return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
-        which = int(np.argmin(within))
-        name, unit = self._names[which], self._units[which]
-        return DropReason.OUT_OF_RANGE, f"{name} is {row[which]:.4g} {unit}, limit {self._limits[which]:.4g}"
+        beyond = np.isfinite(row) & ((row < self._lower) | (row > self._upper))
+        if beyond.any():
+            which = int(np.argmax(beyond))
+            limit = (self._upper if row[which] > self._upper[which] else self._lower)[which]
+            name, unit = self._names[which], self._units[which]
+            return DropReason.OUT_OF_RANGE, f"{name} is {row[which]:.4g} {unit}, limit {limit:.4g}"
+        which = int(np.argmin(np.isfinite(row)))
+        return DropReason.NOT_FINITE, f"{self._names[which]} is {row[which]}"
 
 
 def imu_range(config: RangeConfig) -> RowRange:
@@ -100,17 +118,20 @@ def joint_range(
         sign: Whether it has signs of friction.
     """
     limits, weight = urdf_limits(robot), STANDARD_GRAVITY * robot.total_mass
-    position = np.maximum(np.abs(limits.lower), np.abs(limits.upper)) + config.position_margin
+    n, ranged = robot.n_joints, np.isfinite(limits.lower)
     speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
     most = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
-    parts = [
-        ("position", "rad", np.where(np.isfinite(position), position, FREE_POSITION)),
+    highest = np.where(ranged, limits.upper + config.position_margin, FREE_POSITION)
+    lowest = np.where(ranged, limits.lower - config.position_margin, -FREE_POSITION)
+    others = [
         *([("velocity", "rad/s", np.where(np.isfinite(speed), speed, FREE_VELOCITY))] if velocity else []),
         *([("effort", "Nm", np.where(np.isfinite(most), most, FREE_LEVER * weight))] if effort else []),
-        *([("friction sign", "", np.full(robot.n_joints, LARGEST_SIGN))] if sign else []),
+        *([("friction sign", "", np.full(n, LARGEST_SIGN))] if sign else []),
     ]
+    parts = [("position", "rad", highest), *others]
     return RowRange(
         np.concatenate([values for _what, _unit, values in parts]),
         [f"{what} of {name}" for what, _unit, _values in parts for name in robot.joint_names],
         [unit for _what, unit, _values in parts for _name in robot.joint_names],
+        lower=np.concatenate([lowest, *(-values for _what, _unit, values in others)]),
     )

@@ -117,7 +117,8 @@ class JointMap:
         n = self._robot.n_joints
         row[:n] += self._corrections.offset
         if self._need_effort:
-            row[-n:] *= self._corrections.gain
+            with np.errstate(over="ignore"):  # what overflows is beyond every range
+                row[-n:] *= self._corrections.gain
 
     def _look_up(self, names: tuple[str, ...]) -> None:
         where = {name: i for i, name in enumerate(names)}

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.errors import MeasurementError, listing
+from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, end_slope_weights
+from inertial_estimation.models.input_ranges import joint_range
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
@@ -75,14 +77,12 @@ class PositionDerivative:
 
         Args:
             stamp_ns: Their stamp [ns].
-            q: Positions in the model's order [rad or m], shape (n_joints,).
+            q: Positions in the model's order [rad or m], finite, shape (n_joints,).
 
         Returns:
-            Whether they were taken: not if one of them is not finite, nor where the stamp is not newer
-            than the last one (unless so much older that the clock was set back).
+            Whether they were taken: not where the stamp is not newer than the last one (unless so much older
+            that the clock was set back).
         """
-        if not np.isfinite(q).all():
-            return False
         last = self._last_stamp_ns
         if last is not None:
             step = stamp_ns - last
@@ -93,6 +93,11 @@ class PositionDerivative:
         self._last_stamp_ns = stamp_ns
         self._append(self._regulator.time_of(stamp_ns), q)
         return True
+
+    @property
+    def regularised(self) -> bool:
+        """Whether the stamps come in bursts and are regularised."""
+        return self._regulator.active
 
     @property
     def ready(self) -> bool:
@@ -174,14 +179,17 @@ class JointVelocity:
         self._robot = robot
         self._policy = config.joint_velocity
         self._window = config.velocity_window
-        self._derivative = PositionDerivative(robot, config)
+        self._derivatives = ClockBranches(lambda: PositionDerivative(robot, config), PositionDerivative.reset)
+        self._longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))
+        self._longest_burst_ns = round(NANOSECONDS * config.jump)
+        self._range = joint_range(config.range, robot, velocity=False)
         self._every = np.ones(robot.n_joints, dtype=bool)
         self._none = np.zeros(robot.n_joints, dtype=bool)
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states."""
-        self._derivative.reset()
+        self._derivatives.clear()
         self.watching = self._policy == "derived"
         self._needed = self.watching  # whether velocities had to be derived
         self._still_at: Array | None = None  # positions where velocities began to be all zero
@@ -208,8 +216,8 @@ class JointVelocity:
                 has none at all.
 
         Returns:
-            Velocities, shape (n_joints,). They are NaN where a position is not finite, and what was sent as
-            NaN stays so until it can be derived.
+            Velocities, shape (n_joints,). Those to derive are NaN where a position is not plausible, and what
+            was sent as NaN stays so until it can be derived.
 
         Raises:
             ~inertial_estimation.errors.MeasurementError: If there are none: not sent though they have to be,
@@ -217,17 +225,21 @@ class JointVelocity:
         """
         if self._policy == "measured":
             return self._measured(sent)
+        if not self._range.plausible(q):
+            return self._without_positions(sent)
         self._derived = derived = self._to_derive(q, sent)
         self._needed = self._needed or derived is not self._none
         self.watching = self._needed or self._still_at is not None
         if not self.watching:
             assert sent is not None
             return sent
-        taken = self._derivative.push(stamp_ns, q)
+        taken = self._take(stamp_ns, q)
         if derived is self._none:
             assert sent is not None
             return sent
-        velocity = self._derivative.velocity() if taken else self._untaken(q)
+        if not taken:
+            raise MeasurementError("stamp not newer")
+        velocity = self._derivatives.current.velocity()
         if velocity is None:
             if sent is not None and np.isnan(sent).any():
                 return sent  # not a number: for the controller a fault, answered by damping
@@ -235,6 +247,14 @@ class JointVelocity:
                 f"no velocity yet: it is derived from {self._window:g} s of positions without a gap"
             )
         return velocity if sent is None or derived is self._every else np.where(derived, velocity, sent)
+
+    def _take(self, stamp_ns: int, q: Array) -> bool:
+        """Take positions into the derivative whose stamps they continue; return whether they were taken."""
+        derivatives = self._derivatives
+        longest_ns = self._longest_burst_ns if derivatives.current.regularised else self._longest_ns
+        if derivatives.step_to(stamp_ns, longest_ns) is None:
+            return False
+        return derivatives.current.push(stamp_ns, q)
 
     def _measured(self, sent: Array | None) -> Array:
         if sent is None:
@@ -255,10 +275,11 @@ class JointVelocity:
             return self._none
         return self._every if absent.all() else absent
 
-    def _untaken(self, q: Array) -> Array:
-        if np.isfinite(q).all():
-            raise MeasurementError("stamp not newer")
-        return np.full(len(q), np.nan)
+    def _without_positions(self, sent: Array | None) -> Array:
+        """Return the velocities of a joint state whose positions say nothing; they change nothing here."""
+        if sent is None or self._derived is self._every:
+            return np.full(len(self._every), np.nan)
+        return np.where(self._derived, np.nan, sent)
 
     def _watch_zeros(self, q: Array, sent: Array) -> None:
         """Detect velocities that stay exactly zero while joints move."""
@@ -271,7 +292,7 @@ class JointVelocity:
             joints = self._robot.continuous_joints
             travel[joints] -= FULL_TURN * np.round(travel[joints] / FULL_TURN)
             moved = bool((np.abs(travel) > LARGEST_TRAVEL_AT_ZERO_VELOCITY).any())
-            self._zeros_are_fake = self._zeros_are_fake or (moved and self._derivative.ready)
+            self._zeros_are_fake = self._zeros_are_fake or (moved and self._derivatives.current.ready)
 
 
 @lru_cache(maxsize=16)

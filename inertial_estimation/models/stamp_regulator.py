@@ -23,6 +23,8 @@ SAMPLES_TO_NEXT_ACTIVE_FIT = 100  # samples between two fits while the times are
 SAMPLES_FITTED = 1000  # samples the period is fitted over
 STEPS_JUDGED = 50  # steps judged for coming in bursts
 SHORT_STEP_SHARE = 0.5  # of a period: a shorter step follows a late sample; a lost sample leaves no short one
+CAUGHT_UP_STEP_SHARE = 0.2  # of a period, between samples that arrive at once; jitter rarely gives such steps
+LATE_PERIODS = 0.9  # by which the sample before it is late at least: it waited for the next one
 PROMPT_SHARE = 0.3  # of samples, the least delayed ones, that the period is fitted to
 DELAYS_COMPARED = 100  # samples the smallest delay is sought in
 BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
@@ -41,8 +43,9 @@ LAGGING_SAMPLES = 20  # samples that lag, not in a burst, from which the line of
 class StampRegulator:
     """Turns the stamps of one input into times of measurement.
 
-    In mode "auto" times equal stamps until a tenth of the steps is shorter than half a period, as after
-    late samples; from then on they are regular, until `reset`.
+    In mode "auto" times equal stamps until a tenth of the samples arrives at once with a late one before;
+    from then on they are regular, until `reset`. Jitter of up to half a period is no burst: regular times
+    would lie behind such stamps by more than it.
 
     The line of the times is wrong where the rate of the samples has changed, or many were lost: the times
     then lag behind the stamps though no burst follows, or lead them. Where bursts go on and the lag is
@@ -150,7 +153,7 @@ class StampRegulator:
         predicted = self._time + period
         if stamp_ns < predicted:  # arrived before it was due: the line was too late
             predicted = max(float(stamp_ns), self._time + SHORTEST_STEP_SHARE * period)
-        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.last):
+        if self._lags.wrong(stamp_ns - predicted, period, in_burst=self._catching_up.short):
             return self._corrected(stamp_ns, predicted)
         self._delays.append(stamp_ns - predicted + self._raised)
         if len(self._delays) == DELAYS_COMPARED:  # all arrive late: samples were lost, or the period is short
@@ -176,31 +179,29 @@ class _CatchingUp:
     """Counts the short steps after a stall, among the last steps.
 
     Late samples arrive at once after a stall, so that short steps make up for a long one. Short steps that
-    follow no long one are those of a stream that has become faster.
+    follow no long one are those of a stream that has become faster, or of jitter.
 
     Attributes:
         count: Number of them.
-        last: Whether the last step is one of them.
+        short: Whether the last step is short, whatever came before.
     """
 
     def __init__(self) -> None:
         self._steps: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self.count = 0
-        self.last = False
-        self._late = 0.0  # of the last sample, on the line of the samples before [ns]
-        self._since = 0  # steps since the last of them
+        self.short = False
+        self._late = 0.0  # of the last sample, since the last long step [ns]
 
     def add(self, step: float, period: float) -> None:
         """Take the step to a sample [ns]; `period` is that of the samples [ns]."""
-        self.last = step < SHORT_STEP_SHARE * period and self._late >= SHORT_STEP_SHARE * period
-        self._late = max(self._late + step - period, 0.0)
-        self._since = 0 if self.last else self._since + 1
-        if self._since >= LAGGING_SAMPLES:  # samples were lost, none is late
-            self._late = 0.0
+        self.short = step < SHORT_STEP_SHARE * period
+        catching_up = step < CAUGHT_UP_STEP_SHARE * period and self._late >= LATE_PERIODS * period
+        late = self._late if self.short else 0.0  # a long step before a regular one was of lost samples
+        self._late = max(late + step - period, 0.0)
         if len(self._steps) == STEPS_JUDGED:
             self.count -= self._steps[0]
-        self._steps.append(self.last)
-        self.count += self.last
+        self._steps.append(catching_up)
+        self.count += catching_up
 
 
 class _Lags:

@@ -85,7 +85,11 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
         MissingDependencyError: If `rosbags` is not installed.
     """
     _rosbags(STORAGES[0])
-    return check_output_folder(path, overwrite=overwrite and (Path(path) / "metadata.yaml").is_file())
+    is_bag = (Path(path) / "metadata.yaml").is_file()
+    remedy = (
+        "replace the recording with --overwrite" if is_bag else "empty it: only a rosbag2 folder is replaced"
+    )
+    return check_output_folder(path, overwrite=overwrite and is_bag, remedy=remedy)
 
 
 def _rosbags(storage: str) -> tuple[Any, Any, Any]:

@@ -1,5 +1,6 @@
 """Message conversions of references and commands of a controller, in pairs, and of simulation time."""
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -122,7 +123,7 @@ def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
     """
     q = msg.pose.orientation
     quaternion_xyzw = np.array((q.x, q.y, q.z, q.w))
-    norm = float(np.linalg.norm(quaternion_xyzw))
+    norm = math.hypot(q.x, q.y, q.z, q.w)  # does not overflow
     if not abs(norm - 1.0) < NORM_TOLERANCE:
         raise MeasurementError(f"the orientation of a base reference has norm {norm:g}, expected 1")
     return BaseReference(msg.pose.position.z, *roll_pitch_of(rotation_from_quaternion(quaternion_xyzw)))

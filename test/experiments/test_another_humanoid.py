@@ -48,7 +48,7 @@ def parameter_file(tmp_path: Path) -> Path:
         "/**": shared,
         "tilt_observer": {"contact.force_on": 30.0, "contact.force_off": 15.0},
         "inertial_ekf": {"links": links, "noise": noise},
-        "whole_body_controller": {"inertias.links": links},
+        "whole_body_controller": {"inertias.links": list(links)},  # not the same list: YAML would alias it
     }
     path = tmp_path / "g1.yaml"
     path.write_text(yaml.safe_dump({node: {"ros__parameters": values} for node, values in nodes.items()}))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.models.stamp_regulator import StampRegulator
+from inertial_estimation.signals import NANOSECONDS
 
 T = 10_000_000
 
@@ -134,3 +135,27 @@ def test_a_stream_that_was_faster_for_a_while_is_not_taken_for_bursts_later(fast
     times = np.array([regulator.time_of(int(stamp)) for stamp in stamps])
     assert np.abs(times - stamps)[700 + fast_samples :].max() < T / 10
     assert not regulator.active
+
+
+@pytest.mark.parametrize("rate", [100, 500, 1000])
+@pytest.mark.parametrize("jitter", ["uniform", "normal", "late"])
+def test_jitter_without_bursts_leaves_the_stamps_alone(rate, jitter):
+    rng, n, period = np.random.default_rng(rate), 6000, NANOSECONDS / rate
+    deviation = {
+        "uniform": lambda: rng.uniform(-0.9, 0.9, n),
+        "normal": lambda: rng.normal(0.0, 0.4, n),
+        "late": lambda: rng.exponential(0.5, n),
+    }[jitter]()
+    stamps = np.unique(np.maximum.accumulate(((np.arange(n) + deviation) * period).astype(np.int64)))
+    regulator = StampRegulator()
+    assert all(regulator.time_of(int(stamp)) == stamp for stamp in stamps)
+
+
+@pytest.mark.parametrize("samples", [2, 3, 10])
+def test_groups_of_samples_are_bursts(samples):
+    n, period = 2000, 2_000_000
+    index = np.arange(n)
+    stamps = (index // samples + 1) * samples * period + index % samples * 20_000
+    regulator = StampRegulator()
+    times = np.array([regulator.time_of(int(stamp)) for stamp in stamps])
+    np.testing.assert_allclose(np.diff(times[-1000:]), period, rtol=0.1)

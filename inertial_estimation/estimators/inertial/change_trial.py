@@ -42,6 +42,7 @@ class ChangeTrial:
     Attributes:
         earlier: The states to which the filter may return, the last good one first.
         returned_to: The one that explains the data; None while there is none.
+        after_freeze: Whether learning was suspended before, so that the last good state is reported.
         explanation: The single causes of the change, as last tested; None before.
     """
 
@@ -64,6 +65,7 @@ class ChangeTrial:
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
+        self.after_freeze = False
         self.explanation: Explanation | None = None
         self._config, self._level = config, level
         self._causes, self._loads = causes, loads
@@ -96,7 +98,7 @@ class ChangeTrial:
         self._matched_in_all = self._matched_in_all + dt * matches if kept else 0.0
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
-            if self._is_a_load(filter_, innovations[0], equation):
+            if self._is_a_load(filter_, innovations, equation):
                 return TrialOutcome.CHANGED
         plausible = self._loads.admits(filter_)
         if plausible and self._accepted_for >= config.patience:
@@ -117,10 +119,11 @@ class ChangeTrial:
                 return True
         return False
 
-    def _is_a_load(self, filter_: InertialFilter, before: Innovation, equation: LinearEquation) -> bool:
-        if not self._level.is_known:
+    def _is_a_load(self, filter_: InertialFilter, before: list[Innovation], equation: LinearEquation) -> bool:
+        """Return whether a load has changed; without an earlier state every plausible estimate is one."""
+        if not before:
             return self._loads.admits(filter_)
-        self.explanation = self._causes.explain(before, equation)
+        self.explanation = self._causes.explain(before[0], equation)
         limit = self._level.limit(self._config.suspect)
         return self.explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
 

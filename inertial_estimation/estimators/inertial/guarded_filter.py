@@ -6,8 +6,6 @@ The phases and their transitions are drawn in docs/inertial_filter.md.
 from dataclasses import replace
 from enum import Enum
 
-import numpy as np
-
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.explanations import Causes
 from inertial_estimation.estimators.inertial.good_states import GoodStates
@@ -21,6 +19,8 @@ from inertial_estimation.signals import Array, Decision
 __all__ = ["GuardedFilter", "WatchPhase"]
 
 MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
+MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
+LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
 
 
 class WatchPhase(Enum):
@@ -67,7 +67,6 @@ class GuardedFilter:
         self._level = UsualLevel(rows, filter_.gate.bound)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
-        self._trial_after_freeze = False
         self._in_phase_for = self._quiet_for = 0.0
         self.reset()
 
@@ -83,7 +82,16 @@ class GuardedFilter:
     @property
     def is_hidden(self) -> bool:
         """Whether the last good state is reported: learning is frozen, or tried again after that."""
-        return self._trial_after_freeze or self.phase is WatchPhase.FROZEN
+        after_freeze = self._trial is not None and self._trial.after_freeze
+        return after_freeze or self.phase is WatchPhase.FROZEN
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether there is something to report: more than a moment of suspect data."""
+        if self.phase is not WatchPhase.SUSPECT:
+            return self.phase is not WatchPhase.GOOD
+        moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
+        return self._in_phase_for - self._quiet_for >= moment
 
     @property
     def parameters(self) -> Array:
@@ -97,8 +105,11 @@ class GuardedFilter:
         return self.filter.body_parameters()
 
     def trusted(self, pi_C: Array) -> Array:
-        """Return the parameters in C that may be published, shape (n, 10), given the present estimate."""
-        return pi_C if self.phase is WatchPhase.GOOD else self._good.parameters
+        """Return the parameters in C that may be published, shape (n, 10), given the present estimate.
+
+        They are those of the last good state, which no data have taught that are on probation still.
+        """
+        return self._good.parameters if self.config.enabled else pi_C
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
         """Update the filter with one measurement, as its phase allows.
@@ -161,10 +172,15 @@ class GuardedFilter:
             self._freeze()
 
     def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
-        """Undo what suspect data have taught where the last good state explains the present data."""
+        """Undo what suspect data have taught where the last good state explains the present data.
+
+        Where it does not, the filter has found another explanation, as of a load, which is put on trial.
+        """
         good = self._good.last
-        moved = float(np.abs(self.filter.masses_of(self.filter.x) / self._good.parameters[:, 0] - 1.0).max())
-        if moved > MOVED and self.filter.innovation_of(good, equation).nis <= limit:
+        if self._good.moved > MOVED:
+            if self.filter.innovation_of(good, equation).nis > limit:
+                self._begin_trial(equation)
+                return
             self.returns += 1
             self._good.return_to(good)
         self._set(WatchPhase.GOOD)
@@ -176,14 +192,15 @@ class GuardedFilter:
         else:
             self._freeze()
 
-    def _begin_trial(self, equation: LinearEquation) -> None:
+    def _begin_trial(self, equation: LinearEquation, *, after_freeze: bool = False) -> None:
         earlier = self._good.earlier if self._level.is_known else ()
         self._set(WatchPhase.TRIAL)
         self.cause = self._causes.name(self.filter.innovation_of(self._good.last, equation), equation)
         self._trial = ChangeTrial(self.config, self._level, earlier, self._causes, self._loads)
+        self._trial.after_freeze = after_freeze
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
-        hidden = self._trial_after_freeze
+        hidden = self.is_hidden
         self._in_phase_for += dt
         assert self._trial is not None
         outcome = self._trial.feed(self.filter, equation, update, dt)
@@ -209,8 +226,7 @@ class GuardedFilter:
             self._set(WatchPhase.GOOD)
         elif self._in_phase_for >= self.config.retry:
             self.filter.admit_change()
-            self._begin_trial(equation)
-            self._trial_after_freeze = True
+            self._begin_trial(equation, after_freeze=True)
         return replace(update, decision=Decision.FROZEN)
 
     def _freeze(self) -> None:
@@ -222,5 +238,4 @@ class GuardedFilter:
     def _set(self, phase: WatchPhase) -> None:
         self.phase = phase
         self._trial = None
-        self._trial_after_freeze = False
         self._in_phase_for = self._quiet_for = 0.0

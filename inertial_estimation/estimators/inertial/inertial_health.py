@@ -147,6 +147,6 @@ def watch_in_words(guarded: GuardedFilter) -> str:
         return (
             f"the data contradict the parameters: a load has changed, or {suspect}; published ones are held"
         )
-    if guarded.phase is WatchPhase.SUSPECT:
+    if guarded.phase is WatchPhase.SUSPECT and guarded.is_doubtful:
         return f"the innovations are much larger than usual: {suspect}; published parameters are held"
     return ""

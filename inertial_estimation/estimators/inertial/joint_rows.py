@@ -4,6 +4,7 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inputs.rows import JointRow
+from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.coulomb import CoulombDirection, smooth_sign
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
@@ -35,8 +36,7 @@ class InertialJointRows:
         self._needs_sign = estimated or bool(config.robot.nominal_friction.coulomb)
         presliding = self._needs_sign and self._law.presliding > 0.0
         self.columns = JointRow(robot.n_joints, effort=effort, sign=presliding)
-        self._direction = CoulombDirection(self._law)
-        self._direction_ns: int | None = None
+        self._directions = ClockBranches(lambda: CoulombDirection(self._law), CoulombDirection.reset)
         self._max_gap_ns = round(config.robot.inputs.max_gap * NANOSECONDS)
 
     @property
@@ -69,13 +69,13 @@ class InertialJointRows:
         return smooth_sign(rows[:, self.columns.v], self._law.smoothing_speed)
 
     def _direction_after(self, v: Array, stamp_ns: int) -> Array:
-        """Integrate the sign of Coulomb friction over a step; restart after a gap or a backward stamp."""
-        last = self._direction_ns
-        step_ns = None if last is None else stamp_ns - last
-        if step_ns is None or not 0 <= step_ns <= self._max_gap_ns:
-            self._direction.reset()
-            step_ns = 0
-        if np.isfinite(v).all():
-            self._direction_ns = stamp_ns
-            return self._direction.after(v, seconds(step_ns))
-        return np.full(len(v), np.nan)
+        """Integrate the sign of Coulomb friction over a step; it begins anew after a gap.
+
+        A row of the stamp before, or of a late one, is dropped: what it says of the sign does not matter.
+        """
+        if not np.isfinite(v).all():
+            return np.full(len(v), np.nan)
+        step_ns = self._directions.step_to(stamp_ns, self._max_gap_ns)
+        if step_ns is None:
+            return smooth_sign(v, self._law.smoothing_speed)
+        return self._directions.current.after(v, seconds(step_ns))

@@ -15,7 +15,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 __all__ = ["InputStream", "StreamClock", "StreamSpec"]
 
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
-RECENT_DROP_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,6 @@ class InputStream(StreamClock):
         self.received = 0
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None
-        self._dropped_after_ns: int | None = None
 
     def append(self, stamp_ns: int, row: Array) -> int:
         """Store a row; return its time, the regularised stamp minus the delay [ns]."""
@@ -117,8 +115,7 @@ class InputStream(StreamClock):
 
     def drop(self, reason: DropReason, example: str = "") -> bool:
         """Count a dropped reading; return False, the result of its push."""
-        self.drops.add(reason, example)
-        self._dropped_after_ns = self.last_stamp_ns
+        self.drops.add(reason, example, after_ns=self.last_stamp_ns)
         return False
 
     def drop_backward(self, step_ns: int) -> None:
@@ -218,13 +215,12 @@ class InputStream(StreamClock):
                 message += (
                     f"; readings arrive with stamps {abs(seconds(self.candidate_step_ns)):.2f} s {side}"
                 )
-            elif self._dropped_after_ns == self.last_stamp_ns:
+            elif self.drops.total and self.drops.after_ns == self.last_stamp_ns:
                 message += f"; readings arrive but are dropped: {self.drops.last}"
             return Health(name, HealthLevel.ERROR, message, values)
         if holding:
             return Health(name, HealthLevel.ERROR, holding, values)
-        recently = self._dropped_after_ns is None or now_ns - self._dropped_after_ns < RECENT_DROP_NS
-        if self.drops.total and recently:
+        if self.drops.recent(now_ns):
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
         return Health(name, HealthLevel.OK, "arriving", values)

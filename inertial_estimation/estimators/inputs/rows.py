@@ -44,6 +44,7 @@ LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are 
 LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared
 JOINTS, IMU, BASE_STATE = "joint_states", IMU_TOPIC, "base_state"
 WRENCH_WIDTH = 6
+AXES = ("x", "y", "z")
 
 
 def wrench_stream(contact: str) -> str:
@@ -145,9 +146,11 @@ def base_state_row(state: BaseState) -> Array:
 
 def imu_spec(inputs: InputConfig) -> StreamSpec:
     """Return the properties of the input of the IMU."""
+    force, rate = IMU_ROW.f, IMU_ROW.w
+    units = (STANDARD_GRAVITY,)
     quantities = (
-        Quantity("the accelerometer", IMU_ROW.f, 4.0, (STANDARD_GRAVITY,), stuck=True, zero=True, sign=True),
-        Quantity("the gyroscope", IMU_ROW.w, 0.1, (DEGREES,), stuck=True),
+        Quantity("the accelerometer", force, 4.0, units, stuck=True, zero=True, sign=True, numbers=AXES),
+        Quantity("the gyroscope", rate, 0.1, (DEGREES,), stuck=True, numbers=AXES),
     )
     return StreamSpec(
         IMU, IMU_ROW.width, inputs.imu_delay, range=imu_range(inputs.range), quantities=quantities
@@ -157,11 +160,12 @@ def imu_spec(inputs: InputConfig) -> StreamSpec:
 def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> StreamSpec:
     """Return the properties of the input of joint states, whose rows are laid out as given."""
     plausible = joint_range(inputs.range, robot, effort=columns.effort, sign=columns.sign)
-    quantities: tuple[Quantity, ...] = ()
+    position = Quantity("position", columns.q, math.inf, numbers=robot.joint_names)
+    quantities: tuple[Quantity, ...] = (position,)
     if columns.tau is not None:
         floor = EFFORT_LEVER * STANDARD_GRAVITY * robot.total_mass
         efforts = Quantity("effort", columns.tau, floor, (1000.0,), zero=True, sign=True, components=3)
-        quantities = (Quantity("position", columns.q, math.inf), efforts)
+        quantities += (efforts,)
     return StreamSpec(JOINTS, columns.width, inputs.joint_delay, range=plausible, quantities=quantities)
 
 
@@ -169,7 +173,7 @@ def wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamS
     """Return the properties of the input of a contact's wrench."""
     plausible = wrench_range(inputs.range, robot)
     floor = LOADED_SHARE * STANDARD_GRAVITY * robot.total_mass
-    force = Quantity("the contact force", slice(0, 3), floor, (1000.0,), stuck=True, sign=True)
+    force = Quantity("the contact force", slice(0, 3), floor, (1000.0,), stuck=True, sign=True, one_way=True)
     name = wrench_stream(contact)
     return StreamSpec(name, WRENCH_WIDTH, inputs.wrench_delay, range=plausible, quantities=(force,))
 

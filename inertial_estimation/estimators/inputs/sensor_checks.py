@@ -18,6 +18,10 @@ SUDDEN = 6.0  # squared norm over the one before, beyond which a change is looke
 SAME_DIRECTION = 0.98  # cosine of two readings of which one is a multiple of the other
 COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero
 NEAR_DIRECTION = 0.8  # cosine to the last good reading, and twice its norm: near it
+USUAL_EVERY = 8  # readings between two that are averaged into the usual one
+USUAL_SHARE = 1.0 / 16.0  # of such a reading in the average
+USUAL_KNOWN = 12  # of such readings, after which the average is compared with
+OPPOSITE = -0.7  # cosine to the usual reading, from which the direction of a contact force is impossible
 READINGS_RECOVERED = 3  # near the last good one, after which a change of unit or sign has been none
 FACTOR_TOLERANCE = 0.15  # relative deviation of a change from a factor between two units
 
@@ -50,6 +54,8 @@ class Quantity:
         stuck: Whether its readings never repeat exactly once they had noise.
         zero: Whether it is never exactly zero while it works.
         sign: Whether its direction cannot turn round from one reading to the next.
+        one_way: Whether it is always within some 90 degrees of its usual direction, like the force on a foot.
+        numbers: Names of its numbers, where each must not repeat exactly once it had noise; else empty.
         components: Number of columns that must be far from zero for a change of unit or sign to be told.
     """
 
@@ -60,6 +66,8 @@ class Quantity:
     stuck: bool = False
     zero: bool = False
     sign: bool = False
+    one_way: bool = False
+    numbers: tuple[str, ...] = ()
     components: int = 1
 
 
@@ -74,6 +82,7 @@ class QuantityCheck:
 
     def __init__(self, quantity: Quantity) -> None:
         self._quantity = quantity
+        self._floor_square = quantity.floor**2
         self.reset()
 
     def reset(self) -> None:
@@ -88,6 +97,8 @@ class QuantityCheck:
         self._readings = 0
         self._good: Array | None = None  # last reading before a change of unit or sign
         self._recovered = 0  # consecutive readings near it
+        self._usual: Array | None = None  # average of readings beyond the floor
+        self._averaged = 0  # of them
 
     @property
     def noisy(self) -> bool:
@@ -134,27 +145,29 @@ class QuantityCheck:
             self.fault = None
         if self._good is not None:
             self._recover(x, square)
-        dot = float(x.dot(last))
-        if dot < 0.0 or not before < SUDDEN * square < SUDDEN * SUDDEN * before:
-            self._sudden(last, dot, before, square)
+        sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
+        if sudden or (self._quantity.sign and x.dot(last) < 0.0):
+            self._sudden(last, float(x.dot(last)), before, square)
+        if square >= self._floor_square > 0.0 and self.fault is None:
+            if before < self._floor_square and self._quantity.one_way:
+                self._loaded(x, square)
+            if self._readings % USUAL_EVERY == 0:
+                self._average(x)
         return self.fault
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
         """Take a reading of the same norm as the one before."""
-        if not np.array_equal(x, last):
-            return
         self.equal += 1
         if self.equal < READINGS_STUCK or self.fault in (SensorFault.UNIT, SensorFault.SIGN):
             return
         zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
-        if (zero or (self._quantity.stuck and self.noisy)) and others_change(self):
+        if (zero or (self._quantity.stuck and self.noisy)) and np.array_equal(x, last) and others_change(self):
             self.fault = SensorFault.ZERO if zero else SensorFault.STUCK
 
     def _sudden(self, last: Array, dot: float, before: float, square: float) -> None:
         """Compare a sudden change with factors between units, and with a change of sign."""
         lies = self.fault in (SensorFault.UNIT, SensorFault.SIGN)
-        floor = self._quantity.floor**2
-        if min(before, square) <= 0.0 or (not lies and before < floor):
+        if min(before, square) <= 0.0 or (not lies and before < self._floor_square):
             return
         if abs(dot) < SAME_DIRECTION * (before * square) ** 0.5:
             return
@@ -170,8 +183,29 @@ class QuantityCheck:
             fault = SensorFault.UNIT
         else:
             return
+        if fault is SensorFault.SIGN and self._usual_again(last):
+            return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
             self.fault, self._factor, self._good = fault, factor, last
+
+    def _average(self, x: Array) -> None:
+        """Take a reading into the usual one."""
+        usual = self._usual
+        self._usual = x if usual is None else usual + USUAL_SHARE * (x - usual)
+        self._averaged += 1
+
+    def _usual_again(self, last: Array) -> bool:
+        """Return whether a change of sign ends one that was not seen to begin: the last one is unusual."""
+        usual = self._usual
+        return usual is not None and self._averaged >= USUAL_KNOWN and float(usual.dot(last)) < 0.0
+
+    def _loaded(self, x: Array, square: float) -> None:
+        """Compare the first reading beyond the floor with the usual direction."""
+        usual = self._usual
+        if usual is None or self._averaged < USUAL_KNOWN:
+            return
+        if float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
+            self.fault, self._factor, self._good = SensorFault.SIGN, -1.0, usual
 
     def _recover(self, x: Array, square: float) -> None:
         """Clear a change of unit or sign after some readings near the last one before it."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck
+from inertial_estimation.estimators.inputs.sensor_checks import Quantity, QuantityCheck, SensorFault
+from inertial_estimation.estimators.inputs.stuck_columns import StuckColumns
 from inertial_estimation.signals import Array
 
 __all__ = ["SensorMonitor"]
@@ -28,12 +29,16 @@ class SensorMonitor:
             for name, of_input in quantities.items()
             if of_input
         }
+        self._columns = {name: _stuck_columns(of_input) for name, of_input in quantities.items()}
 
     def clear(self) -> None:
         """Forget all readings, as after a jump of the clock."""
         for checks in self._checks.values():
             for check in checks:
                 check.reset()
+        for columns in self._columns.values():
+            if columns is not None:
+                columns.reset()
 
     def fault(self, stream: str, row: Array) -> str:
         """Take a row of an input; return what is wrong with its sensor, empty where nothing is.
@@ -49,6 +54,9 @@ class SensorMonitor:
         for check in checks:
             if check.update(row, self._others_change) is not None:
                 found = found or check.text
+        columns = self._columns[stream]
+        if columns is not None and columns.update(row):
+            return found or f"{columns.found} is {SensorFault.STUCK.value}"
         return found
 
     def _others_change(self, own: QuantityCheck) -> bool:
@@ -59,3 +67,12 @@ class SensorMonitor:
             for check in checks
             if check is not own
         )
+
+
+def _stuck_columns(quantities: tuple[Quantity, ...]) -> StuckColumns | None:
+    """Follow the named numbers of an input, whose columns are adjacent; None where none is named."""
+    named = [quantity for quantity in quantities if quantity.numbers]
+    if not named:
+        return None
+    names = [f"{quantity.name} {number}" for quantity in named for number in quantity.numbers]
+    return StuckColumns(slice(named[0].columns.start, named[-1].columns.stop), names)

@@ -160,6 +160,55 @@ def test_a_load_is_believed_once_it_has_explained_the_data():
     assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
 
 
+def test_a_filter_that_starts_with_a_load_has_no_earlier_state_to_compare_it_with():
+    """The gate re-opens before the data have a usual level."""
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    scene.add_payload(0, 5.0, [0.0, 0.0, 0.1])
+    watch.filter.P *= 1e-6
+    phases = []
+    for _ in range(60):
+        watch.update(scene.equation(), DT)
+        phases.append(watch.phase)
+    assert phases[15] is WatchPhase.TRIAL
+    assert phases[-1] is WatchPhase.GOOD
+    assert watch.parameters[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
+
+
+def test_suspect_data_never_move_the_parameters_that_may_be_published():
+    """A fault of one effort, far within the gate, that a wide prior can explain by inertias."""
+    scene = ArmScene(links=tuple(f"panda_link{i}" for i in range(1, 8)))
+    watch = guarded(scene)
+    learn(watch, scene, 150)
+    held, phases, moved = watch.parameters.copy(), [], 0.0
+    for _ in range(50):
+        fair = scene.equation()
+        wrong = fair.value + 4.0 * np.eye(len(fair.value))[3]
+        watch.update(LinearEquation(fair.regressor, wrong, fair.noise, wrong, fair.paths), DT)
+        phases.append(watch.phase)
+        moved = max(moved, float(np.abs(watch.parameters[:, 0] / held[:, 0] - 1.0).max()))
+    assert phases[0] is WatchPhase.SUSPECT
+    assert WatchPhase.GOOD not in phases
+    assert moved == 0.0
+
+
+def test_a_single_suspect_reading_holds_the_parameters_and_is_not_reported():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    learn(watch, scene, 150)
+    held = watch.parameters.copy()
+    fair = scene.equation()
+    wrong = fair.value + 10.0 * np.sqrt(np.diag(fair.noise))
+    watch.update(LinearEquation(fair.regressor, wrong, fair.noise, wrong), DT)
+    for _ in range(8):
+        assert watch.phase is WatchPhase.SUSPECT
+        assert not watch.is_doubtful
+        assert np.array_equal(watch.parameters, held)
+        watch.update(scene.equation(), DT)
+    learn(watch, scene, 4)
+    assert watch.phase is WatchPhase.GOOD
+
+
 def test_data_that_no_load_explains_freeze_the_last_good_state_until_they_are_good_again():
     scene = ArmScene(links=("panda_link7",))
     watch = guarded(scene, give_up=0.5, reopenings=2)

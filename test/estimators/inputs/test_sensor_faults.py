@@ -24,6 +24,12 @@ ROWS = JointRow(N, effort=True)
 JOINTS, FOOT = "joint_states", "left/wrench"
 INPUTS = InputConfig()
 GRAVITY = 9.81
+KNEE = (
+    "<robot name='knee'><link name='base'/><link name='shank'><inertial><mass value='1'/>"
+    "<inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial></link><joint name='knee' "
+    "type='revolute'><parent link='base'/><child link='shank'/><axis xyz='0 1 0'/>"
+    "<limit lower='-3.0' upper='0.5' effort='10' velocity='5'/></joint></robot>"
+)
 
 
 class Rig:
@@ -152,16 +158,24 @@ def test_what_is_out_of_range_is_named_with_value_and_limit():
     assert f"position of {ROBOT.joint_names[0]} is 1e+06" in rig.health(JOINTS).message
 
 
-@given(share=st.floats(0.0, 1.0), column=st.integers(0, 3 * N - 1), sign=st.sampled_from([-1.0, 1.0]))
-def test_a_range_has_sharp_ends(share, column, sign):
+@given(share=st.floats(0.0, 1.0), column=st.integers(0, 3 * N - 1), high=st.booleans())
+def test_a_range_has_sharp_ends(share, column, high):
     plausible = joint_range(RangeConfig(), ROBOT, effort=True)
-    limits = plausible._limits
-    row = share * limits
+    lower, upper = plausible._lower, plausible._upper
+    row = np.clip(lower + share * (upper - lower), lower, upper)
     assert plausible.fault(row) is None
-    row[column] = sign * 1.001 * limits[column]
+    row[column] = upper[column] * 1.001 if high else lower[column] * 1.001
     reason, text = plausible.fault(row)
     assert reason is DropReason.OUT_OF_RANGE
     assert "limit" in text
+
+
+def test_a_position_is_compared_with_the_end_it_is_beyond():
+    robot = RobotModel.from_urdf(KNEE)
+    plausible = joint_range(RangeConfig(position_margin=1.0), robot)
+    assert plausible.fault(np.array([-3.9, 0.0])) is None
+    assert plausible.fault(np.array([1.6, 0.0]))[0] is DropReason.OUT_OF_RANGE
+    assert plausible.fault(np.array([-4.1, 0.0]))[1].endswith("limit -4")
 
 
 def test_contact_forces_are_limited_by_the_weight():
@@ -170,3 +184,53 @@ def test_contact_forces_are_limited_by_the_weight():
     assert plausible.fault(np.array([0.0, 0.0, 5.0 * weight, 0.0, 0.0, 0.0])) is None
     largest = max(8.1 * weight, 301.0)
     assert plausible.fault(np.array([0.0, 0.0, largest, 0.0, 0.0, 0.0]))[0] is DropReason.OUT_OF_RANGE
+
+
+def foot(share):
+    return assign(FOOT, slice(0, 6), lambda x: share * x)
+
+
+def test_a_force_that_turns_round_while_the_foot_is_in_the_air_is_named_on_landing_and_the_end_is_no_fault():
+    rig = Rig()
+    rig.run(300)
+    rig.run(50, foot(0.0001))
+    taken = rig.run(100, foot(-1.0))
+    assert taken[FOOT] <= 1
+    assert "of another sign" in rig.health(FOOT).message
+    assert rig.run(200)[FOOT] >= 195
+
+
+def test_the_end_of_a_change_of_sign_that_was_not_seen_to_begin_is_no_fault():
+    rig = Rig()
+    rig.run(300)
+    for share in (*np.linspace(1.0, 0.11, 10), *np.linspace(0.09, -1.0, 12)):
+        rig.run(1, foot(share))
+    assert rig.run(200)[FOOT] >= 195
+
+
+SINGLE = {
+    "gyroscope y stuck": (IMU, slice(4, 5), lambda x: 0.0 * x + 0.01, "gyroscope y"),
+    "accelerometer z saturated": (IMU, slice(2, 3), lambda x: np.minimum(x, 9.0), "accelerometer z"),
+    "one position stuck": (JOINTS, slice(1, 2), lambda x: 0.0 * x + 0.1, f"position {ROBOT.joint_names[1]}"),
+}
+
+
+@pytest.mark.parametrize("fault", SINGLE)
+def test_a_single_number_that_is_stuck_is_named(fault):
+    name, columns, change, words = SINGLE[fault]
+    rig = Rig()
+    assert rig.run(300)[name] == 300
+    assert rig.run(200, assign(name, columns, change))[name] <= 24
+    assert words in rig.health(name).message
+    assert rig.run(200)[name] == 200
+
+
+def test_quantised_noise_that_repeats_and_a_joint_that_stops_are_no_fault():
+    rig = Rig()
+
+    def coarse(rows):
+        rows[IMU] = np.round(rows[IMU], 2)
+        moved = min(rig.k, 250) * np.linspace(1e-3, 2e-3, N)
+        rows[JOINTS][ROWS.q] = np.round(moved, 4)
+
+    assert rig.run(1000, coarse) == {IMU: 1000, JOINTS: 1000, FOOT: 1000}
