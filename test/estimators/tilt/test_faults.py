@@ -7,8 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 from support.leg_robot import CONFIG, URDF, Stance
 
+from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, rate_of_points
+from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
@@ -97,13 +99,25 @@ def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault
     assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
 
 
-def test_an_accelerometer_that_is_wrong_for_a_while_does_not_turn_the_vertical():
-    """The gyroscope carries the vertical, and the estimate goes on; without this, the error exceeds 4 deg."""
-    stance, fault = Stance(1, still_until=0.5), added(force=(5.0, 0.0, 0.0), count=100)
-    rows = drive(make(), 0.0, 3.5, fault, stance=stance)
-    assert max(error for _, error, *_ in rows) < 2.5
-    assert all(level for t, _, level, *_ in rows if ONSET + 0.25 < t < ONSET + 0.5)
-    assert len(rows) > 0.99 * 200 * (3.5 - rows[0][0])
+def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force():
+    """It is turned back by what the wrong readings have turned it, until the readings agree again."""
+    hold, agreement, back = ForceHold(), Agreement(), None
+    for k in range(300):
+        wrong = 150 <= k < 200
+        agreement.length = 0.5 if wrong and k >= 160 else 0.0
+        correction = (0.4, 0.0, 0.0) if wrong and not hold.active else ZERO
+        found = hold.update(0.005, ZERO, correction, agreement, sound=True)
+        back = found or back
+        assert hold.active == (160 <= k < 200)
+    assert back[0] == pytest.approx(-11 * 0.005 * 0.4, rel=0.15)
+
+
+@pytest.mark.parametrize(("agreed", "sound"), [(0.5, True), (1.0, False)])
+def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
+    hold, agreement = ForceHold(), Agreement()
+    for k in range(300):
+        agreement.length = 0.5 if 0.005 * k > agreed else 0.0
+        assert hold.update(0.005, ZERO, ZERO, agreement, sound=sound) is None
 
 
 def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
