@@ -161,7 +161,11 @@ class QuantityCheck:
         if self.equal < READINGS_STUCK or self.fault in (SensorFault.UNIT, SensorFault.SIGN):
             return
         zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
-        if (zero or (self._quantity.stuck and self.noisy)) and np.array_equal(x, last) and others_change(self):
+        if (
+            (zero or (self._quantity.stuck and self.noisy))
+            and np.array_equal(x, last)
+            and others_change(self)
+        ):
             self.fault = SensorFault.ZERO if zero else SensorFault.STUCK
 
     def _sudden(self, last: Array, dot: float, before: float, square: float) -> None:

@@ -6,20 +6,19 @@ is 1 for readings that agree, whether the specific force is that of a body in gr
 """
 
 import math
-from itertools import pairwise
 
 from inertial_estimation.estimators.tilt.linear_stage import LinearStage
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
-from inertial_estimation.models.contacts import KinematicState
 from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotation
 
-__all__ = ["Agreement", "rotation_disagreement"]
+__all__ = ["Agreement"]
 
 GAINS = (20.0, 100.0)  # of the stage beside an observer that has none: both poles at 10 rad/s
 MEMORY = 0.2  # time constant of the means [s]
 REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output that is reported
 TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
+RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
 
 
 class Agreement:
@@ -65,8 +64,20 @@ class Agreement:
         """Whether the specific force is not that of a body in gravity with this contact velocity."""
         return abs(self.length) > LENGTH_LIMIT
 
+    @property
+    def restored(self) -> bool:
+        """Whether the readings agree, by narrower limits."""
+        return self.angle < RESTORED_TURN and abs(self.length) < RESTORED_LENGTH
+
     def update(
-        self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None, observer: TiltObserver[object]
+        self,
+        h: float,
+        w_I: Vector,
+        f_I: Vector,
+        y_v: Vector | None,
+        observer: TiltObserver[object],
+        *,
+        held: bool,
     ) -> None:
         """Process one step, after the observer's.
 
@@ -76,17 +87,20 @@ class Agreement:
             f_I: Specific force, mean over the step [m/s^2].
             y_v: Velocity from contacts with which the observer made the step [m/s]; None without contact.
             observer: The observer after the step.
+            held: Whether the observer made it without this specific force.
         """
         if y_v is None:
             self._state = None
             return
         x2 = observer.x2
         z = observer.x2_intermediate
-        if z is None:
+        if z is None or held:
             begin = self._state or (observer.x1, x2)
             half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
             v, z, _ = self._stage.advance(h, GAINS, half, begin, f_I, y_v)
             self._state = v, z
+        else:
+            self._state = observer.x1, z
         length = norm(z)
         share = h / (h + MEMORY)
         a, b = cross(x2, z), self.turn
@@ -97,34 +111,3 @@ class Agreement:
             b[2] + share * (scale * a[2] - b[2]),
         )
         self.length += share * (length - 1.0 - self.length)
-
-
-def rotation_disagreement(
-    state: KinematicState, weights: tuple[float, ...], w_I: Vector, soles: tuple[bool, ...]
-) -> float | None:
-    """Return by how much the gyroscope differs from the rotation that the contacts in use allow [rad/s].
-
-    A sole does not turn: w + w_IC = 0. Two points at rest keep their distance: for their relative position d
-    and velocity d' in the IMU frame d' + w x d = 0.
-
-    Args:
-        state: Kinematics of the contacts.
-        weights: Weights of the contacts; zero: not in use.
-        w_I: Angular velocity of the IMU by the gyroscope [rad/s].
-        soles: Whether each contact is a sole that cannot turn.
-
-    Returns:
-        The smallest of the differences; None where the contacts say nothing about the rotation.
-    """
-    used = [(c, sole) for c, s, sole in zip(state.contacts, weights, soles, strict=True) if s > 0.0]
-    found = [norm((w_I[0] + c.w_I[0], w_I[1] + c.w_I[1], w_I[2] + c.w_I[2])) for c, sole in used if sole]
-    for (a, _), (b, _) in pairwise(used):
-        d = (a.r_I[0] - b.r_I[0], a.r_I[1] - b.r_I[1], a.r_I[2] - b.r_I[2])
-        turned = cross(w_I, d)
-        moved = (
-            a.v_I[0] - b.v_I[0] + turned[0],
-            a.v_I[1] - b.v_I[1] + turned[1],
-            a.v_I[2] - b.v_I[2] + turned[2],
-        )
-        found.append(norm(moved) / max(norm(d), 0.05))
-    return min(found) if found else None

@@ -15,14 +15,15 @@ from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
 from inertial_estimation.estimators.tilt.yaw import YawTracker
 from inertial_estimation.models.contacts import ContactKinematics, ContactLoad, KinematicState
-from inertial_estimation.models.imu import base_twist
+from inertial_estimation.models.imu import STANDARD_GRAVITY, base_twist
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
 from inertial_estimation.spatial.rotations import quaternion_from_rotation
-from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, times
+from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 
+LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 
@@ -130,6 +131,11 @@ class BaseStateEstimator:
         b = self.bias.bias
         w = (mean_rate[0] - b[0], mean_rate[1] - b[1], mean_rate[2] - b[2])
         state = self._kinematics.update(*joints) if joints is not None else None
+        w = self._checked_rate(h, w, state)
+        if self.checks.feet.replacing:
+            rate = (w[0] + b[0], w[1] + b[1], w[2] + b[2])
+        if self.checks.feet.lost or (self.ready and h > LONGEST_STEP):
+            self._start_again()
         if not self.ready:
             self._start_up(h, force, mean_force, w, state, wrenches)
             self._contacts.remember(state)
@@ -138,24 +144,57 @@ class BaseStateEstimator:
         if state is not None and wrenches is not None:
             vertical = self.initialisation.vertical or self.observer.x2
             y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h), True
-        self._observe(stamp_ns, h, w, mean_force, y_v, state)
-        self._learn_bias(h, rate, force, joints)
+        self._observe(stamp_ns, h, w, mean_force, y_v)
+        if not self.checks.feet.replacing:
+            self._learn_bias(h, rate, force, joints)
         self._contacts.remember(state)
         return self._estimate(stamp_ns, h, rate, w, state, R_reference, fresh=fresh)
 
-    def _observe(
-        self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None, state: KinematicState | None
-    ) -> None:
+    def _checked_rate(self, h: float, w: Vector, state: KinematicState | None) -> Vector:
+        """Return the gyroscope's rate, or that of the feet; turn the vertical by what was wrong until now."""
+        checks = self.checks
+        w, missed = checks.feet.check(h, w, state, self._contacts.weights, checks.readings.doubts)
+        if missed is not None and self.ready:
+            self._turn_back(missed)
+        return w
+
+    def _turn_back(self, missed: Vector) -> None:
+        """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""
+        x, y, z = missed
+        self.observer.restore(rotate((-x, -y, -z), self.observer.x2))
+        self.checks.velocity.reset()
+        self.checks.agreement.reset()
+
+    def _start_again(self) -> None:
+        """Determine vertical and velocity anew, nothing is published meanwhile; position and yaw are kept."""
+        self.bias.clear_window()
+        self._contacts.reset()
+        self.checks.restart()
+        self.initialisation.reset()
+
+    def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks, initialisation = self.observer, self.checks, self.initialisation
-        before = observer.x2
-        observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, observer.x2)
+        before, hold, measured = observer.x2, checks.hold, f
+        if hold.active:
+            f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])
+        observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, before)
         observer.step(h, w, f, y_v)
-        if checks.agreement.stretched:  # no body in gravity: such a force tells nothing about the vertical
+        if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
-        checks.update(stamp_ns, h, w, f, y_v, observer, state, self._contacts)
+        checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
         if initialisation.phase is Phase.TRACKING:
-            if checks.doubtful:
+            turn, feet = checks.agreement.turn, checks.feet
+            wrong = feet.known and checks.agreement.turned and feet.explains(turn, observer.x2)
+            if wrong and not feet.replacing:
+                self._turn_back(feet.replace())
+            sound = feet.known and not checks.contradicted and not feet.replacing
+            back = hold.update(h, w, observer.correction, checks.agreement, sound=sound)
+            if back is not None:
+                observer.restore(rotate(back, observer.x2))
+            if hold.exhausted:
+                self._start_again()
+            elif checks.doubtful and not hold.active:
                 initialisation.begin(by_accelerometer=checks.contradicted)
             return
         if checks.contradicted and not initialisation.weighted_by_accelerometer:

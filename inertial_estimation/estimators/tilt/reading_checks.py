@@ -3,12 +3,13 @@
 import math
 from enum import Enum
 
-from inertial_estimation.estimators.tilt.agreement import Agreement, rotation_disagreement
+from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.foot_rotation import FootRotation
+from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
-from inertial_estimation.models.contacts import KinematicState
 from inertial_estimation.signals import NANOSECONDS, HealthLevel
 from inertial_estimation.spatial.vectors import Vector
 
@@ -18,7 +19,6 @@ REPORTED_NS = 10 * NANOSECONDS  # time of data for which a finding is reported
 REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
 FREQUENT = 4.0  # outliers of specific force or contact velocity in one second that are no longer usual
 LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]
-ROTATION_MEMORY = 0.1  # time constant of the rotation's disagreement [s]
 GYRO_WRONG, GYRO_RIGHT = (
     0.8,
     0.1,
@@ -63,6 +63,8 @@ class ReadingChecks:
         readings: Mean IMU readings over a step, single wrong rates left out.
         velocity: Contact velocities and specific forces against one another.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
+        feet: Gyroscope against the rotation that the feet allow.
+        hold: The vertical carried by the gyroscope alone.
         found_ns: Stamp of the last step at which each finding was made [ns].
     """
 
@@ -76,20 +78,25 @@ class ReadingChecks:
         self.velocity = VelocityGuard()
         self.agreement = Agreement()
         self.found_ns: dict[Finding, int] = {}
-        self._soles = soles
+        self.feet = FootRotation(soles)
+        self.hold = ForceHold()
         self._seen = (0, 0, 0)
         self._frequency = [0.0, 0.0, 0.0]  # of each kind of outlier, in the last second
         self._counted_ns = [0, 0, 0]
         self._contradicted = 0.0  # time for which forces have contradicted the tilt [s]
-        self._rotation: float | None = None
         self._stamp_ns = 0
 
     def reset(self) -> None:
         """Begin before the first reading; findings stay until they are old."""
         self.readings.reset()
+        self.feet.reset()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with a vertical that is determined anew; the readings follow those before."""
         self.velocity.reset()
         self.agreement.reset()
-        self._rotation = None
+        self.hold.reset()
         self._contradicted = 0.0
 
     @property
@@ -117,7 +124,6 @@ class ReadingChecks:
         f_I: Vector,
         y_v: Vector | None,
         observer: TiltObserver[object],
-        state: KinematicState | None,
         contacts: ContactVelocity,
     ) -> None:
         """Process one step, after the observer's.
@@ -129,12 +135,11 @@ class ReadingChecks:
             f_I: Specific force, mean over the step [m/s^2].
             y_v: Contact velocity with which the observer made the step [m/s]; None without contact.
             observer: The observer after the step.
-            state: Kinematics of the contacts; None where missing.
             contacts: The contacts after the step.
         """
         self._stamp_ns = stamp_ns
         agreement = self.agreement
-        agreement.update(h, w_I, f_I, y_v, observer)
+        agreement.update(h, w_I, f_I, y_v, observer, held=self.hold.active)
         counts = self.readings.doubts, self.velocity.force_outliers, self.velocity.velocity_outliers
         if counts != self._seen:
             self._count(stamp_ns, counts)
@@ -144,10 +149,10 @@ class ReadingChecks:
                 self.found_ns[Finding.CONTACTS] = stamp_ns
         else:
             self._contradicted = 0.0
+        if self.feet.replacing:
+            self.found_ns[Finding.GYROSCOPE] = stamp_ns
         if agreement.reportable:
-            self._attribute(stamp_ns, h, w_I, state, contacts.weights)
-        else:
-            self._rotation = None
+            self.found_ns[self._culprit()] = stamp_ns
 
     def _count(self, stamp_ns: int, counts: tuple[int, int, int]) -> None:
         """Find outliers: rates at once; the others, which impacts cause too, where they are frequent."""
@@ -161,21 +166,14 @@ class ReadingChecks:
                 self.found_ns[kind] = stamp_ns
         self._seen = counts
 
-    def _attribute(
-        self, stamp_ns: int, h: float, w_I: Vector, state: KinematicState | None, weights: tuple[float, ...]
-    ) -> None:
-        """Find which input disagrees, by the rotation that the contacts allow."""
-        found = rotation_disagreement(state, weights, w_I, self._soles) if state is not None else None
-        if found is not None:
-            before = self._rotation if self._rotation is not None else found
-            self._rotation = before + h / (h + ROTATION_MEMORY) * (found - before)
-        self.found_ns[self._culprit()] = stamp_ns
-
     def _culprit(self) -> Finding:
-        rotation = self._rotation
-        if rotation is not None and rotation > GYRO_WRONG:
+        """Find which input disagrees, by the rotation that the feet allow."""
+        rotation = self.feet.mean_rate
+        if self.hold.active:
+            return Finding.ACCELEROMETER
+        if rotation > GYRO_WRONG or self.feet.replacing:
             return Finding.GYROSCOPE
-        if rotation is not None and rotation < GYRO_RIGHT:
+        if self.feet.known and rotation < GYRO_RIGHT:
             return Finding.ACCELEROMETER
         return Finding.UNKNOWN
 

@@ -97,6 +97,14 @@ class TiltObserver(ABC, Generic[GainsT]):
         self.velocity_aided, self.gravity_aided = True, False
         self._step_with_contact(h, w_I, f_I, y_v)
 
+    def restore(self, x2: Vector) -> None:
+        """Set the vertical and keep the velocity.
+
+        Args:
+            x2: The vertical in the IMU frame; normalised here.
+        """
+        self.x2 = normalised(x2)
+
     def hold(self, h: float, w_I: Vector, before: Vector) -> None:
         """Undo the correction of the vertical in the last step, so that only the gyroscope has moved it.
 

@@ -71,6 +71,11 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         super().initialise(x1, x2)
         self.x2_intermediate = self.x2
 
+    def restore(self, x2: Vector) -> None:
+        """Set the vertical, with the intermediate vertical equal to the output."""
+        super().restore(x2)
+        self.x2_intermediate = self.x2
+
     @property
     def bias_sensitivity(self) -> float:
         """alpha1/alpha2 + 1/gamma [s] (THEORY 4)."""

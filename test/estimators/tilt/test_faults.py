@@ -1,21 +1,30 @@
 """Faults inside the plausible ranges: outliers, sequences, starts in motion; judged by the exact motion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from support.leg_robot import CONFIG, URDF, Stance
 
+from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
+from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, rate_of_points
+from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
+from inertial_estimation.models.contacts import KinematicState, RelativeContact
 from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, ImuSample, WrenchSample
+from inertial_estimation.spatial.vectors import ZERO
 
 PERIOD_NS = 5_000_000
 OBSERVERS = ["two_stage", "r3s2", "hua"]
 NO_REST = {"bias.at_rest": False}  # a motion that starts very slowly would pass for rest
 ONSET = 1.5  # of a fault [s]
+IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+STANDING = RelativeContact(IDENTITY, (0.0, 0.0, -0.8), ZERO, ZERO, IDENTITY, ZERO)
 
 
 def make(**values):
@@ -88,6 +97,64 @@ def test_a_wrong_gyroscope_is_said_and_forgotten_within_a_second(observer, fault
     assert wrongly == []
     assert any("imu/data" in message for _, _, level, message, _ in during if level)
     assert max(error for t, error, *_ in rows if t > ONSET + 1.5) < 1.0
+
+
+def test_a_vertical_that_has_agreed_is_believed_rather_than_a_new_specific_force():
+    """It is turned back by what the wrong readings have turned it, until the readings agree again."""
+    hold, agreement, back = ForceHold(), Agreement(), None
+    for k in range(300):
+        wrong = 150 <= k < 200
+        agreement.length = 0.5 if wrong and k >= 160 else 0.0
+        correction = (0.4, 0.0, 0.0) if wrong and not hold.active else ZERO
+        found = hold.update(0.005, ZERO, correction, agreement, sound=True)
+        back = found or back
+        assert hold.active == (160 <= k < 200)
+    assert back[0] == pytest.approx(-11 * 0.005 * 0.4, rel=0.15)
+
+
+@pytest.mark.parametrize(("agreed", "sound"), [(0.5, True), (1.0, False)])
+def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
+    hold, agreement = ForceHold(), Agreement()
+    for k in range(300):
+        agreement.length = 0.5 if 0.005 * k > agreed else 0.0
+        assert hold.update(0.005, ZERO, ZERO, agreement, sound=sound) is None
+
+
+def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
+    feet = FootRotation((True,))
+    state = KinematicState((STANDING,), IDENTITY, ZERO, ZERO, ZERO)
+    moving = replace(STANDING, w_I=(2.0, 0.0, 0.0))
+    for k in range(100):
+        contact = replace(moving, r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
+        w, _ = feet.check(0.01, ZERO, replace(state, contacts=(contact,)), (1.0,), 0)
+    assert w == ZERO
+    assert not feet.replacing
+
+
+def test_the_rotation_of_feet_replaces_a_wrong_gyroscope_at_once_and_no_longer_than_that():
+    feet, missed = FootRotation((True,)), ZERO
+    state = KinematicState((STANDING,), IDENTITY, ZERO, ZERO, ZERO)
+    for k in range(100):
+        contact = replace(STANDING, r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
+        wrong = (2.0, 0.0, 0.0) if k < 50 else ZERO
+        w, angle = feet.check(0.01, wrong, replace(state, contacts=(contact,)), (1.0,), 0)
+        missed = angle or missed
+        assert w == ZERO or k < 6 or k >= 50
+    assert not feet.replacing
+    assert -0.02 * 6 < missed[0] < -0.05
+
+
+def test_points_that_do_not_lie_on_a_line_determine_the_rotation():
+    w = np.array([0.3, -0.7, 1.1])
+    points = [np.array(p) for p in ((0.3, 0.2, -0.5), (-0.3, 0.2, -0.55), (0.3, -0.2, -0.45))]
+    contacts = [replace(STANDING, r_I=tuple(p), v_I=tuple(-np.cross(w, p))) for p in points]
+    rate, complete = rate_of_points(contacts, ZERO)
+    np.testing.assert_allclose(rate, w, atol=1e-12)
+    assert complete
+    rate, complete = rate_of_points(contacts[:2], ZERO)
+    d = (points[0] - points[1]) / np.linalg.norm(points[0] - points[1])
+    np.testing.assert_allclose(rate, w - (w @ d) * d, atol=1e-12)
+    assert not complete
 
 
 def test_a_scaled_accelerometer_is_reported_and_does_not_turn_the_vertical():
