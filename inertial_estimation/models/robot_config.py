@@ -88,7 +88,7 @@ class InputConfig:
     stamps: str = parameter(
         "auto",
         "Whether stamps that arrive in bursts are regularised: always (regularise), never (as_is), or only "
-        "when irregular steps are detected (auto).",
+        "where readings arrive at once after a late one, not for jitter (auto).",
         choices=("auto", "as_is", "regularise"),
     )
     nominal_rate: float = parameter(

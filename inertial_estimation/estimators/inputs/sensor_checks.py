@@ -20,7 +20,8 @@ COMPONENT_SHARE = 0.1  # of the norm, beyond which a number is far from zero
 NEAR_DIRECTION = 0.8  # cosine to the last good reading, and twice its norm: near it
 USUAL_EVERY = 8  # readings between two that are averaged into the usual one
 USUAL_SHARE = 1.0 / 16.0  # of such a reading in the average
-USUAL_KNOWN = 12  # of such readings, after which the average is compared with
+USUAL_KNOWN = 100  # readings after which the average is compared with
+FEWEST_FAULTY = 50  # readings after which a change of unit or sign may be given up
 OPPOSITE = -0.7  # cosine to the usual reading, from which the direction of a contact force is impossible
 READINGS_RECOVERED = 3  # near the last good one, after which a change of unit or sign has been none
 FACTOR_TOLERANCE = 0.15  # relative deviation of a change from a factor between two units
@@ -98,7 +99,7 @@ class QuantityCheck:
         self._good: Array | None = None  # last reading before a change of unit or sign
         self._recovered = 0  # consecutive readings near it
         self._usual: Array | None = None  # average of readings beyond the floor
-        self._averaged = 0  # of them
+        self._given_up_at = 0  # number of the reading from which a change of unit or sign has been none
 
     @property
     def noisy(self) -> bool:
@@ -190,26 +191,30 @@ class QuantityCheck:
         if fault is SensorFault.SIGN and self._usual_again(last):
             return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
-            self.fault, self._factor, self._good = fault, factor, last
+            self._begin(fault, factor, last)
+
+    def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
+        """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""
+        self.fault, self._factor, self._good = fault, factor, good
+        self._given_up_at = self._readings + max(self._readings, FEWEST_FAULTY)
 
     def _average(self, x: Array) -> None:
         """Take a reading into the usual one."""
         usual = self._usual
         self._usual = x if usual is None else usual + USUAL_SHARE * (x - usual)
-        self._averaged += 1
 
     def _usual_again(self, last: Array) -> bool:
         """Return whether a change of sign ends one that was not seen to begin: the last one is unusual."""
         usual = self._usual
-        return usual is not None and self._averaged >= USUAL_KNOWN and float(usual.dot(last)) < 0.0
+        return usual is not None and self._readings >= USUAL_KNOWN and float(usual.dot(last)) < 0.0
 
     def _loaded(self, x: Array, square: float) -> None:
         """Compare the first reading beyond the floor with the usual direction."""
         usual = self._usual
-        if usual is None or self._averaged < USUAL_KNOWN:
+        if usual is None or self._readings < USUAL_KNOWN:
             return
         if float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
-            self.fault, self._factor, self._good = SensorFault.SIGN, -1.0, usual
+            self._begin(SensorFault.SIGN, -1.0, usual)
 
     def _recover(self, x: Array, square: float) -> None:
         """Clear a change of unit or sign after some readings near the last one before it."""
@@ -220,6 +225,9 @@ class QuantityCheck:
         self._recovered = self._recovered + 1 if near else 0
         if self._recovered >= READINGS_RECOVERED:
             self._clear()
+        elif self._readings > self._given_up_at:
+            self._clear()
+            self._usual, self._readings = None, 0
 
     def _clear(self) -> None:
         self.fault, self._factor, self._good, self._recovered = None, 1.0, None, 0

@@ -234,3 +234,11 @@ def test_quantised_noise_that_repeats_and_a_joint_that_stops_are_no_fault():
         rows[JOINTS][ROWS.q] = np.round(moved, 4)
 
     assert rig.run(1000, coarse) == {IMU: 1000, JOINTS: 1000, FOOT: 1000}
+
+
+@pytest.mark.parametrize("readings", [20, 80, 200])
+def test_a_fault_at_the_start_does_not_condemn_the_readings_after_it(readings):
+    rig = Rig()
+    rig.run(readings, foot(-1.0))
+    lost = 600 - rig.run(600)[FOOT]
+    assert lost <= max(readings, 50) + 5
