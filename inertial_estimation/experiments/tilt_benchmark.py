@@ -69,10 +69,11 @@ PAPER_READINGS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Ways to read the paper's gains: the two-stage observer and those the paper compares it with."""
 
-_BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup
+_BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup: the observers as in the paper
     robot=robot_config(),
     rate=RATE,
     startup=0.0,
+    check_readings=False,
     contact=ContactConfig(
         force_on=1.0, force_off=0.0, point="centre_of_pressure", extent=max(map(abs, SOLE))
     ),

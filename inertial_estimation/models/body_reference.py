@@ -118,8 +118,8 @@ def robot_with_bodies(
     """
     model = robot.model.copy()
     for body, pi_L in zip(bodies, parameters_L, strict=True):
-        pi_J = body.to_joint @ np.linalg.solve(body.to_link, pi_L)
-        model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(pi_J)
+        X_JL = transfer_matrix(robot.link_body(body.link).T_JL)
+        model.inertias[body.joint_id] = pin.Inertia.FromDynamicParameters(X_JL @ pi_L)
     return RobotModel(model, floating_base=robot.floating_base, base_link=robot.base_link)
 
 

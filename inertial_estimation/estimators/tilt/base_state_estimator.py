@@ -58,7 +58,7 @@ class BaseStateEstimator:
         self._yaw = YawTracker()
         self._position = BasePosition(len(setup.contacts))
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
-        self.checks = ReadingChecks(self._kinematics.soles)
+        self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
         self.reset()
@@ -153,6 +153,8 @@ class BaseStateEstimator:
     def _checked_rate(self, h: float, w: Vector, state: KinematicState | None) -> Vector:
         """Return the gyroscope's rate, or that of the feet; turn the vertical by what was wrong until now."""
         checks = self.checks
+        if not checks.enabled:
+            return w
         w, missed = checks.feet.check(h, w, state, self._contacts.weights, checks.readings.doubts)
         if missed is not None and self.ready:
             self._turn_back(missed)
@@ -175,6 +177,9 @@ class BaseStateEstimator:
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks, initialisation = self.observer, self.checks, self.initialisation
+        if not checks.enabled:
+            observer.step(h, w, f, y_v)
+            return
         before, hold, measured = observer.x2, checks.hold, f
         if hold.active:
             f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])

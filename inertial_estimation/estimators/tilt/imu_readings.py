@@ -21,8 +21,14 @@ class ImuReadings:
         doubts: Number of rates held back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, doubting: bool = True) -> None:
+        """Begin without a reading.
+
+        Args:
+            doubting: Whether wrong rates are held back; otherwise every reading is used.
+        """
         self.doubts = 0
+        self._doubting = doubting
         self.reset()
 
     def reset(self) -> None:
@@ -50,7 +56,7 @@ class ImuReadings:
             return force, rate
         mean_force = (0.5 * (f0[0] + force[0]), 0.5 * (f0[1] + force[1]), 0.5 * (f0[2] + force[2]))
         mean_rate = (0.5 * (w0[0] + rate[0]), 0.5 * (w0[1] + rate[1]), 0.5 * (w0[2] + rate[2]))
-        if self._doubted is not None or self._doubtful(h, w0, rate):
+        if self._doubting and (self._doubted is not None or self._doubtful(h, w0, rate)):
             mean_rate = self._judge(h, w0, rate, mean_rate)
         return mean_force, mean_rate
 

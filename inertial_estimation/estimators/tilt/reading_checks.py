@@ -60,6 +60,7 @@ class ReadingChecks:
     """Checks of one estimator.
 
     Attributes:
+        enabled: Whether readings are checked; otherwise they are used as they are.
         readings: Mean IMU readings over a step, single wrong rates left out.
         velocity: Contact velocities and specific forces against one another.
         agreement: Gyroscope, accelerometer and contact velocity against one another.
@@ -68,13 +69,15 @@ class ReadingChecks:
         found_ns: Stamp of the last step at which each finding was made [ns].
     """
 
-    def __init__(self, soles: tuple[bool, ...]) -> None:
+    def __init__(self, soles: tuple[bool, ...], *, enabled: bool = True) -> None:
         """Begin without a finding.
 
         Args:
             soles: Whether each contact is a sole that cannot turn while loaded.
+            enabled: Whether readings are checked.
         """
-        self.readings = ImuReadings()
+        self.enabled = enabled
+        self.readings = ImuReadings(doubting=enabled)
         self.velocity = VelocityGuard()
         self.agreement = Agreement()
         self.found_ns: dict[Finding, int] = {}

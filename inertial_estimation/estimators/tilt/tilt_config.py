@@ -38,6 +38,12 @@ class TiltPipelineConfig:
         lower=0.0,
         upper=10.0,
     )
+    check_readings: bool = parameter(
+        True,
+        "Whether gyroscope, accelerometer and contact velocity are checked against one another: outliers are "
+        "left out, and the tilt is determined anew after contradictions. If false, the observer uses every "
+        "reading as it is, as in the papers.",
+    )
     two_stage: TwoStageConfig = section(TwoStageConfig)
     r3s2: R3S2Config = section(R3S2Config)
     hua: HuaConfig = section(HuaConfig)
