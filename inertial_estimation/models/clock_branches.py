@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 __all__ = ["ClockBranches"]
 
 StateT = TypeVar("StateT")
-READINGS_TO_BELIEVE = 3  # from which a state is not given up for a stray
+READINGS_TO_BELIEVE = 20  # from which a state is not given up for strays
 
 
 class ClockBranches(Generic[StateT]):
