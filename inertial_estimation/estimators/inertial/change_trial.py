@@ -100,8 +100,7 @@ class ChangeTrial:
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
             if self._is_a_load(filter_, innovations, equation):
-                certain = not innovations or self._causes.can_tell_loads(len(equation.value))
-                return TrialOutcome.CHANGED if certain else TrialOutcome.TOLERATED
+                return TrialOutcome.CHANGED
         plausible = self._loads.admits(filter_)
         if plausible and self._accepted_for >= config.patience:
             explained = self._matched_in_all >= MOSTLY * self._accepted_for
@@ -125,6 +124,8 @@ class ChangeTrial:
         """Return whether a load has changed; without an earlier state every plausible estimate is one."""
         if not before:
             return self._loads.admits(filter_)
+        if not self._causes.can_tell_loads(len(equation.value)):
+            return False
         self.explanation = self._causes.explain(before[0], equation)
         limit = self._level.limit(self._config.suspect)
         return self.explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
