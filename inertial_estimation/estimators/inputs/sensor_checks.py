@@ -1,5 +1,6 @@
 """Checks of one sensor's readings against those just before: stuck, silent, another unit or sign."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -98,7 +99,7 @@ class QuantityCheck:
         self._readings = 0
         self._good: Array | None = None  # last reading before a change of unit or sign
         self._recovered = 0  # consecutive readings near it
-        self._usual: Array | None = None  # average of readings beyond the floor
+        self._usual = _Usual()
         self._given_up_at = 0  # number of the reading from which a change of unit or sign has been none
 
     @property
@@ -149,11 +150,11 @@ class QuantityCheck:
         sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
         if sudden or (self._quantity.sign and x.dot(last) < 0.0):
             self._sudden(last, float(x.dot(last)), before, square)
-        if square >= self._floor_square > 0.0 and self.fault is None:
-            if before < self._floor_square and self._quantity.one_way:
-                self._loaded(x, square)
-            if self._readings % USUAL_EVERY == 0:
-                self._average(x)
+        landed = before < self._floor_square <= square and self._quantity.one_way
+        if landed and self.fault is None:
+            self._loaded(x, square)
+        if self._readings % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
+            self._usual.add(x, square, loaded=square >= self._floor_square > 0.0)
         return self.fault
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
@@ -190,6 +191,8 @@ class QuantityCheck:
             return
         if fault is SensorFault.SIGN and self._usual_again(last):
             return
+        if fault is SensorFault.UNIT and self._usual_size_again(before, square):
+            return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
             self._begin(fault, factor, last)
 
@@ -198,36 +201,66 @@ class QuantityCheck:
         self.fault, self._factor, self._good = fault, factor, good
         self._given_up_at = self._readings + max(self._readings, FEWEST_FAULTY)
 
-    def _average(self, x: Array) -> None:
-        """Take a reading into the usual one."""
-        usual = self._usual
-        self._usual = x if usual is None else usual + USUAL_SHARE * (x - usual)
-
     def _usual_again(self, last: Array) -> bool:
         """Return whether a change of sign ends one that was not seen to begin: the last one is unusual."""
-        usual = self._usual
+        usual = self._usual.reading
         return usual is not None and self._readings >= USUAL_KNOWN and float(usual.dot(last)) < 0.0
+
+    def _usual_size_again(self, before: float, square: float) -> bool:
+        """Return whether a change of unit ends one that was not seen to begin: the last size is unusual."""
+        usual = self._usual.log_square
+        if usual is None or self._readings < USUAL_KNOWN:
+            return False
+        return abs(math.log(square) - usual) < abs(math.log(before) - usual)
 
     def _loaded(self, x: Array, square: float) -> None:
         """Compare the first reading beyond the floor with the usual direction."""
-        usual = self._usual
+        usual = self._usual.reading
         if usual is None or self._readings < USUAL_KNOWN:
             return
         if float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
             self._begin(SensorFault.SIGN, -1.0, usual)
 
     def _recover(self, x: Array, square: float) -> None:
-        """Clear a change of unit or sign after some readings near the last one before it."""
-        good = self._good
+        """Clear a change of unit or sign after readings near the last one before it, or the usual one."""
+        good, usual = self._good, self._usual.reading
         assert good is not None
-        norm = float(good.dot(good))
-        near = float(x.dot(good)) > NEAR_DIRECTION * (norm * square) ** 0.5 and 0.25 < square / norm < 4.0
+        near = _is_near(x, square, good, float(good.dot(good)))
+        size = self._usual.log_square
+        if not near and usual is not None and size is not None and self._readings >= USUAL_KNOWN:
+            near = _is_near(x, square, usual, math.exp(size))
         self._recovered = self._recovered + 1 if near else 0
         if self._recovered >= READINGS_RECOVERED:
             self._clear()
         elif self._readings > self._given_up_at:
             self._clear()
-            self._usual, self._readings = None, 0
+            self._usual, self._readings = _Usual(), 0
 
     def _clear(self) -> None:
         self.fault, self._factor, self._good, self._recovered = None, 1.0, None, 0
+
+
+class _Usual:
+    """Slow averages of the readings of a quantity.
+
+    Attributes:
+        reading: Of those beyond the floor; None before the first.
+        log_square: Of the logarithm of the squared norm; None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.reading: Array | None = None
+        self.log_square: float | None = None
+
+    def add(self, x: Array, square: float, *, loaded: bool) -> None:
+        """Take a reading and its squared norm; `loaded` tells whether it is beyond the floor."""
+        size, log_square = math.log(square), self.log_square
+        self.log_square = size if log_square is None else log_square + USUAL_SHARE * (size - log_square)
+        if loaded:
+            self.reading = x if self.reading is None else self.reading + USUAL_SHARE * (x - self.reading)
+
+
+def _is_near(x: Array, square: float, other: Array, other_square: float) -> bool:
+    """Whether a reading is within some 37 degrees and a factor of two of another one of a given size."""
+    norms = (float(other.dot(other)) * square) ** 0.5
+    return float(x.dot(other)) > NEAR_DIRECTION * norms and 0.25 * other_square < square < 4.0 * other_square
