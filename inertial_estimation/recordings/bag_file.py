@@ -1,12 +1,9 @@
-"""Interface of one file of a bag, and its usual form: a complete file, read with the package `rosbags`."""
+"""Interface of one file of a bag, whether complete or cut short."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 
-from inertial_estimation.errors import MissingDependencyError
-
-__all__ = ["BagFile", "CompleteFile", "RawMessage"]
+__all__ = ["BagFile", "RawMessage"]
 
 RawMessage = tuple[str, str, int, bytes]
 """Topic, message type, log time [ns] and the serialised message."""
@@ -20,14 +17,12 @@ class BagFile(ABC):
         message_count: Number of messages that can be read.
         start_ns: Log time of the first of them [ns].
         end_ns: Log time of the last of them [ns].
-        damage: What is wrong with the file, in words; empty if it is complete.
     """
 
     topics: Mapping[str, str]
     message_count: int
     start_ns: int
     end_ns: int
-    damage: str = ""
 
     @abstractmethod
     def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
@@ -41,46 +36,3 @@ class BagFile(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the file."""
-
-
-class CompleteFile(BagFile):
-    """A file or folder as it was closed by its recorder."""
-
-    def __init__(self, path: Path) -> None:
-        """Open it.
-
-        Args:
-            path: The file, or a folder whose files are compressed.
-
-        Raises:
-            MissingDependencyError: If `rosbags` is not installed.
-            Exception: Whatever a damaged file makes rosbags stumble over.
-        """
-        try:
-            from rosbags.rosbag2 import Reader
-        except ImportError as error:
-            raise MissingDependencyError(
-                "reading a recording needs the package 'rosbags': pip install rosbags"
-            ) from error
-        self._reader = Reader(path)
-        self._reader.open()
-        try:
-            self.topics = {c.topic: c.msgtype for c in self._reader.connections}
-            self.message_count = int(self._reader.message_count)
-            self.start_ns = int(self._reader.start_time)
-            self.end_ns = int(self._reader.end_time) - 1  # rosbags counts the end as exclusive
-        except BaseException:
-            self.close()
-            raise
-
-    def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:
-        """Yield the messages of some topics in the order of their log times."""
-        connections = [c for c in self._reader.connections if c.topic in topics]
-        if not connections:
-            return
-        for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
-            yield connection.topic, connection.msgtype, log_ns, data
-
-    def close(self) -> None:
-        """Close the file."""
-        self._reader.close()

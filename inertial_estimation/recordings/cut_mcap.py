@@ -7,7 +7,7 @@ other: every chunk that is there whole, and of an incomplete one that is not com
 import struct
 from binascii import crc32
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -127,11 +127,8 @@ class CutMcap(BagFile):
         messages = _messages(self._file.read(size))
         last = self._blocks[-1] if self._blocks else None
         if last and not last.compression and last.begin + last.size == begin and last.size < BLOCK:
-            self._blocks.pop()
-            start_ns = (
-                min(last.start_ns, *(log_ns for log_ns, _, _ in messages)) if messages else last.start_ns
-            )
-            self._blocks.append(_Block(last.begin, last.size + size, "", start_ns))
+            start_ns = min([last.start_ns, *(log_ns for log_ns, _, _ in messages)])
+            self._blocks[-1] = replace(last, size=last.size + size, start_ns=start_ns)
             self._count(messages)
         else:
             self._store(_Block(begin, size, "", 0), messages)
@@ -163,7 +160,7 @@ class CutMcap(BagFile):
     def _store(self, block: _Block, messages: list[tuple[int, int, bytes]]) -> None:
         if messages:
             start_ns = min(log_ns for log_ns, _, _ in messages)
-            self._blocks.append(_Block(block.begin, block.size, block.compression, start_ns))
+            self._blocks.append(replace(block, start_ns=start_ns))
             self._count(messages)
 
     def _count(self, messages: list[tuple[int, int, bytes]]) -> None:

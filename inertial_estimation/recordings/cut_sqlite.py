@@ -11,7 +11,7 @@ from pathlib import Path
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 
-__all__ = ["CutSqlite"]
+__all__ = ["CutSqlite", "check_pages"]
 
 
 class CutSqlite(BagFile):
@@ -76,19 +76,37 @@ class CutSqlite(BagFile):
                 yield *self._topics[topic], log_ns, data
 
 
+def check_pages(path: Path) -> None:
+    """Check that an sqlite3 file is not shorter than its header says; a reader finds that out only later.
+
+    Raises:
+        RecordingError: If it is.
+        OSError: If it cannot be read.
+    """
+    size, page_size, pages = _sizes(path)
+    if size < page_size * pages:
+        raise RecordingError(f"it has {size} bytes of {page_size * pages}")
+
+
 def _whole_pages(path: Path, folder: Path) -> Path:
     """Return the file, or a copy without the page in which it ends.
 
     sqlite reads zeros for what is missing of a page, and gives messages that end in zeros.
     """
-    with path.open("rb") as file:
-        header = file.read(18)
-        size = file.seek(0, 2)
-    page_size = int.from_bytes(header[16:18], "big") or 1
-    page_size = 65536 if page_size == 1 else page_size
-    if size % page_size == 0:
+    size, page_size, _pages = _sizes(path)
+    incomplete = size % (page_size or 65536)
+    if not incomplete:
         return path
     copy = folder / path.name
     shutil.copyfile(path, copy)
-    os.truncate(copy, size - size % page_size)
+    os.truncate(copy, size - incomplete)
     return copy
+
+
+def _sizes(path: Path) -> tuple[int, int, int]:
+    """Return the size of an sqlite3 file, and by its header the size of a page and the number of pages."""
+    with path.open("rb") as file:
+        header = file.read(100)
+        size = file.seek(0, 2)
+    page_size = int.from_bytes(header[16:18], "big")
+    return size, 65536 if page_size == 1 else page_size, int.from_bytes(header[28:32], "big")

@@ -16,8 +16,8 @@ from inertial_estimation.errors import (
     listing,
     one_line,
 )
-from inertial_estimation.recordings.bag_files import open_bag
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, ORIENTATION_TYPES, bytes_reader
+from inertial_estimation.recordings.opened_bag import open_bag
 from inertial_estimation.recordings.samples import Sample
 from inertial_estimation.signals import OrientationSample
 

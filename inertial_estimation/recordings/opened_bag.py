@@ -1,7 +1,7 @@
-"""The files of a bag: found, opened, and where they are cut short read as far as they go."""
+"""A bag opened: its files are found, and those that are cut short are read as far as they go."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,15 +14,16 @@ from inertial_estimation.errors import (
 )
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
-from inertial_estimation.recordings.bag_file import BagFile, CompleteFile
+from inertial_estimation.recordings.bag_file import BagFile
+from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
 from inertial_estimation.recordings.cut_mcap import CutMcap
-from inertial_estimation.recordings.cut_sqlite import CutSqlite
+from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
 from inertial_estimation.signals import seconds
 
 __all__ = ["OpenedBag", "open_bag"]
 
 METADATA = "metadata.yaml"
-CUT_READERS: Mapping[str, type[CutMcap] | type[CutSqlite]] = {".mcap": CutMcap, ".db3": CutSqlite}
+CUT_READERS: Mapping[str, Callable[[Path], BagFile]] = {".mcap": CutMcap, ".db3": CutSqlite}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class _Metadata:
     names: tuple[str, ...] = ()
     message_count: int | None = None
     compressed: bool = False
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
 
 def open_bag(path: Path) -> OpenedBag:
@@ -67,10 +68,10 @@ def open_bag(path: Path) -> OpenedBag:
     if not path.exists():
         raise RecordingError(f"no recording '{path}'; expected a rosbag2 folder, or an .mcap or .db3 file")
     if not path.is_dir():
-        return _opened(path, [path], _Metadata())
+        return _opened(path, [path])
     metadata = _metadata(path)
     if metadata.compressed:
-        return _opened(path, [path], metadata)
+        return _opened(path, [path], metadata.warnings)
     listed = [path / name for name in metadata.names]
     there = [file for file in listed if file.is_file()]
     files = there or sorted(file for file in path.iterdir() if file.suffix in CUT_READERS)
@@ -81,34 +82,50 @@ def open_bag(path: Path) -> OpenedBag:
         )
     gone = [file.name for file in listed if file not in there]
     missing = (f"'{path}' lacks {listing(gone)}, which its {METADATA} lists",) if gone else ()
-    return _opened(path, files, _Metadata(warnings=(*metadata.warnings, *missing)), metadata.message_count)
+    return _opened(path, files, (*metadata.warnings, *missing), metadata.message_count)
 
 
-def _opened(path: Path, paths: Sequence[Path], metadata: _Metadata, expected: int | None = None) -> OpenedBag:
-    opened: list[BagFile] = []
+def _opened(
+    path: Path, paths: Sequence[Path], warnings: Sequence[str] = (), expected: int | None = None
+) -> OpenedBag:
+    """Open the files of a bag.
+
+    Args:
+        path: The bag.
+        paths: Its files.
+        warnings: What is known to be missing already.
+        expected: Number of messages that its metadata counts; None: not known.
+    """
+    readable: list[BagFile] = []
     problems: list[str] = []
+    damages: list[str] = []
     for file in paths:
         try:
-            opened.append(_open_file(file))
+            bag_file, damage = _open_file(file)
         except RecordingError as error:
             problems.append(str(error))
-    readable = [file for file in opened if file.message_count]
+            continue
+        if bag_file.message_count:
+            readable.append(bag_file)
+            damages += [damage] if damage else []
+        else:
+            bag_file.close()
     if not readable:
-        for empty in opened:
-            empty.close()
         raise RecordingError(
             problems[0] if problems else f"the recording '{path}' is empty: it has no messages"
         )
-    damages = [file.damage for file in readable if file.damage]
     count = sum(file.message_count for file in readable)
     if expected is not None and expected != count and not (problems or damages):
         damages.append(f"{METADATA} of '{path}' counts {expected} messages, its files have {count}")
-    warnings = [*metadata.warnings, *problems, *damages]
-    return OpenedBag(sorted(readable, key=lambda file: file.start_ns), warnings)
+    in_time = sorted(readable, key=lambda file: file.start_ns)
+    return OpenedBag(in_time, [*warnings, *problems, *damages])
 
 
-def _open_file(path: Path) -> BagFile:
+def _open_file(path: Path) -> tuple[BagFile, str]:
     """Open a file as it was closed, or else as it was cut.
+
+    Returns:
+        The file, and what is wrong with it in words; empty if it is complete.
 
     Raises:
         RecordingError: If nothing of it can be read.
@@ -116,8 +133,8 @@ def _open_file(path: Path) -> BagFile:
     """
     try:
         if path.suffix == ".db3":
-            _check_pages(path)
-        return CompleteFile(path)
+            check_pages(path)
+        return CompleteBagFile(path), ""
     except MissingDependencyError:
         raise
     except Exception as error:  # whatever a damaged file makes the reader stumble over
@@ -132,22 +149,10 @@ def _open_file(path: Path) -> BagFile:
             f"the recording '{path}' is empty, truncated or damaged: {one_line(error)} ({one_line(first)})"
         ) from first
     length_s = seconds(cut.end_ns - cut.start_ns)
-    cut.damage = (
+    return cut, (
         f"'{path}' is cut short or damaged: {cut.message_count} messages over {length_s:.3f} s can be read, "
         f"what was recorded behind them is missing"
     )
-    return cut
-
-
-def _check_pages(path: Path) -> None:
-    """Raise if an sqlite3 file is shorter than its header says; the reader finds that out only later."""
-    with path.open("rb") as file:
-        header = file.read(100)
-        size = file.seek(0, 2)
-    page_size = int.from_bytes(header[16:18], "big")
-    expected = (65536 if page_size == 1 else page_size) * int.from_bytes(header[28:32], "big")
-    if size < expected:
-        raise RecordingError(f"it has {size} bytes of {expected}")
 
 
 def _metadata(folder: Path) -> _Metadata:
