@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         storage=args.storage,
         frames=frames,
         overwrite=args.overwrite,
-        beside={"truth.json": truth},
+        further_files={"truth.json": truth},
     )
     print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
     if loop.simulation.fallen:

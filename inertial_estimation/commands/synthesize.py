@@ -160,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
         storage=args.storage,
         frames=frames,
         overwrite=args.overwrite,
-        beside={"truth.json": summary, "truth.urdf": urdf},
+        further_files={"truth.json": summary, "truth.urdf": urdf},
     )
     print(f"{len(recording.messages)} messages, {truth.times_s[-1]:.1f} s, in {args.output}")
     return 0

@@ -24,7 +24,7 @@ def write_recording(
     storage: str = "mcap",
     frames: Mapping[str, str] | None = None,
     overwrite: bool = False,
-    beside: Mapping[str, str] | None = None,
+    further_files: Mapping[str, str] | None = None,
 ) -> None:
     """Write a recording as a rosbag2 folder, whole or not at all.
 
@@ -34,7 +34,7 @@ def write_recording(
         storage: ``mcap`` or ``sqlite3``.
         frames: ``frame_id`` of the headers by topic; empty where not given.
         overwrite: Whether a rosbag2 folder at that place is replaced.
-        beside: Texts of further files in the folder, by name.
+        further_files: Texts of other files to write into the folder, by name.
 
     Raises:
         RecordingError: If the storage or a message type is not supported.
@@ -55,7 +55,7 @@ def write_recording(
                 conversion.to_msg(entry.sample, message, (frames or {}).get(entry.topic, ""))
                 data = typestore.serialize_cdr(message, recording.topics[entry.topic])
                 writer.write(connections[entry.topic], entry.log_ns, data)
-        for name, text in (beside or {}).items():
+        for name, text in (further_files or {}).items():
             write_text(partial / name, text)
 
 
