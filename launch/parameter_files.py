@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml
+from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, read_yaml
 from inertial_estimation.files.text_file import read_text
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
@@ -101,7 +101,7 @@ def _reaching(path: Path) -> str:
 
 
 def _content(file: str | Path) -> dict[str, Any]:
-    content = load_yaml(read_text(file, "parameter file", limit=LARGEST_TEXT), f"'{file}'") or {}
+    content = read_yaml(file, "parameter file") or {}
     if not isinstance(content, dict):
         raise RuntimeError(f"'{file}' is no ROS parameter file: expected sections named after nodes")
     return content

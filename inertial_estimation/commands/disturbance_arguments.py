@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, yaml_line
-from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.safe_yaml import read_yaml, yaml_line
 from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
 from inertial_estimation.simulation.disturbances import Disturbance
 
@@ -48,4 +47,4 @@ def disturbance_texts(args: argparse.Namespace) -> list[str]:
 def _file_content(path: Path | None) -> Any:
     if path is None:
         return []
-    return load_yaml(read_text(path, "list of disturbances", limit=LARGEST_TEXT), f"'{path}'")
+    return read_yaml(path, "list of disturbances")

@@ -15,8 +15,7 @@ from inertial_estimation.configuration.node_options import (
 )
 from inertial_estimation.configuration.parameter_sections import EVERY_NODE, iterate_sections, node_of
 from inertial_estimation.errors import ConfigurationError, listing, one_line
-from inertial_estimation.files.safe_yaml import LARGEST_TEXT, YamlMapping, load_yaml
-from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.safe_yaml import YamlMapping, load_yaml, read_yaml
 from inertial_estimation.parameters import iterate_parameters, unknown_name
 
 __all__ = [
@@ -81,13 +80,12 @@ class ConfigFile:
         Args:
             nodes: The node; of several, the last one's own values count.
         """
-        wanted = [ALL_NODES, *nodes]
-        found = sorted(
-            (wanted.index(node), name, origin)
+        return {
+            name: origin
+            for wanted in (ALL_NODES, *nodes)
             for (node, name), origin in self.origins.items()
-            if node in wanted
-        )
-        return {name: origin for _rank, name, origin in found}
+            if node == wanted
+        }
 
     def anywhere(self, known: Collection[str]) -> dict[str, Any]:
         """Return the values that describe the robot: shared ones, or else those of the first node with them.
@@ -168,7 +166,7 @@ def load_config_file(path: str | Path) -> ConfigFile:
         ConfigurationError: If the file is missing, is not YAML, has not the form of a ROS parameter
             file (node name, ``ros__parameters``, values), or has one node in two namespaces.
     """
-    content = load_yaml(read_text(path, "parameter file", limit=LARGEST_TEXT), f"'{path}'")
+    content = read_yaml(path, "parameter file")
     if not isinstance(content, dict) or not content:
         raise ConfigurationError(
             f"'{path}' is no ROS parameter file: expected sections named after nodes, got {_shown(content)}"

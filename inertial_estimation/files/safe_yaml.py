@@ -7,13 +7,15 @@ refused, because the last one would win silently.
 
 import re
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from inertial_estimation.errors import ConfigurationError, one_line
+from inertial_estimation.files.text_file import read_text
 
-__all__ = ["LARGEST_TEXT", "YamlMapping", "load_yaml", "yaml_line"]
+__all__ = ["LARGEST_TEXT", "YamlMapping", "load_yaml", "read_yaml", "yaml_line"]
 
 LARGEST_TEXT = 2**18  # [bytes]; the largest parameter file of the package has 4 kB
 DEEPEST = 50  # levels of nesting; a parameter file has about six
@@ -103,6 +105,19 @@ class _RefusedError(Exception):
     def __init__(self, mark: Any, got: str) -> None:
         super().__init__(got)
         self.line = mark.line + 1
+
+
+def read_yaml(path: str | Path, what: str) -> Any:
+    """Return the content of a YAML file; see `load_yaml`.
+
+    Args:
+        path: The file.
+        what: What it should hold, for messages (``parameter file``).
+
+    Raises:
+        ConfigurationError: If it cannot be read, is larger than `LARGEST_TEXT`, or `load_yaml` refuses it.
+    """
+    return load_yaml(read_text(path, what, limit=LARGEST_TEXT), f"'{path}'")
 
 
 def load_yaml(text: str, where: str) -> Any:

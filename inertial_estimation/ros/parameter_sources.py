@@ -23,8 +23,7 @@ from inertial_estimation.configuration.parameter_sections import (
     reaches,
 )
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.files.safe_yaml import LARGEST_TEXT, load_yaml, yaml_line
-from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.safe_yaml import load_yaml, read_yaml, yaml_line
 
 __all__ = ["ParameterSource", "parameter_sources", "parameter_warnings", "values_of_node", "warn_of_lost"]
 
@@ -129,10 +128,12 @@ def _overruled(sources: Sequence[ParameterSource], node: str) -> Iterator[str]:
         if winner.file is None or winner_value == value:
             continue
         in_root = node.count("/") == 1
-        way = f"-p {node[1:]}:{name}:={_text(value)} behind the file does" if in_root else _in_a_file(node)
+        way = (
+            f"-p {node[1:]}:{name}:={yaml_line(value)} behind the file does" if in_root else _in_a_file(node)
+        )
         yield (
             f"'{_rule_text(source)}' has no effect: section '{winner.section}' of {winner.file} sets "
-            f"{name} to {_text(winner_value)}, which ROS lets win; {way}"
+            f"{name} to {yaml_line(winner_value)}, which ROS lets win; {way}"
         )
 
 
@@ -143,11 +144,7 @@ def _in_a_file(node: str) -> str:
 def _rule_text(source: ParameterSource) -> str:
     ((name, value),) = source.values.items()
     prefix = "" if source.section == EVERY_NODE else f"{source.section}:"
-    return f"-p {prefix}{name}:={_text(value)}"
-
-
-def _text(value: Any) -> str:
-    return yaml_line(value)
+    return f"-p {prefix}{name}:={yaml_line(value)}"
 
 
 def _ros_arguments(arguments: Sequence[str]) -> Iterator[str]:
@@ -160,7 +157,7 @@ def _ros_arguments(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _of_file(path: str) -> list[ParameterSource]:
-    content = load_yaml(read_text(path, "parameter file", limit=LARGEST_TEXT), f"'{path}'")
+    content = read_yaml(path, "parameter file")
     bodies = iterate_sections(content) if isinstance(content, dict) else ()
     return [
         ParameterSource(
