@@ -7,6 +7,7 @@ from typing import Any
 
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.registry import RegisteredExperiment
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
 __all__ = ["result_document", "write_result"]
@@ -50,8 +51,7 @@ def result_document(
 
 def write_result(path: Path, document: Mapping[str, Any]) -> Path:
     """Write a document of `result_document` and return the path."""
-    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return path
+    return write_text(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def _row(row: TableRow) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.identification.excitation.design_report import Curve, Precision
 from inertial_estimation.identification.excitation.excitation import EvaluatedMotion, ExcitationDesign
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
@@ -18,7 +19,7 @@ __all__ = ["design_document", "random_summary", "write_design"]
 def write_design(path: str | Path, result: ExcitationDesign, config: ExcitationConfig, seed: int) -> None:
     """Write `design_document` as JSON; infinite values become null."""
     content = json.dumps(finite_values(design_document(result, config, seed)), indent=2, allow_nan=False)
-    Path(path).write_text(content + "\n", encoding="utf-8")
+    write_text(Path(path), content + "\n")
 
 
 def design_document(result: ExcitationDesign, config: ExcitationConfig, seed: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.identification.identification_result import (
     Identifiability,
     IdentificationReport,
@@ -47,11 +47,7 @@ def write_identification_report(path: Path, run: IdentificationRun, source: Mapp
     Raises:
         ConfigurationError: If the file cannot be written.
     """
-    try:
-        path.write_text(identification_page(run, source), encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write '{path}': {error}") from error
-    return path
+    return write_text(path, identification_page(run, source))
 
 
 def identification_page(run: IdentificationRun, source: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError
+from inertial_estimation.files.outputs import write_text
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
@@ -85,7 +86,7 @@ def write_trunk_inertia(path: Path, series: PayloadSeries) -> None:
 
 def write_metrics(path: Path, metrics: Mapping[str, Any]) -> None:
     """Write the metrics as JSON; numbers that are not finite become null."""
-    path.write_text(json.dumps(finite_values(metrics), indent=2) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(finite_values(metrics), indent=2) + "\n")
 
 
 def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
