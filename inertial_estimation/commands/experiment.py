@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("no experiment is named; 'experiment --list' lists them")
     if args.seeds is not None and args.seeds < 1:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
-    check_output_folder(args.output, shared=True)
+    args.output = check_output_folder(args.output, shared=True)
     if args.name == "all":
         return _run_all(args)
     _run_one(find_experiment(args.name), args)

@@ -9,6 +9,7 @@ import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, RecordingError, listing
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
+from inertial_estimation.files.text_file import resolved_path
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, MessageConversion
 from inertial_estimation.recordings.recording import MemoryRecording
 
@@ -85,7 +86,7 @@ def check_bag_folder(path: str | Path, *, overwrite: bool) -> Path:
         MissingDependencyError: If `rosbags` is not installed.
     """
     _rosbags(STORAGES[0])
-    is_bag = (Path(path) / "metadata.yaml").is_file()
+    is_bag = (resolved_path(path) / "metadata.yaml").is_file()
     remedy = (
         "replace the recording with --overwrite" if is_bag else "empty it: only a rosbag2 folder is replaced"
     )
