@@ -21,7 +21,7 @@ from inertial_estimation.recordings.recording import (
     check_topic,
     read_orientations,
 )
-from inertial_estimation.recordings.recording_writer import STORAGES, write_recording
+from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.signals import (
     BaseState,
@@ -190,3 +190,10 @@ def test_writer_refuses_unknown_storage_and_type(tmp_path: Path) -> None:
 def test_recording_in_memory_has_messages() -> None:
     with pytest.raises(RecordingError, match="no messages"):
         MemoryRecording((), TOPICS)
+
+
+def test_bag_in_the_home_folder_can_be_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "metadata.yaml").touch()
+    assert check_bag_folder("~/bag", overwrite=True) == tmp_path / "bag"
