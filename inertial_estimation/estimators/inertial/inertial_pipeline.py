@@ -146,7 +146,7 @@ class InertialPipeline:
             calibrating=self._bias.active,
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(self._guarded),
-            doubts=self._record.doubts(self.config.watch.nis_factor),
+            noise=self._record.noise_note(self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
