@@ -14,7 +14,7 @@ from inertial_estimation.control.whole_body_controller import WholeBodyControlle
 from inertial_estimation.errors import InertialEstimationError, NumericalError
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stance_config import stance_positions
-from inertial_estimation.models.whole_body_dynamics import BaseMotion
+from inertial_estimation.models.whole_body_dynamics import BaseMotion, WholeBodyDynamics
 from inertial_estimation.signals import NANOSECONDS, Array, JointSample
 from inertial_estimation.spatial import linear_algebra
 
@@ -80,7 +80,7 @@ class ControlSupervisor:
         self._hold_ns = round(NANOSECONDS * config.recovery.hold)
         self._names, self._home = robot.joint_names, stance_positions(config.stance, robot)
         self._n_contacts = len(config.robot.contacts) if robot.floating_base else 0
-        self._most_damping = _most_damping(config, robot, controller)
+        self._most_damping = _most_damping(config.rate, self._home, controller.dynamics)
         self.set_config(config)
         self.reset()
 
@@ -196,17 +196,12 @@ class ControlSupervisor:
             self._return.begin(np.clip(start, -self._tau_max, self._tau_max))
 
 
-def _most_damping(config: ControllerConfig, robot: RobotModel, controller: WholeBodyController) -> Array:
+def _most_damping(rate: float, home: Array, dynamics: WholeBodyDynamics) -> Array:
     """Return the damping of each joint that is stable at the rate of the commands [Nms/rad], (n_joints,).
 
     A joint with the inertia I at which a torque acts on it alone, 1 / (M^-1)_jj, loses the share d h / I of
     its speed in a period h.
     """
-    base = None
-    if robot.floating_base:
-        base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
-    home = stance_positions(config.stance, robot)
-    M = controller.dynamics.compute(base, home, np.zeros_like(home)).M
-    mobility = np.diag(linear_algebra.inv(M))[robot.n_base :]
-    most: Array = STABLE_SHARE * config.rate / mobility
+    mobility = np.diag(linear_algebra.inv(dynamics.at_rest(home).M))[dynamics.robot.n_base :]
+    most: Array = STABLE_SHARE * rate / mobility
     return most

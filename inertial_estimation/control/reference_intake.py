@@ -6,14 +6,13 @@ import numpy as np
 
 from inertial_estimation.control.controller_config import ReferenceConfig
 from inertial_estimation.control.references import WalkCommand
+from inertial_estimation.control.state_limits import LARGEST_POSITION
 from inertial_estimation.control.whole_body_controller import WholeBodyController
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import BaseReference, JointReading
 
 __all__ = ["ReferenceIntake"]
-
-LARGEST_POSITION = 1e3  # of a joint, e.g. a wheel without limits: further, its target is a mistake [rad]
 
 
 class ReferenceIntake:

@@ -13,10 +13,10 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.whole_body_dynamics import BaseMotion
 from inertial_estimation.signals import Array, JointSample
 
-__all__ = ["FaultCause", "StateFault", "StateLimits"]
+__all__ = ["LARGEST_POSITION", "FaultCause", "StateFault", "StateLimits"]
 
 QUATERNION_TOLERANCE = 1e-3  # of its squared norm
-LARGEST_POSITION = 1e3  # of a joint without position limits, e.g. a wheel [rad]
+LARGEST_POSITION = 1e3  # of a joint or its target, which matters where it has no limits, e.g. a wheel [rad]
 LEAST_SPEED_LIMIT = 10.0  # URDFs limit some joints of hands and heads to 1 rad/s and less [rad/s]
 RETURN_SHARE = 0.9  # of a limit, below which a state is taken again after it was beyond the limit
 
@@ -73,7 +73,6 @@ class StateLimits:
         self._low = np.maximum(position_limits[0] - config.position_margin, -LARGEST_POSITION)
         self._high = np.minimum(position_limits[1] + config.position_margin, LARGEST_POSITION)
         self._middle, self._half_range = 0.5 * (self._low + self._high), 0.5 * (self._high - self._low)
-        self._least_upright = math.cos(config.tilt)
 
     def fault(
         self, base: BaseMotion | None, joints: JointSample, before: FaultCause | None
@@ -136,8 +135,8 @@ class StateLimits:
                 text = f"base_state: the base moves at {rate:.4g}, plausible are at most {limit:.4g} {unit}"
                 return StateFault(cause, text)
         upright = 1.0 - 2.0 * (x * x + y * y)
-        tilt = self._config.tilt * (RETURN_SHARE if before is FaultCause.FALLEN else 1.0)
-        if upright < (math.cos(tilt) if before is FaultCause.FALLEN else self._least_upright):
+        tilt = config.tilt * (RETURN_SHARE if before is FaultCause.FALLEN else 1.0)
+        if upright < math.cos(tilt):
             degrees = math.degrees(math.acos(max(-1.0, upright)))
             return StateFault(
                 FaultCause.FALLEN,

@@ -140,8 +140,7 @@ class WholeBodyController:
         """Height of the base above the contacts in the home posture, upright [m]; 0 for a fixed base."""
         if not self._robot.floating_base:
             return 0.0
-        upright = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
-        return _height(self.dynamics.compute(upright, home, np.zeros_like(home)))
+        return _height(self.dynamics.at_rest(home))
 
     def _take_over(self, state: DynamicsState) -> None:
         """Start references and gait from where the robot is."""

@@ -227,6 +227,17 @@ class WholeBodyDynamics:
             mass=self._mass,
         )
 
+    def at_rest(self, q: Array) -> DynamicsState:
+        """Compute all terms at rest, a floating base upright.
+
+        Args:
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+        """
+        base = None
+        if self.robot.floating_base:
+            base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
+        return self.compute(base, q, np.zeros_like(q))
+
     def _frame(self, frame_id: int) -> FrameMotion:
         model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
         T = pin.updateFramePlacement(model, data, frame_id)

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from inertial_estimation.estimators.inertial.explanations import Causes, Explanation
+from inertial_estimation.estimators.inertial.explanations import Causes
 from inertial_estimation.estimators.inertial.inertial_filter import (
     FilterState,
     FilterUpdate,
@@ -44,7 +44,6 @@ class ChangeTrial:
         earlier: The states to which the filter may return, the last good one first.
         returned_to: The one that explains the data; None while there is none.
         after_freeze: Whether learning was suspended before, so that the last good state is reported.
-        explanation: The single causes of the change, as last tested; None before.
     """
 
     def __init__(
@@ -54,6 +53,8 @@ class ChangeTrial:
         earlier: tuple[FilterState, ...],
         causes: Causes,
         loads: LoadRange,
+        *,
+        after_freeze: bool,
     ) -> None:
         """Begin when the filter has been opened.
 
@@ -63,11 +64,11 @@ class ChangeTrial:
             earlier: States to which the filter may return, the last good one first.
             causes: Tests single causes.
             loads: Range of plausible masses.
+            after_freeze: Whether learning was suspended before.
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
-        self.after_freeze = False
-        self.explanation: Explanation | None = None
+        self.after_freeze = after_freeze
         self._config, self._level = config, level
         self._causes, self._loads = causes, loads
         self._explained_for = [0.0] * len(earlier)
@@ -126,13 +127,13 @@ class ChangeTrial:
             return self._loads.admits(filter_)
         if not self._causes.can_tell_loads(len(equation.value)):
             return False
-        self.explanation = self._causes.explain(before[0], equation)
+        explanation = self._causes.explain(before[0], equation)
         limit = self._level.limit(self._config.suspect)
-        return self.explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
+        return explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
 
     def _is_a_fault(self, before: list[Innovation], equation: LinearEquation) -> bool:
         """Return whether a fault of one input explains data better than a load does."""
         if not before:
             return False
-        self.explanation = self._causes.explain(before[0], equation)
-        return self.explanation.is_a_fault(self._level.limit(self._config.suspect))
+        explanation = self._causes.explain(before[0], equation)
+        return explanation.is_a_fault(self._level.limit(self._config.suspect))

@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["estimate_defect", "inertia_defect"]
+__all__ = ["estimate_defect", "inertia_defect", "numbers_of"]
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -31,12 +31,12 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     if not np.isfinite(covariances).all() or (np.diagonal(covariances, axis1=1, axis2=2) < 0.0).any():
         return "the covariance of a link is not finite, or has a negative variance"
     own = [link.estimate for link in estimate.links]
-    if not np.isfinite(_numbers(own)).all():
+    if not np.isfinite(numbers_of(own)).all():
         return "an estimated inertia is not finite"
     return inertia_defect([link.published for link in estimate.links])
 
 
-def _numbers(links: Sequence[LinkInertia]) -> Array:
+def numbers_of(links: Sequence[LinkInertia]) -> Array:
     """Return mass, centre of mass and inertia of links in rows, shape (n, 13)."""
     return np.array([[link.mass, *link.com_L.tolist(), *link.inertia_Lcm.ravel().tolist()] for link in links])
 
@@ -50,7 +50,7 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not np.isfinite(_numbers(links)).all():
+    if not np.isfinite(numbers_of(links)).all():
         return "a published inertia is not finite"
     inertias = np.array([link.inertia_Lcm for link in links])
     # The second moments of mass about the centre of mass, whose eigenvalues are positive for a real body.

@@ -39,9 +39,8 @@ class GoodStates:
     def reset(self) -> None:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
-        self._take(self._filter.state)
-        self.held = self.last
-        self._forget_probation()
+        self.last = self.held = self._filter.state
+        self.forget_probation()
 
     @property
     def earlier(self) -> tuple[FilterState, ...]:
@@ -64,34 +63,28 @@ class GoodStates:
         self._since_latest += dt
         return self._since_latest >= PERIOD
 
-    def disturb(self) -> None:
-        """Drop the states on probation: the data have become suspect."""
-        self._forget_probation()
+    def forget_probation(self) -> None:
+        """Drop the states on probation: the data are suspect, or the filter has been given another state."""
+        self._on_probation.clear()
+        self._since_latest = 0.0
 
     def confirm(self) -> None:
         """Put the present state on probation, and take the first on probation as good when its time is up."""
         self._on_probation.append(self._filter.state)
         if len(self._on_probation) > PERIODS_OF_PROBATION:
-            self._take(self._on_probation.popleft())
+            self.last = self._on_probation.popleft()
         self._since_latest = 0.0
 
     def change(self) -> None:
         """Take the present state as good after a change of the load."""
         self.before_change = self.last
-        self._take(self._filter.state)
-        self._forget_probation()
+        self.last = self._filter.state
+        self.forget_probation()
 
     def return_to(self, state: FilterState) -> None:
         """Put the filter back to one of the earlier states."""
         if state is self.before_change:
             self.before_change = self.last
-            self._take(state)
+            self.last = state
         self._filter.restore(state)
-        self._forget_probation()
-
-    def _take(self, state: FilterState) -> None:
-        self.last = state
-
-    def _forget_probation(self) -> None:
-        self._on_probation.clear()
-        self._since_latest = 0.0
+        self.forget_probation()

@@ -21,7 +21,7 @@ __all__ = ["GuardedFilter", "WatchPhase"]
 MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
 LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
-DOUBTED = 10.0  # time for which parameters are doubted whose change need not be a load on one body [s]
+UNCONFIRMED = 10.0  # time for which a change is reported that need not be a load on one body [s]
 HANDED_OVER = 2.0  # the same once the state before the change is back, until it is published again [s]
 
 
@@ -69,7 +69,7 @@ class GuardedFilter:
         self._level = UsualLevel(rows, filter_.gate.bound)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
-        self._in_phase_for = self._quiet_for = self._doubted_for = 0.0
+        self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -79,7 +79,7 @@ class GuardedFilter:
         self._good.reset()
         self.returns = self.freezes = 0
         self.cause = ""
-        self._doubted_for = 0.0
+        self._unconfirmed_for = 0.0
         self._set(WatchPhase.GOOD)
 
     @property
@@ -89,12 +89,12 @@ class GuardedFilter:
         return after_freeze or self.phase is WatchPhase.FROZEN
 
     @property
-    def is_doubtful(self) -> bool:
+    def needs_report(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
-            return self._doubted_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
-        return self._doubted_for > 0.0 or self.phase is not WatchPhase.GOOD
+            return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
+        return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     @property
     def parameters(self) -> Array:
@@ -124,7 +124,7 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
-        self._doubted_for = max(0.0, self._doubted_for - dt)
+        self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if self.phase is WatchPhase.FROZEN:
             return self._update_frozen(equation, dt)
         if self.phase is WatchPhase.GOOD:
@@ -152,7 +152,7 @@ class GuardedFilter:
         self._in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
-            self._good.disturb()
+            self._good.forget_probation()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
                 self.cause = self._causes.of_rows(update.innovation, update.variance, equation.paths)
@@ -173,7 +173,7 @@ class GuardedFilter:
         """Take innovations that the gate has accepted for long as usual; others freeze the filter."""
         if update.accepted:
             self._level.accept(update.nis)
-            self._doubted_for = DOUBTED
+            self._unconfirmed_for = UNCONFIRMED
             self._set(WatchPhase.GOOD)
         elif update.decision is Decision.UNRESOLVABLE:
             self._freeze()
@@ -204,8 +204,9 @@ class GuardedFilter:
         earlier = self._good.earlier if self._level.is_known else ()
         self._set(WatchPhase.TRIAL)
         self.cause = self._causes.name(self.filter.innovation_of(self._good.held, equation), equation)
-        self._trial = ChangeTrial(self.config, self._level, earlier, self._causes, self._loads)
-        self._trial.after_freeze = after_freeze
+        self._trial = ChangeTrial(
+            self.config, self._level, earlier, self._causes, self._loads, after_freeze=after_freeze
+        )
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
@@ -213,14 +214,14 @@ class GuardedFilter:
         assert self._trial is not None
         outcome = self._trial.feed(self.filter, equation, update, dt)
         if outcome in (TrialOutcome.CHANGED, TrialOutcome.TOLERATED):
-            self._doubted_for = DOUBTED if outcome is TrialOutcome.TOLERATED else 0.0
+            self._unconfirmed_for = UNCONFIRMED if outcome is TrialOutcome.TOLERATED else 0.0
             self._good.change()
             self._set(WatchPhase.GOOD)
         elif outcome is TrialOutcome.BACK:
             assert self._trial.returned_to is not None
             self.returns += 1
             if self._trial.returned_to is self._good.before_change:
-                self._doubted_for = min(self._doubted_for, HANDED_OVER)
+                self._unconfirmed_for = min(self._unconfirmed_for, HANDED_OVER)
             self._good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)

@@ -173,14 +173,8 @@ class InertialFilter(BodyCoordinates):
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
-        H = state.at.chain(equation.regressor)
-        y = equation.value - equation.regressor @ state.at.phi - H @ (state.x - state.at.x)
-        S = H @ state.P @ H.T + equation.noise
-        try:
-            nis = float(y @ solve(cholesky(S.copy()), y))
-        except MeasurementError:
-            nis = np.inf
-        return Innovation(y, nis, S)
+        _H, _HP, y, S = _compare(state.at, state.x, state.P, equation)
+        return Innovation(y, _normalised(y, S), S)
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -216,15 +210,9 @@ class InertialFilter(BodyCoordinates):
         """
         if learn:
             self.propagate(dt)
-        H = self._at.chain(equation.regressor)
-        innovation = equation.value - equation.regressor @ self._at.phi - H @ (self.x - self._at.x)
-        HP = H @ self.P
-        S = HP @ H.T + equation.noise
+        H, HP, innovation, S = _compare(self._at, self.x, self.P, equation)
         variance = S.diagonal().copy()
-        try:
-            nis = float(innovation @ solve(cholesky(S), innovation))
-        except MeasurementError:
-            return _unresolvable(innovation, variance)
+        nis = _normalised(innovation, S)
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
         if not learn:
@@ -292,6 +280,24 @@ class InertialFilter(BodyCoordinates):
         self.P[n:, :n] = 0.0
         self.P[:n, :n] = self._P_prior[:n, :n]
         self._centre = np.concatenate((self.x[:n], self._centre[n:]))
+
+
+def _compare(
+    at: BodyLinearisation, x: Array, P: Array, equation: LinearEquation
+) -> tuple[Array, Array, Array, Array]:
+    """Return H, H P, the innovation y and its covariance S = H P H' + R of a state."""
+    H = at.chain(equation.regressor)
+    y = equation.value - equation.regressor @ at.phi - H @ (x - at.x)
+    HP = H @ P
+    return H, HP, y, HP @ H.T + equation.noise
+
+
+def _normalised(y: Array, S: Array) -> float:
+    """Return the NIS y' S^-1 y; infinite where floating point cannot factorise S."""
+    try:
+        return float(y @ solve(cholesky(S.copy()), y))
+    except MeasurementError:
+        return math.inf
 
 
 def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:

@@ -85,7 +85,7 @@ class FilterRecord:
             values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
         return values
 
-    def doubts(self, nis_factor: float) -> str:
+    def noise_note(self, nis_factor: float) -> str:
         """Return which noise parameters are too small; empty if none is.
 
         Innovations smaller than expected are no fault: conservative noise only slows learning down. Their
@@ -108,7 +108,7 @@ def filter_health(
     calibrating: bool,
     failures: str,
     watch: str,
-    doubts: str,
+    noise: str,
 ) -> Health:
     """Report whether the filter waits, learns or calibrates.
 
@@ -119,7 +119,7 @@ def filter_health(
         calibrating: Whether the residual at rest is being averaged.
         failures: Steps that failed lately; empty for none.
         watch: Why the parameters are not trusted; empty if they are.
-        doubts: Noise parameters that do not fit the data; empty if all do.
+        noise: Noise parameters that are too small for the data; empty if none is.
     """
     if missing:
         return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
@@ -128,7 +128,7 @@ def filter_health(
         return Health("estimator", HealthLevel.WARN, message, values, requested=True)
     if calibrating:
         return Health("estimator", HealthLevel.WARN, "calibrating the residual at rest", values)
-    trouble = "; ".join(text for text in (failures, watch, doubts) if text)
+    trouble = "; ".join(text for text in (failures, watch, noise) if text)
     if trouble:
         return Health("estimator", HealthLevel.WARN, trouble, values)
     return Health("estimator", HealthLevel.OK, "estimating", values)
@@ -141,13 +141,13 @@ def watch_in_words(guarded: GuardedFilter) -> str:
         guarded: The filter under watch.
     """
     suspect = f"check {guarded.cause}" if guarded.cause else "check the inputs"
-    if guarded.phase is WatchPhase.FROZEN or guarded.is_hidden:
+    if guarded.is_hidden:
         return f"learning is suspended at the last good state, since no load explains the data; {suspect}"
     if guarded.phase is WatchPhase.TRIAL:
         return (
             f"the data contradict the parameters: a load has changed, or {suspect}; published ones are held"
         )
-    if guarded.is_doubtful:
+    if guarded.needs_report:
         if guarded.phase is WatchPhase.SUSPECT:
             return f"the innovations are much larger than usual: {suspect}; published parameters are held"
         return f"the parameters have followed a change that need not be a load on one body: {suspect}"

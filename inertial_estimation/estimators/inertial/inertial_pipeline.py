@@ -146,7 +146,7 @@ class InertialPipeline:
             calibrating=self._bias.active,
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(self._guarded),
-            doubts=self._record.doubts(self.config.watch.nis_factor),
+            noise=self._record.noise_note(self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
@@ -213,9 +213,8 @@ class InertialPipeline:
             return self._estimate(sample, update, dt)
 
     def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
-        value = equation.value - self._bias.bias
-        biased = LinearEquation(equation.regressor, value, equation.noise, equation.measured, equation.paths)
         if not self._bias.active:
+            biased = replace(equation, value=equation.value - self._bias.bias)
             return self._guarded.update(biased, dt, learn=self._learning)
         update = self.filter.update(equation, dt, learn=False)
         decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)

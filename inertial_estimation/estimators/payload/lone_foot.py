@@ -26,11 +26,6 @@ class LoneFoot:
         self.foot: int | None = None
         self._usual: Array | None = None
 
-    def forget(self) -> None:
-        """Discard the forces to compare with: another trunk or posture is in force."""
-        self.foot = None
-        self._usual = None
-
     def confirm(self, reading: TrunkReading) -> None:
         """Take the forces of a reading that shows what is expected."""
         self.foot = None

@@ -1,8 +1,8 @@
 """Check of an estimate of the trunk before it is published."""
 
-import math
+import numpy as np
 
-from inertial_estimation.estimators.inertial.estimate_defect import inertia_defect
+from inertial_estimation.estimators.inertial.estimate_defect import inertia_defect, numbers_of
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import LinkInertia
 
@@ -21,9 +21,7 @@ class PayloadCheck:
         Args:
             estimate: The estimate.
         """
-        own = estimate.estimate
-        numbers = (own.mass, *own.com_L.tolist(), *own.inertia_Lcm.ravel().tolist())
-        if not all(math.isfinite(value) for value in numbers):
+        if not np.isfinite(numbers_of([estimate.estimate])).all():
             return "the estimate of the trunk is not finite"
         if estimate.trunk is self._trunk:
             return ""

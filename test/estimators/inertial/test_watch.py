@@ -192,21 +192,21 @@ def test_suspect_data_never_move_the_parameters_that_may_be_published():
     assert moved == 0.0
 
 
-def test_a_change_that_so_many_bodies_can_always_explain_is_learned_but_doubted():
+def test_a_change_that_so_many_bodies_can_always_explain_is_learned_but_reported():
     """Half of all efforts, as of an error of units, with seven bodies estimated from seven rows."""
     scene = ArmScene(links=tuple(f"panda_link{i}" for i in range(1, 8)))
     watch = guarded(scene)
     learn(watch, scene, 150)
     before = watch.parameters[:, 0]
-    doubtful_while_wrong = []
+    reported_while_wrong = []
     for _ in range(200):
         fair = scene.equation()
         half = 0.5 * fair.value
         watch.update(LinearEquation(fair.regressor, half, fair.noise, half, fair.paths), DT)
         if np.abs(watch.parameters[:, 0] / before - 1.0).max() > 0.1:
-            doubtful_while_wrong.append(watch.is_doubtful)
-    assert doubtful_while_wrong
-    assert all(doubtful_while_wrong)
+            reported_while_wrong.append(watch.needs_report)
+    assert reported_while_wrong
+    assert all(reported_while_wrong)
 
 
 def test_a_single_suspect_reading_holds_the_parameters_and_is_not_reported():
@@ -219,7 +219,7 @@ def test_a_single_suspect_reading_holds_the_parameters_and_is_not_reported():
     watch.update(LinearEquation(fair.regressor, wrong, fair.noise, wrong), DT)
     for _ in range(8):
         assert watch.phase is WatchPhase.SUSPECT
-        assert not watch.is_doubtful
+        assert not watch.needs_report
         assert np.array_equal(watch.parameters, held)
         watch.update(scene.equation(), DT)
     learn(watch, scene, 4)
