@@ -30,7 +30,7 @@ class FootRotation:
 
     Attributes:
         replacing: Whether the rate of the feet is used.
-        alone: Time since the gyroscope has been wrong while the feet did not determine the rate [s].
+        lost: Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost.
         known: Whether the feet told anything about the rotation at the last step.
     """
 
@@ -47,7 +47,7 @@ class FootRotation:
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
-        self.alone = 0.0
+        self.lost = False
         self.known = False
         self._before: KinematicState | None = None
         self._since_jump = math.inf
@@ -58,11 +58,6 @@ class FootRotation:
     def mean_rate(self) -> float:
         """Mean difference between feet and gyroscope over the last 0.1 s [rad/s]."""
         return norm(self._short) / SHORT
-
-    @property
-    def lost(self) -> bool:
-        """Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost."""
-        return self.alone > 0.0
 
     def explains(self, turn: Vector, x2: Vector) -> bool:
         """Return whether an error of the gyroscope in the last half second explains a turned vertical.
@@ -103,11 +98,11 @@ class FootRotation:
         self.known = rate is not None
         if rate is None:
             self._forget(h)
-            self.alone = self.alone + h if self.replacing else 0.0
+            self.lost = self.replacing
             return (ZERO if self.replacing else w), None
         d = (rate[0] - w[0], rate[1] - w[1], rate[2] - w[2])
         missed = self._add(h, d)
-        self.alone = self.alone + h if self.replacing and not complete else 0.0
+        self.lost = self.replacing and not complete
         size = norm(self._short)
         if self.replacing:
             self.replacing = size > RIGHT
