@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inertial_estimation.models.contacts import KinematicState, RelativeContact
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, dot, norm
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, distance, dot, norm
 
 __all__ = ["FootRotation", "rate_of_points"]
 
@@ -144,7 +144,7 @@ class FootRotation:
         velocities leaves no trace; the nearer one is used. Joints that are exactly constant tell nothing.
         """
         found, complete = self._allowed(state.contacts, weights, w)
-        if found is None or _distance(found, w) < DOUBTED or before is None:
+        if found is None or distance(found, w) < DOUBTED or before is None:
             return found, complete
         if (
             before.contacts[0].r_I == state.contacts[0].r_I
@@ -153,7 +153,7 @@ class FootRotation:
             return None, False
         moved = [_moved(a, b, h) for a, b in zip(before.contacts, state.contacts, strict=True)]
         other, _ = self._allowed(moved, weights, w)
-        if other is not None and _distance(other, w) < _distance(found, w):
+        if other is not None and distance(other, w) < distance(found, w):
             found = other
         return found, complete
 
@@ -226,10 +226,6 @@ def _moved(before: RelativeContact, now: RelativeContact, h: float) -> RelativeC
     )
     v = ((now.r_I[0] - r[0]) / h, (now.r_I[1] - r[1]) / h, (now.r_I[2] - r[2]) / h)
     return replace(now, v_I=v, w_I=turned)
-
-
-def _distance(a: Vector, b: Vector) -> float:
-    return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
 
 
 def _limited(turn: Vector) -> Vector:
