@@ -22,7 +22,7 @@ from inertial_estimation.data_checks.stream_checks import name_checks, stamp_che
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.data_checks.window_collector import WINDOW_NS, WindowCollector
 from inertial_estimation.data_checks.wrench_checks import wrench_checks
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig, RobotSetup
 from inertial_estimation.signals import (
     NANOSECONDS,
     Array,
@@ -42,7 +42,7 @@ DENSE_WINDOWS = 20  # the first ones of a node, for its first judgement after 5 
 SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
 FIRST_NS = 5 * NANOSECONDS  # of data before a node judges for the first time
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
-JOINTS, IMU = "joint_states", "imu/data"
+JOINTS = "joint_states"
 
 
 class DataChecks:
@@ -72,7 +72,7 @@ class DataChecks:
             self._collector.period_ns = WINDOW_NS
         self._predictor = WindowPredictor(setup)
         gap = config.inputs.max_gap
-        names = (JOINTS, IMU, *(f"{contact}/wrench" for contact in setup.contact_names))
+        names = (JOINTS, IMU_TOPIC, *(f"{contact}/wrench" for contact in setup.contact_names))
         self._streams = {name: StreamStatistics(name, gap) for name in names}
         self._wrench_streams = {
             contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
@@ -94,7 +94,7 @@ class DataChecks:
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
-        self._streams[IMU].push(sample.stamp_ns)
+        self._streams[IMU_TOPIC].push(sample.stamp_ns)
         self._collector.push_imu(sample)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:

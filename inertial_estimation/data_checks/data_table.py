@@ -14,6 +14,7 @@ from inertial_estimation.signals import Array
 
 __all__ = ["CheckedRobot", "DataTable", "PredictedWindow", "WindowPredictor"]
 
+FEWEST_POINT_CONTACTS = 3  # with as many, contacts are points, which transmit no moment
 LARGEST_RANGE = 50.0  # wider limits count as none [rad]
 
 
@@ -151,6 +152,11 @@ class DataTable:
     def n_joints(self) -> int:
         """Number of joints."""
         return int(self.q.shape[1])
+
+    @property
+    def point_contacts(self) -> bool:
+        """Whether the contacts are points; up to two are soles."""
+        return bool(self.jacobians.shape[1] >= FEWEST_POINT_CONTACTS)
 
     @property
     def f_B(self) -> Array:

@@ -31,7 +31,7 @@ def rotation_of_base(table: DataTable) -> Array:
         load = loads[i] if np.isfinite(loads[i]).all() else None
         if load is not None and load.sum() < CARRIES * weight[i]:
             continue  # it hangs
-        if len(turn[i]) >= FEWEST_POINTS:
+        if table.point_contacts:
             w_B[i] = _of_points(table.points_B[i], slide[i], load)
         else:
             w_B[i] = _of_soles(turn[i], load)

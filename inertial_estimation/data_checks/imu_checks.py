@@ -10,13 +10,13 @@ from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.foot_rotation import rotation_of_base
 from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array
 
 Mask = NDArray[np.bool_]
 
 __all__ = ["accelerometer_checks", "gyroscope_checks"]
 
-IMU = "imu/data"
 SCALE_WARNING = 0.05  # relative error of |f| at rest: factory scale errors are below 1 %
 MOVING_WARNING = 0.15  # the same for a robot that never rests
 SCALE_WRONG = 0.3  # the tilt observer's acceleration of the contact velocity is then off by 3 m/s^2
@@ -92,10 +92,10 @@ def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]
         return []
     rate = float(np.linalg.norm(np.median(table.w_I[rest], axis=0)))
     if rate < RATE_AT_REST:
-        return [CheckResult("gyroscope", IMU, Verdict.OK, rate, "rad/s", f"{rate:.2g} rad/s at rest")]
+        return [CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, rate, "rad/s", f"{rate:.2g} rad/s at rest")]
     said = f"the gyroscope reads {rate:.3g} rad/s while no joint moves"
     remedy = "deg/s, or an uncalibrated bias? The driver must send rad/s; calibrate the gyroscope at rest"
-    return [CheckResult("gyroscope", IMU, Verdict.WARN, rate, "rad/s", said, remedy)]
+    return [CheckResult("gyroscope", IMU_TOPIC, Verdict.WARN, rate, "rad/s", said, remedy)]
 
 
 def _in_g(size: float) -> bool:
@@ -116,7 +116,7 @@ def _size(size: float, still: bool) -> CheckResult:
         verdict, remedy = Verdict.WRONG, "check the unit in the driver of imu/data (m/s^2)"
     elif abs(error) > (SCALE_WARNING if still else MOVING_WARNING):
         verdict, remedy = Verdict.WARN, "calibrate the scale of the accelerometer in the driver of imu/data"
-    return CheckResult("accelerometer size", IMU, verdict, size, "m/s^2", said, remedy)
+    return CheckResult("accelerometer size", IMU_TOPIC, verdict, size, "m/s^2", said, remedy)
 
 
 def _direction(table: DataTable, known: Mask) -> CheckResult:
@@ -132,7 +132,7 @@ def _direction(table: DataTable, known: Mask) -> CheckResult:
         remedy = "check imu_frame and the joint positions"
         if angles[best] < TILTED:
             remedy = f"check imu_frame, and signs and axes in the driver: ({_axis_names(best)}) would fit"
-    return CheckResult("accelerometer direction", IMU, verdict, angle, "deg", said, remedy)
+    return CheckResult("accelerometer direction", IMU_TOPIC, verdict, angle, "deg", said, remedy)
 
 
 def _up(table: DataTable) -> Array:
@@ -175,7 +175,9 @@ def _axes(measured: Array, expected: Array) -> CheckResult | None:
     (index, scale), best = max(shares.items(), key=lambda item: item[1])
     if plain > UNEXPLAINED or best < EXPLAINED:
         said = f"the rotation over the feet explains {100 * plain:.0f} % of the rate"
-        return CheckResult("gyroscope", IMU, Verdict.OK, plain, "", said) if plain > UNEXPLAINED else None
+        return (
+            CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, plain, "", said) if plain > UNEXPLAINED else None
+        )
     said = f"the rotation over the feet explains {100 * plain:.0f} % of the rate"
     if scale != 1.0:
         said += f", {100 * best:.0f} % if the rate is {scale:.3g} times too large"
@@ -183,4 +185,4 @@ def _axes(measured: Array, expected: Array) -> CheckResult | None:
     else:
         said += f", {100 * best:.0f} % with the axes ({_axis_names(index)})"
         remedy = "check imu_frame, and signs and axes of the gyroscope in the driver of imu/data"
-    return CheckResult("gyroscope", IMU, Verdict.WRONG, plain, "", said, remedy)
+    return CheckResult("gyroscope", IMU_TOPIC, Verdict.WRONG, plain, "", said, remedy)

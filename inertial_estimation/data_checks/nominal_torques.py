@@ -10,7 +10,6 @@ __all__ = ["nominal_torques"]
 
 AT_REST = 0.05  # largest joint speed at which all contacts are assumed to carry the robot [rad/s]
 LEVER = 0.1  # at which contact moments weigh as much as forces in their distribution [m]
-POINTS = 3  # as many contacts are points, which transmit no moment
 
 
 def nominal_torques(table: DataTable) -> Array:
@@ -54,7 +53,7 @@ def _likeness(measured: Array, predicted: Array) -> float:
 def _distributed(table: DataTable, i: int) -> Array:
     """Joint torques of the contact forces of least norm that balance the base, shape (n_joints,)."""
     J, n_base = table.jacobians[i], table.n_base
-    scale = np.array([1.0] * 3 + ([0.0] * 3 if len(J) >= POINTS else [LEVER] * 3))
+    scale = np.array([1.0] * 3 + ([0.0] * 3 if table.point_contacts else [LEVER] * 3))
     columns = (J * scale[None, :, None]).reshape(-1, J.shape[2]).T
     wrenches = linear_algebra.pinv(columns[:n_base], 1e-6) @ table.force[i, :n_base]
     torque: Array = columns[n_base:] @ wrenches

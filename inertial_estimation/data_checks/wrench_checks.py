@@ -19,11 +19,7 @@ HANGS = 0.1  # share of the weight below which the contacts do not carry the rob
 LIKE = 0.85  # cosine between small wrenches and the weight above which they are the weight in another unit
 LEVER = 0.3  # at which moments count as much as forces [m]
 QUIET, MISSING = 0.02, 0.08  # shares of the weight: a silent contact carries less, and must carry more
-SOLE, POINT, POINTS = (
-    0.15,
-    0.06,
-    3,
-)  # distance of the missing force from a sole, from a point [m]; points from 3 on
+SOLE, POINT = 0.15, 0.06  # distance of the missing force from a sole, from a point [m]
 
 
 def wrench_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
@@ -113,7 +109,7 @@ def _unsaid(table: DataTable, known: Mask, shares: Array, robot: CheckedRobot) -
     missing = table.force[known][:, :6] - table.contact_force[known][:, :6]
     weight = np.linalg.norm(table.force[known][:, :3], axis=1)
     force = np.linalg.norm(missing[:, :3], axis=1)
-    reach = SOLE if len(robot.contacts) < POINTS else POINT
+    reach = POINT if table.point_contacts else SOLE
     results = []
     for k in range(len(robot.contacts)):
         silent = (np.abs(shares[:, k]) < QUIET) & (force > MISSING * weight)

@@ -12,6 +12,7 @@ __all__ = [
     "align_rows",
     "combine",
     "cross",
+    "distance",
     "dot",
     "matrix",
     "norm",
@@ -50,6 +51,11 @@ def dot(a: Vector, b: Vector) -> float:
 def norm(a: Vector) -> float:
     """Return |a|."""
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
+
+
+def distance(a: Vector, b: Vector) -> float:
+    """Return |a - b|."""
+    return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
 
 
 def add(a: Vector, b: Vector) -> Vector:

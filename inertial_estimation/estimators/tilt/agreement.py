@@ -26,6 +26,7 @@ class Agreement:
 
     Attributes:
         turn: Mean of sine and axis of the angle between them, IMU frame.
+        angle: The angle [rad].
         length: Mean of the length of the first stage's vertical minus one.
     """
 
@@ -36,13 +37,9 @@ class Agreement:
     def reset(self) -> None:
         """Begin with full agreement."""
         self.turn: Vector = ZERO
+        self.angle = 0.0
         self.length = 0.0
         self._state: tuple[Vector, Vector] | None = None
-
-    @property
-    def angle(self) -> float:
-        """Mean angle between the verticals of the first stage and the output [rad]."""
-        return math.asin(min(1.0, norm(self.turn)))
 
     @property
     def disagrees(self) -> bool:
@@ -110,4 +107,5 @@ class Agreement:
             b[1] + share * (scale * a[1] - b[1]),
             b[2] + share * (scale * a[2] - b[2]),
         )
+        self.angle = math.asin(min(1.0, norm(self.turn)))
         self.length += share * (length - 1.0 - self.length)

@@ -176,7 +176,7 @@ class BaseStateEstimator:
 
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
-        observer, checks, initialisation = self.observer, self.checks, self.initialisation
+        observer, checks = self.observer, self.checks
         if not checks.enabled:
             observer.step(h, w, f, y_v)
             return
@@ -188,26 +188,36 @@ class BaseStateEstimator:
         if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
-        if initialisation.phase is Phase.TRACKING:
-            turn, feet = checks.agreement.turn, checks.feet
-            wrong = feet.known and checks.agreement.turned and feet.explains(turn, observer.x2)
-            if wrong and not feet.replacing:
-                self._turn_back(feet.replace())
-            sound = feet.known and not checks.contradicted and not feet.replacing
-            back = hold.update(h, w, observer.correction, checks.agreement, sound=sound)
-            if back is not None:
-                observer.restore(rotate(back, observer.x2))
-            if hold.exhausted:
-                self._start_again()
-            elif checks.doubtful and not hold.active:
-                initialisation.begin(by_accelerometer=checks.contradicted)
-            return
+        if self.initialisation.phase is Phase.TRACKING:
+            self._correct_vertical(h, w)
+        else:
+            self._refit(h, w, f, None if checks.velocity.doubting else y_v)
+
+    def _correct_vertical(self, h: float, w: Vector) -> None:
+        """Take errors of gyroscope and accelerometer back; begin a fit where the readings disagree."""
+        observer, checks, feet, hold = self.observer, self.checks, self.checks.feet, self.checks.hold
+        agreement = checks.agreement
+        wrong = feet.known and agreement.turned and feet.explains(agreement.turn, observer.x2)
+        if wrong and not feet.replacing:
+            self._turn_back(feet.replace())
+        sound = feet.known and not checks.contradicted and not feet.replacing
+        back = hold.update(h, w, observer.correction, agreement, sound=sound)
+        if back is not None:
+            observer.restore(rotate(back, observer.x2))
+        if hold.exhausted:
+            self._start_again()
+        elif checks.doubtful and not hold.active:
+            self.initialisation.begin(by_accelerometer=checks.contradicted)
+
+    def _refit(self, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
+        """Continue a fit of the vertical, and set the observer to it once it is accepted."""
+        observer, checks, initialisation = self.observer, self.checks, self.initialisation
         if checks.contradicted and not initialisation.weighted_by_accelerometer:
             initialisation.begin(by_accelerometer=True)
         elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
             initialisation.begin(by_accelerometer=False)
         fitted = initialisation.phase is Phase.FITTED
-        found = initialisation.refit(h, f, w, None if checks.velocity.doubting else y_v, observer.x2)
+        found = initialisation.refit(h, f, w, y_v, observer.x2)
         if found is None:
             return
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inertial_estimation.models.contacts import KinematicState, RelativeContact
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, dot, norm
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, distance, dot, norm
 
 __all__ = ["FootRotation", "rate_of_points"]
 
@@ -30,7 +30,7 @@ class FootRotation:
 
     Attributes:
         replacing: Whether the rate of the feet is used.
-        alone: Time since the gyroscope has been wrong while the feet did not determine the rate [s].
+        lost: Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost.
         known: Whether the feet told anything about the rotation at the last step.
     """
 
@@ -47,7 +47,7 @@ class FootRotation:
 
     def reset(self) -> None:
         """Forget the differences; a wrong gyroscope stays wrong."""
-        self.alone = 0.0
+        self.lost = False
         self.known = False
         self._before: KinematicState | None = None
         self._since_jump = math.inf
@@ -58,11 +58,6 @@ class FootRotation:
     def mean_rate(self) -> float:
         """Mean difference between feet and gyroscope over the last 0.1 s [rad/s]."""
         return norm(self._short) / SHORT
-
-    @property
-    def lost(self) -> bool:
-        """Whether neither gyroscope nor feet give the whole rate, so that the vertical is lost."""
-        return self.alone > 0.0
 
     def explains(self, turn: Vector, x2: Vector) -> bool:
         """Return whether an error of the gyroscope in the last half second explains a turned vertical.
@@ -103,11 +98,11 @@ class FootRotation:
         self.known = rate is not None
         if rate is None:
             self._forget(h)
-            self.alone = self.alone + h if self.replacing else 0.0
+            self.lost = self.replacing
             return (ZERO if self.replacing else w), None
         d = (rate[0] - w[0], rate[1] - w[1], rate[2] - w[2])
         missed = self._add(h, d)
-        self.alone = self.alone + h if self.replacing and not complete else 0.0
+        self.lost = self.replacing and not complete
         size = norm(self._short)
         if self.replacing:
             self.replacing = size > RIGHT
@@ -149,7 +144,7 @@ class FootRotation:
         velocities leaves no trace; the nearer one is used. Joints that are exactly constant tell nothing.
         """
         found, complete = self._allowed(state.contacts, weights, w)
-        if found is None or _distance(found, w) < DOUBTED or before is None:
+        if found is None or distance(found, w) < DOUBTED or before is None:
             return found, complete
         if (
             before.contacts[0].r_I == state.contacts[0].r_I
@@ -158,7 +153,7 @@ class FootRotation:
             return None, False
         moved = [_moved(a, b, h) for a, b in zip(before.contacts, state.contacts, strict=True)]
         other, _ = self._allowed(moved, weights, w)
-        if other is not None and _distance(other, w) < _distance(found, w):
+        if other is not None and distance(other, w) < distance(found, w):
             found = other
         return found, complete
 
@@ -231,10 +226,6 @@ def _moved(before: RelativeContact, now: RelativeContact, h: float) -> RelativeC
     )
     v = ((now.r_I[0] - r[0]) / h, (now.r_I[1] - r[1]) / h, (now.r_I[2] - r[2]) / h)
     return replace(now, v_I=v, w_I=turned)
-
-
-def _distance(a: Vector, b: Vector) -> float:
-    return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
 
 
 def _limited(turn: Vector) -> Vector:

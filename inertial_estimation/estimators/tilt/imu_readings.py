@@ -1,6 +1,6 @@
 """Mean IMU reading over a step, with a gyroscope reading that no neighbour confirms left out."""
 
-from inertial_estimation.spatial.vectors import Vector, norm
+from inertial_estimation.spatial.vectors import Vector, distance
 
 __all__ = ["ImuReadings"]
 
@@ -78,7 +78,7 @@ class ImuReadings:
         doubted, self._doubted = self._doubted, None
         if doubted is None:
             return self._doubt(h, held, rate)
-        if _distance(rate, doubted) < _distance(rate, held) or self._doubted_for >= LONGEST_DOUBT:
+        if distance(rate, doubted) < distance(rate, held) or self._doubted_for >= LONGEST_DOUBT:
             # Real: trapezoids from `held` to `doubted` to `rate`, less what was used of the first.
             share = 0.5 * self._doubted_step / h
             self._doubted_for = 0.0
@@ -98,7 +98,3 @@ class ImuReadings:
         self._doubted_for += h
         self.rate = held
         return held
-
-
-def _distance(a: Vector, b: Vector) -> float:
-    return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))

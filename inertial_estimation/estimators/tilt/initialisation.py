@@ -45,8 +45,6 @@ class Initialisation:
 
     Attributes:
         phase: What determines the vertical.
-        replaced_angle: By how much the last replacement turned the output [rad].
-        replacements: Number of replacements.
     """
 
     def __init__(self, startup: float) -> None:
@@ -58,15 +56,13 @@ class Initialisation:
         self._startup = startup
         self._average = StartupAverage(startup)
         self._fit = VerticalFit()
-        self.replacements = 0
         self.reset()
 
     def reset(self) -> None:
-        """Begin again with the startup; the counter stays."""
+        """Begin again with the startup."""
         self._average.reset()
         self._fit.reset()
         self.phase = Phase.STARTING
-        self.replaced_angle = 0.0
         self._force: Vector = ZERO  # mean specific force since the begin of a fit
         self._by_accelerometer = True  # whether the accelerometer weights the contacts
 
@@ -171,12 +167,10 @@ class Initialisation:
         if not self._accepted(z):
             return None
         if self.phase is Phase.FITTING:
-            angle = _angle(z, x2)
-            if angle < REPLACED + REPLACED_SIGMA * fit.sigma():
+            if _angle(z, x2) < REPLACED + REPLACED_SIGMA * fit.sigma():
                 self.phase = Phase.TRACKING
                 return None
-            self.phase, self.replaced_angle = Phase.FITTED, angle
-            self.replacements += 1
+            self.phase = Phase.FITTED
         if fit.duration >= WHOLE_WINDOW:
             self.phase = Phase.TRACKING
         return v, normalised(z)

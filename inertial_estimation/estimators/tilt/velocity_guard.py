@@ -10,7 +10,7 @@ innovation that changes little from step to step. A jump of it has one of two ca
 """
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, norm
+from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, distance, norm
 
 __all__ = ["VelocityGuard"]
 
@@ -87,7 +87,7 @@ class VelocityGuard:
         if before is None:  # the observer's velocity begins at this one
             self._innovation = ZERO
             return x1, f_I, y_v
-        jump = norm((e[0] - before[0], e[1] - before[1], e[2] - before[2]))
+        jump = distance(e, before)
         limit = max(LEAST_JUMP, JUMP_FACTOR * self._mean_jump)
         share = h / (h + MEAN_MEMORY)
         self._mean_jump += share * (min(jump, limit) - self._mean_jump)
