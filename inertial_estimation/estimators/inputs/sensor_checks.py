@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["Quantity", "QuantityCheck", "SensorFault"]
+__all__ = ["NOISE_SHARE", "Quantity", "QuantityCheck", "SensorFault"]
 
 READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
 READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
