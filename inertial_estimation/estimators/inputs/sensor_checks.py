@@ -140,10 +140,10 @@ class QuantityCheck:
         self._turns = NOISE_MEMORY * self._turns + (1.0 - NOISE_MEMORY) * (step * self._step < 0.0)
         self._step = step
         self._readings += 1
-        if self.fault in (SensorFault.STUCK, SensorFault.ZERO):
-            self.fault = None
         if self._change is not None:
             self._recover(self._change, x, square)
+        elif self.fault is not None:  # stuck or silent until now
+            self.fault = None
         sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
         if sudden or (self._quantity.sign and x.dot(last) < 0.0):
             self._sudden(x, last, before, square)
