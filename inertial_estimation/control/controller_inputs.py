@@ -131,8 +131,7 @@ class ControllerInputs:
         entries = [stream.health(now_ns, self.timeout) for stream in self._required()]
         for contact, drops in self._wrench_drops.items():
             if drops.recent(now_ns):
-                message = f"dropped {drops.total}, last: {drops.last}"
-                entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, message, drops.values()))
+                entries.append(Health(f"{contact}/wrench", HealthLevel.WARN, drops.summary, drops.values()))
         return entries
 
     def joint_stamps(self) -> list[int]:

@@ -138,8 +138,7 @@ class StampedInput(Generic[ValueT]):
         if age > timeout:
             return Health(self.name, HealthLevel.STALE, f"the last one is {age:.2f} s old", values)
         if self.drops.recent(now_ns):
-            message = f"dropped {self.drops.total}, last: {self.drops.last}"
-            return Health(self.name, HealthLevel.WARN, message, values)
+            return Health(self.name, HealthLevel.WARN, self.drops.summary, values)
         return Health(self.name, HealthLevel.OK, "arriving", values)
 
 

@@ -79,10 +79,6 @@ class DropCounts:
             cut = len(example) > LONGEST_EXAMPLE
             self._examples[reason] = example[:LONGEST_EXAMPLE] + "..." if cut else example
 
-    def count(self, reason: DropReason) -> int:
-        """Return the number of readings dropped for a reason."""
-        return self._counts.get(reason, 0)
-
     def recent(self, now_ns: int) -> bool:
         """Return whether a reading was dropped within the last seconds.
 
@@ -98,6 +94,11 @@ class DropCounts:
             return ""
         example = self._examples.get(self._last, "")
         return f"{self._last.value}: {example}" if example else self._last.value
+
+    @property
+    def summary(self) -> str:
+        """Number of dropped readings and the last reason, as text."""
+        return f"dropped {self.total}, last: {self.last}"
 
     def values(self) -> dict[str, str]:
         """Return counts and examples by name, for diagnostics."""

@@ -16,11 +16,9 @@ from inertial_estimation.errors import ModelError, listing, one_line
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["MOST_MOVING_JOINTS", "check_urdf", "link_inertia", "urdf_warnings"]
+__all__ = ["check_urdf", "urdf_warnings"]
 
-MOST_MOVING_JOINTS = (
-    200  # Pinocchio's data of a robot grow with the third power: 640 MB at 200, 1.9 GB at 300
-)
+MOST_MOVING_JOINTS = 200  # Pinocchio's data grow with the third power: 640 MB at 200, 1.9 GB at 300
 MOST_LINKS = 5000
 LONGEST_CHAIN = 250  # links; the parser's recursion ends the process some way beyond 1000
 LARGEST_NUMBER = 1e6  # of masses [kg], moments [kg m^2], positions [m] and angles [rad]
@@ -70,7 +68,7 @@ def urdf_warnings(urdf: str) -> list[str]:
     """
     massless, inconsistent = [], []
     for name, link in _named(check_urdf(urdf), "link").items():
-        inertia = link_inertia(link)
+        inertia = _link_inertia(link)
         if inertia is None:
             continue
         if not inertia.mass > 0.0:
@@ -85,7 +83,7 @@ def urdf_warnings(urdf: str) -> list[str]:
     return said
 
 
-def link_inertia(link: Element) -> InertialParameters | None:
+def _link_inertia(link: Element) -> InertialParameters | None:
     """Return the inertia of a checked link about its centre of mass; None without one.
 
     The axes are those of its <inertial>; the centre of mass is left at zero.

@@ -29,9 +29,8 @@ class UrdfDocument:
             ModelError: If it is not well-formed XML, or too large.
         """
         parse_xml(urdf, "the URDF")  # refuses entities, which would be expanded below
-        self._document = expatbuilder.parseString(
-            urdf.lstrip("\ufeff"), namespaces=False
-        )  # attributes as they stand
+        text = urdf.lstrip("\ufeff")
+        self._document = expatbuilder.parseString(text, namespaces=False)  # attributes as they stand
         declared = _DECLARATION.match(urdf)
         self._declaration = declared.group(1) if declared else ""
         elements = self._document.getElementsByTagName

@@ -18,7 +18,6 @@ class ClockCandidate:
         first_ns: Stamp of the first reading since the clock before was last heard [ns].
         last_ns: Stamp of the last reading [ns].
         count: Number of readings.
-        contested: Whether the clock before has been heard since the first of them.
         quiet_since_ns: Stamp from which no other stream has been heard on the clock before [ns].
     """
 
@@ -33,7 +32,6 @@ class ClockCandidate:
         self.held = [(stamp_ns, row)]
         self.first_ns = self.last_ns = stamp_ns
         self.count = 1
-        self.contested = False
         self.quiet_since_ns = stamp_ns
         self._others = others
 
@@ -56,10 +54,9 @@ class ClockCandidate:
         return max(surplus, 0)
 
     def contest(self) -> int:
-        """Note that the clock before is heard; return how many held readings are given up."""
+        """Give up the held readings, since the clock before is heard; return how many they are."""
         given_up = len(self.held)
         self.held.clear()
-        self.contested = True
         return given_up
 
     @property

@@ -130,11 +130,6 @@ class InputStream(StreamClock):
         if self.candidate is not None:
             self._drop_strays(self.candidate.contest())
 
-    def drop_candidate(self) -> None:
-        """Drop the readings held on another clock, and forget it."""
-        self.contest()
-        self.candidate = None
-
     def hold(self, stamp_ns: int, row: Array, others: tuple[int | None, ...]) -> ClockCandidate:
         """Keep a reading whose stamp does not continue those before, until its clock is decided.
 
@@ -150,7 +145,7 @@ class InputStream(StreamClock):
         if candidate is not None and candidate.follows(stamp_ns, self._jump_ns):
             self._drop_strays(candidate.add(stamp_ns, row, others))
             return candidate
-        self.drop_candidate()
+        self.contest()
         self.candidate = ClockCandidate(stamp_ns, row, others)
         return self.candidate
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.signals import Array
 
-__all__ = ["Quantity", "QuantityCheck", "SensorFault"]
+__all__ = ["NOISE_SHARE", "Quantity", "QuantityCheck", "SensorFault"]
 
 READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
 READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
@@ -91,16 +91,13 @@ class QuantityCheck:
         """Begin without a reading."""
         self.fault: SensorFault | None = None
         self.equal = 0
-        self._factor = 1.0
         self._last: Array | None = None
         self._square = 0.0
         self._step = 0.0
         self._turns = 0.0
         self._readings = 0
-        self._good: Array | None = None  # last reading before a change of unit or sign
-        self._recovered = 0  # consecutive readings near it
         self._usual = _Usual()
-        self._given_up_at = 0  # number of the reading from which a change of unit or sign has been none
+        self._change: _Change | None = None  # while the fault is UNIT or SIGN
 
     @property
     def noisy(self) -> bool:
@@ -112,7 +109,7 @@ class QuantityCheck:
         """The fault for people; empty where there is none."""
         if self.fault is None:
             return ""
-        factor = f" {self._factor:.4g}" if self.fault is SensorFault.UNIT else ""
+        factor = f" {self._change.factor:.4g}" if self._change and self.fault is SensorFault.UNIT else ""
         return f"{self._quantity.name} is {self.fault.value}{factor}"
 
     def changes(self, readings: int) -> bool:
@@ -143,15 +140,14 @@ class QuantityCheck:
         self._turns = NOISE_MEMORY * self._turns + (1.0 - NOISE_MEMORY) * (step * self._step < 0.0)
         self._step = step
         self._readings += 1
-        if self.fault in (SensorFault.STUCK, SensorFault.ZERO):
+        if self._change is not None:
+            self._recover(self._change, x, square)
+        elif self.fault is not None:  # stuck or silent until now
             self.fault = None
-        if self._good is not None:
-            self._recover(x, square)
         sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
         if sudden or (self._quantity.sign and x.dot(last) < 0.0):
-            self._sudden(last, float(x.dot(last)), before, square)
-        landed = before < self._floor_square <= square and self._quantity.one_way
-        if landed and self.fault is None:
+            self._sudden(x, last, before, square)
+        if self._quantity.one_way and self.fault is None and before < self._floor_square <= square:
             self._loaded(x, square)
         if self._readings % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
             self._usual.add(x, square, loaded=square >= self._floor_square > 0.0)
@@ -160,7 +156,7 @@ class QuantityCheck:
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
         """Take a reading of the same norm as the one before."""
         self.equal += 1
-        if self.equal < READINGS_STUCK or self.fault in (SensorFault.UNIT, SensorFault.SIGN):
+        if self.equal < READINGS_STUCK or self._change is not None:
             return
         zero = self._square == 0.0 and self._quantity.zero and self._readings > 0
         if (
@@ -170,74 +166,90 @@ class QuantityCheck:
         ):
             self.fault = SensorFault.ZERO if zero else SensorFault.STUCK
 
-    def _sudden(self, last: Array, dot: float, before: float, square: float) -> None:
+    def _sudden(self, x: Array, last: Array, before: float, square: float) -> None:
         """Compare a sudden change with factors between units, and with a change of sign."""
-        lies = self.fault in (SensorFault.UNIT, SensorFault.SIGN)
-        if min(before, square) <= 0.0 or (not lies and before < self._floor_square):
+        change = self._change
+        if min(before, square) <= 0.0 or (change is None and before < self._floor_square):
             return
+        dot = float(x.dot(last))
         if abs(dot) < SAME_DIRECTION * (before * square) ** 0.5:
             return
         factor = dot / before
-        if lies:
-            if abs(factor * self._factor - 1.0) < FACTOR_TOLERANCE:
+        if change is not None:
+            if abs(factor * change.factor - 1.0) < FACTOR_TOLERANCE:
                 self._clear()
             return
-        ratio = max(factor, 1.0 / factor)
-        if self._quantity.sign and abs(factor + 1.0) < FACTOR_TOLERANCE:
-            fault = SensorFault.SIGN
-        elif any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self._quantity.factors):
-            fault = SensorFault.UNIT
-        else:
-            return
-        if fault is SensorFault.SIGN and self._usual_again(last):
-            return
-        if fault is SensorFault.UNIT and self._usual_size_again(before, square):
+        fault = self._fault_of(factor)
+        if fault is None or self._ends_unseen(fault, last, before, square):
             return
         if np.count_nonzero(np.abs(last) > COMPONENT_SHARE * before**0.5) >= self._quantity.components:
             self._begin(fault, factor, last)
 
+    def _fault_of(self, factor: float) -> SensorFault | None:
+        """Return the change that a factor between two readings is typical of; None where it is of none."""
+        if self._quantity.sign and abs(factor + 1.0) < FACTOR_TOLERANCE:
+            return SensorFault.SIGN
+        ratio = max(factor, 1.0 / factor)
+        if any(abs(ratio / known - 1.0) < FACTOR_TOLERANCE for known in self._quantity.factors):
+            return SensorFault.UNIT
+        return None
+
+    def _ends_unseen(self, fault: SensorFault, last: Array, before: float, square: float) -> bool:
+        """Return whether a change ends one that was not seen to begin: the reading before it is unusual."""
+        usual = self._known_usual
+        if fault is SensorFault.SIGN:
+            return usual.reading is not None and float(usual.reading.dot(last)) < 0.0
+        size = usual.log_square
+        return size is not None and abs(math.log(square) - size) < abs(math.log(before) - size)
+
     def _begin(self, fault: SensorFault, factor: float, good: Array) -> None:
         """Note a change of unit or sign; what lasts longer, before or after it, is believed to be right."""
-        self.fault, self._factor, self._good = fault, factor, good
-        self._given_up_at = self._readings + max(self._readings, FEWEST_FAULTY)
+        given_up_at = self._readings + max(self._readings, FEWEST_FAULTY)
+        self.fault, self._change = fault, _Change(factor, good, given_up_at)
 
-    def _usual_again(self, last: Array) -> bool:
-        """Return whether a change of sign ends one that was not seen to begin: the last one is unusual."""
-        usual = self._usual.reading
-        return usual is not None and self._readings >= USUAL_KNOWN and float(usual.dot(last)) < 0.0
-
-    def _usual_size_again(self, before: float, square: float) -> bool:
-        """Return whether a change of unit ends one that was not seen to begin: the last size is unusual."""
-        usual = self._usual.log_square
-        if usual is None or self._readings < USUAL_KNOWN:
-            return False
-        return abs(math.log(square) - usual) < abs(math.log(before) - usual)
+    @property
+    def _known_usual(self) -> "_Usual":
+        """The slow averages; empty ones while there are too few readings to compare with them."""
+        return self._usual if self._readings >= USUAL_KNOWN else _Usual()
 
     def _loaded(self, x: Array, square: float) -> None:
         """Compare the first reading beyond the floor with the usual direction."""
-        usual = self._usual.reading
-        if usual is None or self._readings < USUAL_KNOWN:
-            return
-        if float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
+        usual = self._known_usual.reading
+        if usual is not None and float(usual.dot(x)) < OPPOSITE * (float(usual.dot(usual)) * square) ** 0.5:
             self._begin(SensorFault.SIGN, -1.0, usual)
 
-    def _recover(self, x: Array, square: float) -> None:
+    def _recover(self, change: "_Change", x: Array, square: float) -> None:
         """Clear a change of unit or sign after readings near the last one before it, or the usual one."""
-        good, usual = self._good, self._usual.reading
-        assert good is not None
-        near = _is_near(x, square, good, float(good.dot(good)))
-        size = self._usual.log_square
-        if not near and usual is not None and size is not None and self._readings >= USUAL_KNOWN:
-            near = _is_near(x, square, usual, math.exp(size))
-        self._recovered = self._recovered + 1 if near else 0
-        if self._recovered >= READINGS_RECOVERED:
+        usual = self._known_usual
+        near = _is_near(x, square, change.good, float(change.good.dot(change.good)))
+        if not near and usual.reading is not None and usual.log_square is not None:
+            near = _is_near(x, square, usual.reading, math.exp(usual.log_square))
+        change.recovered = change.recovered + 1 if near else 0
+        if change.recovered >= READINGS_RECOVERED:
             self._clear()
-        elif self._readings > self._given_up_at:
+        elif self._readings > change.given_up_at:
             self._clear()
             self._usual, self._readings = _Usual(), 0
 
     def _clear(self) -> None:
-        self.fault, self._factor, self._good, self._recovered = None, 1.0, None, 0
+        self.fault = self._change = None
+
+
+@dataclass
+class _Change:
+    """A change of unit or sign that has not been cleared.
+
+    Attributes:
+        factor: By which the readings have changed.
+        good: Last reading before it, or the usual one.
+        given_up_at: Number of the reading from which it has been none.
+        recovered: Number of consecutive readings near the good or the usual one.
+    """
+
+    factor: float
+    good: Array
+    given_up_at: int
+    recovered: int = 0
 
 
 class _Usual:

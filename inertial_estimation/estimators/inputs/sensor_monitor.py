@@ -29,7 +29,8 @@ class SensorMonitor:
             for name, of_input in quantities.items()
             if of_input
         }
-        self._columns = {name: _stuck_columns(of_input) for name, of_input in quantities.items()}
+        found = {name: _stuck_columns(of_input) for name, of_input in quantities.items()}
+        self._columns = {name: columns for name, columns in found.items() if columns is not None}
 
     def clear(self) -> None:
         """Forget all readings, as after a jump of the clock."""
@@ -37,8 +38,7 @@ class SensorMonitor:
             for check in checks:
                 check.reset()
         for columns in self._columns.values():
-            if columns is not None:
-                columns.reset()
+            columns.reset()
 
     def fault(self, stream: str, row: Array) -> str:
         """Take a row of an input; return what is wrong with its sensor, empty where nothing is.
@@ -54,10 +54,9 @@ class SensorMonitor:
         for check in checks:
             if check.update(row, self._others_change) is not None:
                 found = found or check.text
-        columns = self._columns[stream]
-        if columns is not None and columns.update(row):
-            return found or f"{columns.found} is {SensorFault.STUCK.value}"
-        return found
+        columns = self._columns.get(stream)
+        stuck = "" if columns is None else columns.update(row)
+        return found or (f"{stuck} is {SensorFault.STUCK.value}" if stuck else "")
 
     def _others_change(self, own: QuantityCheck) -> bool:
         """Whether another quantity changes from reading to reading."""

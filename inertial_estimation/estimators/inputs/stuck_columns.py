@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from inertial_estimation.estimators.inputs.sensor_checks import NOISE_SHARE
 from inertial_estimation.signals import Array
 
 __all__ = ["StuckColumns"]
 
 EVERY = 8  # readings between two looks at the noise
 NOISE_MEMORY = 0.9  # weight of the earlier looks in the share of turns
-NOISE_SHARE = 0.3  # of the steps, that turn back: two thirds for white noise, next to none for smooth motion
 LOOKS_OF_NOISE = 16  # looks without a repeated value, after which one can be missed
 READINGS_STUCK = 12  # readings over which a number that never repeated is constant
 
@@ -42,8 +42,8 @@ class StuckColumns:
         self._readings = 0
         self._last: Array | None = None
         self._before: Array | None = None
-        self._turns: Array | None = None
-        self._looks: NDArray[np.int64] | None = None
+        self._turns: Array = np.zeros(len(self._names))
+        self._looks: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
@@ -73,11 +73,12 @@ class StuckColumns:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
         step = x - last
         equal = step == 0.0
-        if self._turns is None or self._looks is None:
-            self._turns, self._looks = np.zeros(len(x)), np.zeros(len(x), dtype=np.int64)
-        suspect = equal & (self._turns > NOISE_SHARE) & (self._looks >= LOOKS_OF_NOISE)
-        if suspect.any() and not equal.all():
-            self._equal = suspect
-            return
-        self._looks = np.where(equal, 0, self._looks + 1)
-        self._turns = NOISE_MEMORY * self._turns + (1.0 - NOISE_MEMORY) * (step * (last - before) < 0.0)
+        if np.count_nonzero(equal):
+            suspect = equal & (self._turns > NOISE_SHARE) & (self._looks >= LOOKS_OF_NOISE)
+            if suspect.any() and not equal.all():
+                self._equal = suspect
+                return
+            self._looks[equal] = -1
+        self._looks += 1
+        self._turns *= NOISE_MEMORY
+        self._turns += (1.0 - NOISE_MEMORY) * (step * (last - before) < 0.0)
