@@ -1,8 +1,8 @@
 """Share of injected data errors that the data checks detect, and false alarms on clean data.
 
 Run from the root of the project: ``python -m benchmarks.data_check_detection [--seeds N] [--scene TEXT]``.
-Aim: 95 % of the errors that can be told from the data. An error of a single joint or contact is injected into
-one drawn by a seed, among those of which the clean data tell something; "-" where there is none.
+Aim: 95 % of the errors that the data can reveal. An error of a single joint or contact is injected into one
+that a seed draws among those for which the clean data suffice to reveal it; "-" where there is none.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def detected(
             return 0, 0, ""
         target = getattr(inject, "target", "")
         if target == last and target == "":
-            break  # nothing is drawn: one run tells all
+            break  # nothing is drawn: further seeds would repeat the run
         last = target
         results = scene.checks(inject).results()
         hit = any(names(result, expected, target) for result in results)
@@ -132,7 +132,7 @@ def aimed(change: Callable[[Reading], Reading], target: str) -> Callable[[Readin
 
 def table(scene: Scene) -> DataTable:
     """The windows of the clean data."""
-    return DataTable.of(list(scene.checks()._windows), scene.setup.robot.n_base)
+    return DataTable.of(list(scene.clean._windows), scene.setup.robot.n_base)
 
 
 def column(names_sent: tuple[str, ...], name: str, factor: float) -> Array:
@@ -156,7 +156,7 @@ def scaled(field: str, factor: float, target: str) -> Callable[[Reading], Readin
 def efforts(
     scene: Scene, rng: np.random.Generator, factor: float, *, one: bool = True
 ) -> Callable[[Reading], Reading] | None:
-    telling = telling_joints(table(scene), scene.checks().robot)
+    telling = telling_joints(table(scene), scene.clean.robot)
     if not telling:
         return None
     return scaled("effort", factor, str(rng.choice(telling)) if one else "")
@@ -164,7 +164,7 @@ def efforts(
 
 def swapped_efforts(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Reading] | None:
     """Swap the efforts of two joints whose predicted torques differ by half or more of the larger."""
-    data, robot = table(scene), scene.checks().robot
+    data, robot = table(scene), scene.clean.robot
     telling = telling_joints(data, robot)
     predicted = nominal_torques(data)
     predicted = predicted[np.isfinite(predicted).all(axis=1)]
@@ -192,7 +192,7 @@ def swapped_efforts(scene: Scene, rng: np.random.Generator) -> Callable[[Reading
 
 
 def turned(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Reading] | None:
-    robot = scene.checks().robot
+    robot = scene.clean.robot
     limited = [name for name, high in zip(robot.names, robot.upper, strict=True) if np.isfinite(high)]
     if not limited:
         return None
@@ -210,7 +210,7 @@ def turned(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Readin
 
 
 def velocities(scene: Scene, rng: np.random.Generator, factor: float) -> Callable[[Reading], Reading] | None:
-    data, robot = table(scene), scene.checks().robot
+    data, robot = table(scene), scene.clean.robot
     moving = (np.sqrt(np.mean(data.dq**2, axis=0)) > MOVING) & (data.q.std(axis=0) > TRAVEL)
     moving &= np.isfinite(data.v).all(axis=0)
     if not moving.any():
@@ -223,8 +223,10 @@ def imu(
 ) -> Callable[[Reading], Reading] | None:
     if not scene.config.imu_frame:
         return None
-    if w is not None and np.abs(table(scene).w_I - np.median(table(scene).w_I, axis=0)).max() < 0.1:
-        return None  # the base does not turn
+    if w is not None:
+        rates = table(scene).w_I
+        if np.abs(rates - np.median(rates, axis=0)).max() < 0.1:
+            return None  # the base does not turn
 
     def inject(reading: Reading) -> Reading:
         contact, sample = reading
@@ -257,7 +259,7 @@ def wrenches(
 
 
 def renamed(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Reading] | None:
-    target = str(rng.choice(scene.checks().robot.names))
+    target = str(rng.choice(scene.clean.robot.names))
 
     def inject(reading: Reading) -> Reading:
         contact, sample = reading

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,11 @@ class Scene:
     config: RobotConfig
     setup: RobotSetup
     readings: list[Reading]
+
+    @cached_property
+    def clean(self) -> DataChecks:
+        """Checks that have been fed the readings as they are."""
+        return self.checks()
 
     def checks(self, inject: Callable[[Reading], Reading] | None = None) -> DataChecks:
         """Return checks that have been fed the readings, changed by `inject`."""

@@ -19,8 +19,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from rclpy.serialization import serialize_message
 
 from benchmarks.fault_campaign.messages import damaged
 from benchmarks.live_graph import COMMANDS, Alter, Graph, Message
@@ -52,7 +54,7 @@ def altering(duration_s: float, make: Callable[[np.random.Generator], Alter]) ->
 
 
 def malformed(topic: str) -> Injection:
-    """Damaged copies beside every message of a topic, for two seconds."""
+    """Damaged copies in addition to every message of a topic, for two seconds."""
 
     def make(rng: np.random.Generator) -> Alter:
         return lambda message, data: (data, damaged(data, rng)) if message.topic == topic else (data,)
@@ -62,8 +64,6 @@ def malformed(topic: str) -> Injection:
 
 def malformed_command(topic: str) -> Injection:
     def act(graph: Graph, rng: np.random.Generator) -> None:
-        from rclpy.serialization import serialize_message
-
         valid = bytes(serialize_message(COMMANDS[topic]()))
 
         def each() -> None:
@@ -183,7 +183,7 @@ def wait_until_fresh(graph: Graph, longest_s: float) -> dict[str, float]:
     return back
 
 
-def row(graph: Graph, name: str, back: dict[str, float]) -> dict[str, object]:
+def row(graph: Graph, name: str, back: dict[str, float]) -> dict[str, Any]:
     dead = [node for node, process in graph.running.items() if process.poll() is not None]
     return {
         "injection": name,
@@ -252,20 +252,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             graph.run(1.2)  # for the next diagnostics
             rows.append(row(graph, injection.name, back))
             show(rows[-1])
-            for node in list(rows[-1]["dead"]):  # type: ignore[call-overload]
+            for node in rows[-1]["dead"]:
                 graph.start(node)
                 wait_until_fresh(graph, BEGIN_S)
     if options.output:
         options.output.write_text(json.dumps(rows, indent=1) + "\n")
-    failed = [r["injection"] for r in rows if r["dead"] or np.inf in r["back_s"].values()]  # type: ignore[attr-defined]
-    print(f"{len(rows)} injections; failed: {', '.join(str(name) for name in failed) or 'none'}")
+    failed = [r["injection"] for r in rows if r["dead"] or np.inf in r["back_s"].values()]
+    print(f"{len(rows)} injections; failed: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 
 
-def show(found: dict[str, object]) -> None:
-    back = ", ".join(str(t) for t in found["back_s"].values())  # type: ignore[attr-defined]
-    said = "; ".join(text for texts in found["not_ok"].values() for text in texts)[:150]  # type: ignore[attr-defined]
-    dead = ", ".join(found["dead"]) or "-"  # type: ignore[arg-type]
+def show(found: dict[str, Any]) -> None:
+    back = ", ".join(str(t) for t in found["back_s"].values())
+    said = "; ".join(text for texts in found["not_ok"].values() for text in texts)[:150]
+    dead = ", ".join(found["dead"]) or "-"
     print(
         f"| {found['injection']} | {dead} | {back} | {found['tilt_deg']} | {found['torso_percent']} | "
         f"{found['diagnostics']} | {said} |",

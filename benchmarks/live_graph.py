@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Any
 
 import geometry_msgs.msg
-import nav_msgs.msg
 import numpy as np
 import rclpy
 import sensor_msgs.msg
@@ -24,22 +23,22 @@ from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Bool, Float64MultiArray
 
-from benchmarks.fault_campaign.readings import MESSAGE_TYPES
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.recordings.message_conversion import CONVERSIONS
+from inertial_estimation.recordings.message_conversion import CONVERSIONS, stamp_from_msg
+from inertial_estimation.ros.bag_player import message_class
 from inertial_estimation.ros.messages import health_from_msg
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC, measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
 
 __all__ = ["COMMANDS", "OUTPUTS", "Graph", "Message", "publish_for_ever", "standing_talos"]
 
-MODULES = {"sensor_msgs": sensor_msgs.msg, "geometry_msgs": geometry_msgs.msg, "nav_msgs": nav_msgs.msg}
 PERIOD_S = 4.0  # of the readings of a robot at rest, played again and again
-STAMP = slice(4, 12)  # of the header in serialised messages: seconds and nanoseconds
+TORSO_KG = 17.56011  # mass of torso_2_link in the URDF
+STALE_NS = 300_000_000
 OUTPUTS: Mapping[str, tuple[str, type]] = {
     "tilt_observer": ("base_orientation", geometry_msgs.msg.QuaternionStamped),
     "inertial_ekf": ("link_inertias/torso_2_link", geometry_msgs.msg.InertiaStamped),
@@ -74,15 +73,13 @@ def standing_talos(rate_hz: float) -> list[list[Message]]:
     timing = Timing(duration_s=PERIOD_S, rate_hz=min(rate_hz, 100.0), rest_s=2.0 * PERIOD_S)
     truth = synthetic_truth("talos", timing, rng, payload_time_s=None)
     still = measure(truth, replace(REALISTIC, angular_rate_bias=(0.0, 0.0, 0.0)), rng)
-    topics = [topic for topic in still.topics if "ground" not in topic]
     instants: dict[int, list[Message]] = {}
     for entry in still.messages:
-        if entry.topic not in topics:
+        if entry.topic == GROUND_TRUTH_TOPIC:
             continue
-        message_type = MESSAGE_TYPES[type(entry.sample)]
-        package, _, name = message_type.split("/")
-        found = getattr(MODULES[package], name)
-        data = serialize_message(CONVERSIONS[message_type].to_msg(entry.sample, found(), "frame"))
+        kind = still.topics[entry.topic]
+        found = message_class(kind)
+        data = serialize_message(CONVERSIONS[kind].to_msg(entry.sample, found(), "frame"))
         instants.setdefault(entry.sample.stamp_ns, []).append(Message(entry.topic[1:], found, bytes(data)))
     return list(instants.values())
 
@@ -108,7 +105,6 @@ class Heard:
     diagnostics: int = 0
 
 
-STALE_NS = 300_000_000
 Alter = Callable[[Message, bytes], Sequence[bytes]]
 
 
@@ -240,7 +236,7 @@ class Graph(AbstractContextManager["Graph"]):
     def _note(self, name: str, message: Any, now: int) -> None:
         """Note a result; `now` is when the middleware received it, whatever this process was doing [ns]."""
         heard = self.heard[name]
-        stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+        stamp = stamp_from_msg(message.header.stamp)
         heard.last_ns, heard.count = now, heard.count + 1
         heard.stale += not -STALE_NS // 10 < now - stamp < STALE_NS
         if name == "tilt_observer":
@@ -258,9 +254,6 @@ class Graph(AbstractContextManager["Graph"]):
                 heard.diagnostics = max(heard.diagnostics, size)
                 if health.level:
                     heard.not_ok.add(f"{health.name}: {health.message}")
-
-
-TORSO_KG = 17.56011
 
 
 def _nothing(_message: Any) -> None:

@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import geometry_msgs.msg
-import nav_msgs.msg
 import numpy as np
-import sensor_msgs.msg
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool, Float64MultiArray
 
@@ -31,6 +29,7 @@ from benchmarks.fault_campaign.scenes import SCENES, build_pipeline, recorded
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.recordings.message_conversion import CONVERSIONS
+from inertial_estimation.ros.bag_player import message_class
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
     base_reference_to_msg,
@@ -38,10 +37,10 @@ from inertial_estimation.ros.command_messages import (
     walk_command_to_msg,
 )
 from inertial_estimation.ros.messages import message_reader
+from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.signals import BaseReference
 
 FED = ("talos_moving", "talos_arms", "hyq_loaded", "talos_posture")
-MODULES = {"sensor_msgs": sensor_msgs.msg, "geometry_msgs": geometry_msgs.msg, "nav_msgs": nav_msgs.msg}
 
 
 @dataclass
@@ -70,17 +69,11 @@ class Input:
     push: Callable[[Any], Any]
 
 
-def message_class(message_type: str) -> type:
-    package, _, name = message_type.split("/")
-    found: type = getattr(MODULES[package], name)
-    return found
-
-
 def commands(pipeline: Any) -> list[tuple[Input, bytes]]:
     """The controller's commands: input and a valid message of each."""
     walk = message_reader(Float64MultiArray, walk_command_from_msg)
     base = message_reader(geometry_msgs.msg.PoseStamped, base_reference_from_msg)
-    hold = message_reader(Bool, lambda msg: bool(msg.data))
+    hold = message_reader(Bool, hold_from_msg)
     return [
         (
             Input("walk_command", walk, pipeline.push_walk_command),

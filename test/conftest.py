@@ -12,9 +12,7 @@ import pytest
 from hypothesis import settings
 
 MOST_WORKERS = 8  # the longest test bounds what more of them gain
-WAITING_WORKERS = (
-    1  # more than processors: a third of the suite waits for nodes that start or discover others
-)
+WAITING_WORKERS = 1  # more than processors: a third of the suite waits for nodes to start or discover others
 WITHOUT_XDIST = "pytest-xdist is not installed: the tests ran one after the other; pip install pytest-xdist"
 WITHOUT_MONTE_CARLO = "Monte Carlo tests were left out; 'pytest -m monte_carlo' runs them"
 

@@ -8,7 +8,7 @@ from benchmarks.fault_campaign import campaign, scenes
 from benchmarks.fault_campaign.campaign import all_cases, case_named, run_cases
 from benchmarks.fault_campaign.fault import Fault
 from benchmarks.fault_campaign.feed import HealthSample, Put, Record
-from benchmarks.fault_campaign.judge import clean_estimates, judge
+from benchmarks.fault_campaign.judge import errors_of, judge
 from benchmarks.fault_campaign.kinds import KINDS
 from benchmarks.fault_campaign.outputs import ADAPTERS
 from benchmarks.fault_campaign.readings import Reading
@@ -153,7 +153,7 @@ def judged(errors_deg, levels, names="imu/data", fault_steps=20):
     begin, end = int(stamps[9]), int(stamps[9 + fault_steps])
     last = Reading(int(stamps[-1]), "imu", None, int(stamps[-1]))
     fault = Fault((last,), begin, end, ("imu",), "made up")
-    usual = clean_estimates(adapter, clean)
+    usual = errors_of(adapter, clean.puts)
     return judge("tilt/made_up/0", adapter, fault, record, usual, pipeline="tilt", kind="nan", scene="")
 
 

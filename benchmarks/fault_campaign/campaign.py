@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.fault_campaign.fault import Fault, Kind
 from benchmarks.fault_campaign.feed import Feed, Record
-from benchmarks.fault_campaign.judge import Errors, Verdict, clean_estimates, judge
+from benchmarks.fault_campaign.judge import Errors, Verdict, errors_of, judge
 from benchmarks.fault_campaign.kinds import KINDS
-from benchmarks.fault_campaign.outputs import ADAPTERS
+from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
 from benchmarks.fault_campaign.readings import Reading
 from benchmarks.fault_campaign.scenes import SCENES, Recorded, Scene, build_pipeline, recorded
 from inertial_estimation.signals import NANOSECONDS
@@ -93,14 +93,15 @@ def case_named(name: str, seed: int) -> Case:
     return Case(pipeline, kind, int(number), seed)
 
 
-def run_cases(
-    cases: Sequence[Case], look: Callable[[Case, Fault, Record, Errors, Any], None] | None = None
-) -> Iterator[Verdict]:
+Show = Callable[[Case, Fault, Record, Errors, Adapter], None]
+
+
+def run_cases(cases: Sequence[Case], show: Show | None = None) -> Iterator[Verdict]:
     """Run cases, those of one scene and one beginning after another.
 
     Args:
         cases: What to run.
-        look: Called within the child with all that was seen, to print it.
+        show: Called within the child with everything recorded of a case, to print it.
 
     Yields:
         Verdicts, not in the order of the cases.
@@ -110,7 +111,7 @@ def run_cases(
         scene, begin_s, _ = case.draw()
         groups.setdefault(scene, {}).setdefault(begin_s, []).append(case)
     for scene, by_begin in groups.items():
-        yield from _SceneRun(scene).run(by_begin, look)
+        yield from _SceneRun(scene).run(by_begin, show)
 
 
 class _SceneRun:
@@ -123,44 +124,41 @@ class _SceneRun:
         self.adapter = ADAPTERS[self.scene.pipeline](build_pipeline(self.scene), self.data)
         self.begin_ns = self.data.readings[0].arrival_ns
         self.feed = Feed(self.adapter)
-        self._fed_until = 0
         gc.collect()
         gc.freeze()  # what children share stays shared
         self.clean: Errors = _forked(self._run_clean)
 
-    def run(self, by_begin: dict[float, list[Case]], look: Any) -> Iterator[Verdict]:
-        fed = 0
+    def run(self, by_begin: dict[float, list[Case]], show: Show | None) -> Iterator[Verdict]:
+        """Run cases by their beginnings [s]; the pipeline is fed up to each of them in turn."""
+        rest = self.data.readings
         for begin_s in sorted(by_begin):
             until_ns = self.begin_ns + round(begin_s * NANOSECONDS)
-            while self.data.readings[fed].arrival_ns < until_ns:
-                fed += 1
-            prefix = [r for r in self.data.readings[:fed] if r.arrival_ns >= self._fed_until]
-            self.feed.run(prefix)
-            self._fed_until = until_ns
-            rest = self.data.readings[fed:]
+            count = next(k for k, reading in enumerate(rest) if reading.arrival_ns >= until_ns)
+            self.feed.run(rest[:count])
+            rest = rest[count:]
             for case in by_begin[begin_s]:
-                yield self._case(case, rest, look)
+                yield self._case(case, rest, show)
 
     def _run_clean(self) -> Errors:
         self.feed.run(self.data.readings)
         if self.feed.record.escape:
             raise RuntimeError(f"clean data of {self.name}: {self.feed.record.escape}")
-        return clean_estimates(self.adapter, self.feed.record)
+        return errors_of(self.adapter, self.feed.record.puts)
 
-    def _case(self, case: Case, rest: Sequence[Reading], look: Any) -> Verdict:
+    def _case(self, case: Case, rest: Sequence[Reading], show: Show | None) -> Verdict:
         names = {"pipeline": case.pipeline, "kind": case.kind, "scene": self.name}
 
-        def run(look: Any = None) -> Verdict:
+        def run(show: Show | None = None) -> Verdict:
             fault = self._inject(case, rest)
             self.feed.start_anew()
             self.feed.run(fault.readings, fault.readings[-1].arrival_ns)
             verdict = judge(case.name, self.adapter, fault, self.feed.record, self.clean, **names)
-            if look is not None:
-                look(case, fault, self.feed.record, self.clean, self.adapter)
+            if show is not None:
+                show(case, fault, self.feed.record, self.clean, self.adapter)
             return verdict
 
         try:
-            verdict: Verdict = _forked(lambda: run(look))
+            verdict: Verdict = _forked(lambda: run(show))
             if verdict.late:  # once more: the same step is long again, an interruption is not
                 again: Verdict = _forked(run)
                 return replace(

@@ -1,5 +1,6 @@
 """Faults of delivery and stamps: silence, rates, bursts, order, duplicates, clocks, loops."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -120,39 +121,31 @@ def duplicated(draw: Draw) -> list[Reading]:
     return found
 
 
-def _stamped(draw: Draw, stream: str, offset_ns: int, most: int | None = None) -> list[Reading]:
-    count = 0
+def _stamped(draw: Draw, stream: str, stamp: Callable[[int], int], *, once: bool) -> list[Reading]:
+    """Change the stamps [ns] of one reading of a stream, or of all, while the fault acts."""
+    changed = 0
 
     def restamp(reading: Reading) -> Reading:
-        nonlocal count
-        count += 1
-        if most is not None and count > most:
-            return reading
-        return restamped(reading, reading.sample.stamp_ns + offset_ns)
+        nonlocal changed
+        changed += 1
+        return reading if once and changed > 1 else restamped(reading, stamp(reading.sample.stamp_ns))
 
     return draw.each(stream, restamp)
 
 
 def stamps_zero(draw: Draw) -> list[Reading]:
     stream = draw.pick(*REGULAR)
-    most = 1 if draw.rng.random() < 0.5 else None
-    draw.notes.append(f"{stream}, {'one reading' if most else 'all'}")
-    count = 0
-
-    def restamp(reading: Reading) -> Reading:
-        nonlocal count
-        count += 1
-        return reading if most is not None and count > most else restamped(reading, 0)
-
-    return draw.each(stream, restamp)
+    once = bool(draw.rng.random() < 0.5)
+    draw.notes.append(f"{stream}, {'one reading' if once else 'all'}")
+    return _stamped(draw, stream, lambda _: 0, once=once)
 
 
 def _jump(draw: Draw, sign: float) -> list[Reading]:
     stream = draw.pick(*REGULAR)
     ahead = float(np.exp(draw.rng.uniform(np.log(0.2), np.log(4e7))))
-    most = 1 if draw.rng.random() < 0.5 else None
-    draw.notes.append(f"{stream}, {sign * ahead:.3g} s, {'one reading' if most else 'all'}")
-    return _stamped(draw, stream, round(sign * ahead * NANOSECONDS), most)
+    offset_ns, once = round(sign * ahead * NANOSECONDS), bool(draw.rng.random() < 0.5)
+    draw.notes.append(f"{stream}, {sign * ahead:.3g} s, {'one reading' if once else 'all'}")
+    return _stamped(draw, stream, lambda stamp_ns: stamp_ns + offset_ns, once=once)
 
 
 def stamps_ahead(draw: Draw) -> list[Reading]:

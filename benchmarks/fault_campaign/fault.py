@@ -1,7 +1,7 @@
 """What a fault is drawn from: a generator of random numbers, clean readings, a beginning and a duration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -145,7 +145,7 @@ class Kind:
         needs: Kinds of streams of which a scene must have one; empty: any.
         pipelines: Pipelines it applies to; empty: all.
         duration_s: Shortest and longest duration [s], drawn uniformly in the logarithm.
-        undetectable: By pipeline ("*": all), why the data cannot betray it in principle.
+        undetectable: By pipeline ("*": all), why the data cannot reveal it in principle.
     """
 
     name: str
@@ -161,7 +161,7 @@ class Kind:
         return chosen and (not self.needs or any(need in streams for need in self.needs))
 
     def why_undetectable(self, pipeline: str) -> str:
-        """Return why the data cannot betray it; empty: they can."""
+        """Return why the data cannot reveal it; empty: they can."""
         return self.undetectable.get(pipeline, self.undetectable.get("*", ""))
 
     def inject(self, rng: np.random.Generator, readings: Sequence[Reading], begin_ns: int) -> Fault:
@@ -182,8 +182,3 @@ class Kind:
         end_ns = min(draw.end_ns, max(touched)) if touched else draw.end_ns
         text = f"{self.name}: {', '.join(draw.notes)}" if draw.notes else self.name
         return Fault(tuple(found), begin_ns, max(end_ns, begin_ns), tuple(draw.streams), text)
-
-
-def with_sample(reading: Reading, sample: object) -> Reading:
-    """Return a reading with another sample."""
-    return replace(reading, sample=sample)

@@ -11,14 +11,14 @@ from benchmarks.fault_campaign.feed import HealthSample, Put, Record
 from benchmarks.fault_campaign.outputs import Adapter
 from inertial_estimation.signals import NANOSECONDS, Array, HealthLevel
 
-__all__ = ["GRACE_S", "Errors", "Verdict", "clean_estimates", "errors_of", "judge"]
+__all__ = ["GRACE_S", "Errors", "Verdict", "errors_of", "judge"]
 
 GRACE_S = 0.25  # a wrong estimate may be called OK for so long, in which a fault is recognised
 SILENT_OK_S = 0.35  # the same for an output that stops: inputs.timeout (0.1 s) and the grace
 SILENT_S = 1.0  # an output that comes back later than this after the fault counts as silent
 SHORT_S = 0.5  # published masses hold during faults up to this
 MOVED = 0.02
-WANDERING_S = 1.0  # before and after a fault, in which the masses of the clean run are looked at
+WANDERING_S = 1.0  # before and after a fault, in which the range of the clean run's masses is determined
 MOVED_WINDOW_S = 0.1  # after the fault: readings of the fault are still in the filter's window
 INTERRUPTION_S = (0.02, 0.005)  # that a shared virtual machine may charge to one step, and to five
 STAMP_ERROR_NS = NANOSECONDS  # an estimate stamped further from the clock than this carries a wrong stamp
@@ -114,30 +114,21 @@ class Errors:
     published: Array
 
 
-def clean_estimates(adapter: Adapter, record: Record) -> Errors:
-    """Return the run without a fault, to compare others with; without results, empty arrays."""
-    return errors_of(adapter, record, None)
-
-
-def errors_of(
-    adapter: Adapter, record: Record, clean: Errors | None, finite: Sequence[Put] | None = None
-) -> Errors:
+def errors_of(adapter: Adapter, puts: Sequence[Put], clean: Errors | None = None) -> Errors:
     """Return errors against the truth, or against the clean run where that is nearer.
 
     Args:
         adapter: The pipeline.
-        record: What was put out.
+        puts: What was put out; without results, the arrays are empty.
         clean: The run without a fault; None: it is this one.
-        finite: The results without a number that is not finite; None: all.
     """
-    finite = record.puts if finite is None else finite
-    arrivals = np.array([put.arrival_ns for put in finite], dtype=np.int64)
-    stamps = np.array([put.stamp_ns for put in finite], dtype=np.int64)
-    clocks = np.array([put.clock_ns for put in finite], dtype=np.int64)
-    if not finite:
+    arrivals = np.array([put.arrival_ns for put in puts], dtype=np.int64)
+    stamps = np.array([put.stamp_ns for put in puts], dtype=np.int64)
+    clocks = np.array([put.clock_ns for put in puts], dtype=np.int64)
+    if not puts:
         return Errors(arrivals, stamps, np.zeros(0), np.zeros((0, 1)), np.zeros((0, 0)))
-    estimates = np.array([adapter.estimate(put.kept) for put in finite])
-    published = np.array([adapter.published(put.kept) for put in finite])
+    estimates = np.array([adapter.estimate(put.kept) for put in puts])
+    published = np.array([adapter.published(put.kept) for put in puts])
     times = np.where(np.abs(stamps - clocks) > STAMP_ERROR_NS, clocks, stamps)
     truth = adapter.truth(times)
     error = adapter.error(estimates, estimates if truth is None else truth)
@@ -158,7 +149,7 @@ def judge(case: str, adapter: Adapter, fault: Fault, record: Record, clean: Erro
         names: Pipeline, kind and scene.
     """
     finite = [put for put in record.puts if _finite(adapter, put.kept)]
-    found = errors_of(adapter, record, clean, finite)
+    found = errors_of(adapter, finite, clean)
     expected = _expected(adapter, fault, found, clean)
     bad = (found.error > adapter.wrong) & expected
     after = found.arrivals_ns >= fault.begin_ns

@@ -1,12 +1,13 @@
 """Faults of names and messages: doubled, missing, changing names, wrong lengths, damaged bytes, requests."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.fault_campaign.fault import Draw, Kind
 from benchmarks.fault_campaign.messages import damaged, message_of, serialised
-from benchmarks.fault_campaign.readings import MESSAGE_TYPES, RawMessage, Reading, with_channel
+from benchmarks.fault_campaign.readings import RawMessage, Reading, joint_columns, with_channel
 from inertial_estimation.signals import BaseReference, JointReading
 
 __all__ = ["MESSAGE_KINDS"]
@@ -15,15 +16,9 @@ WITH_MESSAGE = ("imu", "joints", "wrench", "base_state", "orientation", "inertia
 FIELDS = ("position", "velocity", "effort")
 
 
-def _joints(draw: Draw, act: object) -> list[Reading]:
+def _joints(draw: Draw, act: Callable[[JointReading], JointReading | RawMessage]) -> list[Reading]:
     draw.streams.append("joints")
-    return draw.each("joints", lambda reading: replace(reading, sample=act(reading.sample)))  # type: ignore[operator]
-
-
-def _taken(sample: JointReading, names: tuple[str, ...], order: list[int]) -> JointReading:
-    """Return the columns of a joint state in an order, under other names."""
-    values = {f: None if (v := getattr(sample, f)) is None else v[order] for f in FIELDS}
-    return JointReading(sample.stamp_ns, names, **values)
+    return draw.each("joints", lambda reading: replace(reading, sample=act(reading.sample)))
 
 
 def names_duplicate(draw: Draw) -> list[Reading]:
@@ -31,7 +26,7 @@ def names_duplicate(draw: Draw) -> list[Reading]:
 
     def twice(sample: JointReading) -> JointReading:
         n = len(sample.names)
-        return _taken(sample, (*sample.names, *sample.names[:3]), [*range(n), *range(min(3, n))])
+        return joint_columns(sample, (*sample.names, *sample.names[:3]), [*range(n), *range(min(3, n))])
 
     return _joints(draw, twice)
 
@@ -44,7 +39,9 @@ def names_conflicting(draw: Draw) -> list[Reading]:
     def twice(sample: JointReading) -> JointReading:
         n = len(sample.names)
         chosen = [i % n for i in range(first, first + 3)]
-        found = _taken(sample, (*sample.names, *(sample.names[i] for i in chosen)), [*range(n), *chosen])
+        found = joint_columns(
+            sample, (*sample.names, *(sample.names[i] for i in chosen)), [*range(n), *chosen]
+        )
         return replace(found, position=found.position + np.where(np.arange(n + 3) < n, 0.0, size))
 
     draw.notes.append(f"by {size:.2g} rad")
@@ -56,7 +53,7 @@ def names_missing(draw: Draw) -> list[Reading]:
 
     def fewer(sample: JointReading) -> JointReading:
         n = max(0, len(sample.names) - max(1, int(share * len(sample.names))))
-        return _taken(sample, sample.names[:n], list(range(n)))
+        return joint_columns(sample, sample.names[:n], list(range(n)))
 
     draw.notes.append(f"{100.0 * share:.0f} % of them")
     return _joints(draw, fewer)
@@ -65,7 +62,7 @@ def names_missing(draw: Draw) -> list[Reading]:
 def names_extra(draw: Draw) -> list[Reading]:
     def more(sample: JointReading) -> JointReading:
         extra = tuple(f"finger_{i}" for i in range(3))
-        return _taken(sample, (*extra, *sample.names), [0, 0, 0, *range(len(sample.names))])
+        return joint_columns(sample, (*extra, *sample.names), [0, 0, 0, *range(len(sample.names))])
 
     return _joints(draw, more)
 
@@ -75,15 +72,15 @@ def names_reordered(draw: Draw) -> list[Reading]:
 
     def shuffle(sample: JointReading) -> JointReading:
         order = [int(i) for i in draw.rng.permutation(len(sample.names))]
-        return _taken(sample, tuple(sample.names[i] for i in order), order)
+        return joint_columns(sample, tuple(sample.names[i] for i in order), order)
 
     return _joints(draw, shuffle)
 
 
 def names_changing(draw: Draw) -> list[Reading]:
-    """Send names never seen before in every reading, beside the joints' own or instead of them."""
+    """Send names never seen before in every reading, in addition to the joints' own or in their place."""
     instead = bool(draw.rng.random() < 0.5)
-    draw.notes.append("instead" if instead else "beside")
+    draw.notes.append(f"new names {'in place of' if instead else 'in addition to'} the joints' own")
     count = 0
 
     def change(sample: JointReading) -> JointReading:
@@ -92,7 +89,7 @@ def names_changing(draw: Draw) -> list[Reading]:
         n = len(sample.names)
         if instead:
             return replace(sample, names=tuple(f"joint_{count}_{i}" for i in range(n)))
-        return _taken(sample, (*sample.names, f"joint_{count}"), [*range(n), 0])
+        return joint_columns(sample, (*sample.names, f"joint_{count}"), [*range(n), 0])
 
     return _joints(draw, change)
 
@@ -102,15 +99,14 @@ def lengths_wrong(draw: Draw) -> list[Reading]:
     field = str(draw.rng.choice(FIELDS))
     more = bool(draw.rng.random() < 0.5)
     draw.notes.append(f"{field} {'longer' if more else 'shorter'}")
-    draw.streams.append("joints")
 
-    def wrong(reading: Reading) -> Reading:
-        message_type, message = message_of(reading.sample)
+    def wrong(sample: JointReading) -> RawMessage:
+        message_type, message = message_of(sample)
         values = getattr(message, field)
         setattr(message, field, np.append(values, 0.0) if more else values[:-1])
-        return replace(reading, sample=RawMessage(message_type, serialised(message_type, message)))
+        return RawMessage(message_type, serialised(message_type, message))
 
-    return draw.each("joints", wrong)
+    return _joints(draw, wrong)
 
 
 def arrays_empty(draw: Draw) -> list[Reading]:
@@ -118,27 +114,24 @@ def arrays_empty(draw: Draw) -> list[Reading]:
     choice = str(draw.rng.choice(["all", *FIELDS]))
     draw.notes.append(choice)
 
-    def empty(reading: Reading) -> Reading:
-        message_type, message = message_of(reading.sample)
+    def empty(sample: JointReading) -> RawMessage:
+        message_type, message = message_of(sample)
         for field in FIELDS if choice == "all" else (choice,):
             setattr(message, field, np.zeros(0))
         if choice == "all":
             message.name = []
-        return replace(reading, sample=RawMessage(message_type, serialised(message_type, message)))
+        return RawMessage(message_type, serialised(message_type, message))
 
-    draw.streams.append("joints")
-    return draw.each("joints", empty)
+    return _joints(draw, empty)
 
 
-def _bytes(draw: Draw, act: object, kinds: tuple[str, ...] = WITH_MESSAGE) -> list[Reading]:
-    with_message = {r.stream for r in draw.readings[:400] if type(r.sample) in MESSAGE_TYPES}
-    stream = str(draw.rng.choice([s for s in draw.present(*kinds) if s in with_message]))
-    draw.streams.append(stream)
+def _bytes(draw: Draw, act: Callable[[bytes], bytes]) -> list[Reading]:
+    stream = draw.pick(*WITH_MESSAGE)
     draw.notes.append(stream)
 
     def damage(reading: Reading) -> Reading:
         message_type, message = message_of(reading.sample)
-        data = act(serialised(message_type, message))  # type: ignore[operator]
+        data = act(serialised(message_type, message))
         return replace(reading, sample=RawMessage(message_type, data))
 
     return draw.each(stream, damage)

@@ -1,6 +1,6 @@
 """What arrives at a pipeline: readings and raw messages with their times, and their fields as vectors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "MESSAGE_TYPES",
     "RawMessage",
     "Reading",
+    "joint_columns",
     "restamped",
     "with_channel",
 ]
@@ -145,6 +146,13 @@ def with_channel(reading: Reading, channel: str, change: Callable[[Array], Array
         return reading
     with np.errstate(all="ignore"):
         return replace(reading, sample=field.put(reading.sample, change(np.array(value, dtype=float))))
+
+
+def joint_columns(sample: JointReading, names: tuple[str, ...], order: Sequence[int]) -> JointReading:
+    """Return a joint state with some of its columns in an order, under some names."""
+    fields = CHANNELS[JointReading]
+    values = {name: None if (v := getattr(sample, name)) is None else v[order] for name in fields}
+    return JointReading(sample.stamp_ns, names, **values)
 
 
 def restamped(reading: Reading, stamp_ns: int) -> Reading:

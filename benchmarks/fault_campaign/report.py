@@ -12,7 +12,7 @@ from benchmarks.fault_campaign.judge import GRACE_S, MOVED, SILENT_OK_S, Errors,
 from benchmarks.fault_campaign.kinds import KINDS
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["COUNTED", "failures", "print_timeline", "row_of", "summary", "table", "worst_cells"]
+__all__ = ["COUNTED", "failures", "print_timeline", "summary", "table", "worst_cells"]
 
 COLUMNS = {
     "cases": "cases",
@@ -52,8 +52,11 @@ LEGEND = f"""\
 - step: fifth longest step as a share of the period; diag.: largest diagnostics [characters]; mem.: largest
   growth of memory [kB]"""
 
-
-EXCUSED = {"wrong_ok", "not_named", "moved", "not_recovered"}  # where the data cannot betray the fault
+COUNTED = (
+    *("escapes", "over", "late", "non_finite", "inconsistent"),
+    *("wrong_ok", "silent_ok", "moved", "silent", "unbounded"),
+)
+EXCUSED = {"wrong_ok", "not_named", "moved", "not_recovered"}  # where the data cannot reveal the fault
 
 
 def failures(v: Verdict) -> list[str]:
@@ -80,7 +83,7 @@ def _failed_columns(v: Verdict) -> list[str]:
     return [name for name, failed in found.items() if failed]
 
 
-def row_of(verdicts: Sequence[Verdict]) -> dict[str, float]:
+def _row(verdicts: Sequence[Verdict]) -> dict[str, float]:
     """Return the figures of one cell of the table, excused ones included."""
     failed = [_failed_columns(v) for v in verdicts]
     row: dict[str, float] = {name: sum(name in f for f in failed) for name in COLUMNS}
@@ -102,7 +105,7 @@ def _cells(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
-    """Return the table, kinds that the data cannot betray in a part of their own."""
+    """Return the table, kinds that the data cannot reveal in a part of their own."""
     cells = _cells(verdicts)
     hidden = {key: found for key, found in cells.items() if KINDS[key[0]].why_undetectable(key[1])}
     lines = [*_lines({key: found for key, found in cells.items() if key not in hidden}), "", LEGEND]
@@ -133,7 +136,7 @@ def _cell(verdicts: Sequence[Verdict]) -> str:
     failed = [failures(v) for v in verdicts]
     counts = {c: sum(c in names for names in failed) for c in COLUMNS}
     bad = ", ".join(f"**{count} {COLUMNS[c]}**" for c, count in counts.items() if count)
-    row = row_of(verdicts)
+    row = _row(verdicts)
     return f"{len(verdicts)}: {bad or '0'}; {_figure('p50', row['p50'])} / {_figure('max', row['max'])} s"
 
 
@@ -141,9 +144,9 @@ def _lines(cells: dict[tuple[str, str], list[Verdict]]) -> list[str]:
     lines = [f"| {'kind':20} | {'pipeline':10} | " + " | ".join(COLUMNS.values()) + " |"]
     lines.append("|" + "---|" * (2 + len(COLUMNS)))
     everything = [v for found in cells.values() for v in found]
-    rows = {key: row_of(found) for key, found in cells.items()}
+    rows = {key: _row(found) for key, found in cells.items()}
     if everything:
-        rows["all", "all"] = row_of(everything)
+        rows["all", "all"] = _row(everything)
     for (kind, pipeline), row in rows.items():
         figures = " | ".join(_figure(name, value).rjust(len(COLUMNS[name])) for name, value in row.items())
         lines.append(f"| {kind:20} | {pipeline:10} | {figures} |")
@@ -154,12 +157,6 @@ def _figure(name: str, value: float) -> str:
     if np.isnan(value):
         return "-"
     return f"{value:.2f}" if name in ("p50", "p90", "max", "longest") else f"{value:.0f}"
-
-
-COUNTED = (
-    *("escapes", "over", "late", "non_finite", "inconsistent"),
-    *("wrong_ok", "silent_ok", "moved", "silent", "unbounded"),
-)
 
 
 def worst_cells(verdicts: Sequence[Verdict]) -> str:
@@ -190,7 +187,7 @@ def _what(v: Verdict) -> str:
 
 def print_timeline(case: Case, fault: Fault, record: Record, clean: Errors, adapter: Any) -> None:
     """Print one case every 50 ms of data: time since the fault began, error, results, health."""
-    found = errors_of(adapter, record, clean)
+    found = errors_of(adapter, record.puts, clean)
     print(f"{case.name}, seed {case.seed}: {fault.text}; streams {', '.join(fault.streams)}")
     print(f"fault from 0 to {fault.duration_s:.3f} s; error in {adapter.unit}")
     for sample in record.health:

@@ -77,7 +77,6 @@ class Scene:
         begins_s: Times since the first reading at which a fault may begin [s]; zero: at the start.
         length_s: Length of the data that are used [s].
         overrides: Parameters of the node over the file's.
-        may_move: Whether the robot walks, so that a gait may have to be started again after a fault.
     """
 
     pipeline: str
@@ -87,13 +86,12 @@ class Scene:
     begins_s: tuple[float, ...]
     length_s: float
     overrides: Mapping[str, Any]
-    may_move: bool = False
 
 
 SENSORS = ("imu", "joints", "wrench")
 SCENES: dict[str, Scene] = {
     "talos_moving": Scene("tilt", "talos", "talos_moving", SENSORS, (0.0, 2.5, 4.0), 10.0, {}),
-    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), 10.5, {}, True),
+    "talos_walking": Scene("tilt", "talos", "talos_walking", SENSORS, (0.0, 3.5, 5.0), 10.5, {}),
     "talos_arms": Scene(
         "inertial", "talos", "talos_moving", (*SENSORS, "base_state"), (0.0, 6.0, 7.0), 12.0, {}
     ),
@@ -126,7 +124,6 @@ SCENES: dict[str, Scene] = {
         (2.5, 3.0),
         7.0,
         {"await_inertias": False, "inertias.links": ()},  # the walk was recorded without
-        True,
     ),
 }
 

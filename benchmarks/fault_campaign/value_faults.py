@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.fault_campaign.fault import Draw, Kind
-from benchmarks.fault_campaign.readings import CHANNELS, Reading, with_channel
+from benchmarks.fault_campaign.readings import CHANNELS, Reading, joint_columns, with_channel
+from inertial_estimation.models.imu import STANDARD_GRAVITY as G
 from inertial_estimation.signals import Array, JointReading
 
 __all__ = ["VALUE_KINDS"]
 
-G = 9.80665
 SENSORS = ("imu", "joints", "wrench")
 ESTIMATES = ("base_state", "orientation", "inertia")
 IN_RANGE = {  # largest value that a healthy sensor may report, for a spike that a range cannot catch
@@ -173,16 +173,12 @@ def swapped_joints(draw: Draw) -> list[Reading]:
     draw.streams.append("joints")
     names = next(r.sample.names for r in draw.readings if r.stream == "joints")
     a, b = (int(i) for i in draw.rng.choice(len(names), 2, replace=False))
-    order = np.arange(len(names))
-    order[[a, b]] = b, a
+    order = list(range(len(names)))
+    order[a], order[b] = b, a
     draw.notes.append(f"{names[a]} and {names[b]}")
 
     def swap(reading: Reading) -> Reading:
-        values = {
-            field: None if (value := getattr(reading.sample, field)) is None else value[order]
-            for field in ("position", "velocity", "effort")
-        }
-        return replace(reading, sample=replace(reading.sample, **values))
+        return replace(reading, sample=joint_columns(reading.sample, names, order))
 
     return draw.each("joints", swap)
 

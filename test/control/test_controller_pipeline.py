@@ -3,14 +3,13 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, pipeline_of, push_state
+from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
@@ -24,10 +23,6 @@ from inertial_estimation.spatial.rotations import exp_so3, quaternion_from_rotat
 
 pytest.importorskip("example_robot_data")
 FOREARM = "arm_left_5_link"
-
-
-def home(pipeline: ControllerPipeline) -> np.ndarray:
-    return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
 def torques(pipeline: ControllerPipeline, stamp_ns: int, **state: np.ndarray) -> np.ndarray:

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.control_robots import TICK_NS, UPRIGHT, pipeline_of, push_state
+from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.state_limits import FaultCause
 from inertial_estimation.control.step_times import StepTimes
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import (
     BaseReference,
     BaseState,
@@ -38,10 +37,6 @@ def built() -> ControllerPipeline:
 def talos(built: ControllerPipeline) -> ControllerPipeline:
     built.reset()
     return built
-
-
-def home(pipeline: ControllerPipeline) -> np.ndarray:
-    return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
 def answer(pipeline: ControllerPipeline, tick: int, **state: np.ndarray) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from support.control_robots import TICK_NS, UPRIGHT, pipeline_of
+from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of
 
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import BaseState, HealthLevel, JointReading, OrientationSample, WrenchSample
 
 START_NS = 10**12
@@ -18,11 +17,11 @@ class Senders:
     def __init__(self):
         self.pipeline = pipeline_of("talos")
         robot = self.pipeline.robot
-        home = stance_positions(self.pipeline.config.stance, robot)
+        q = home(self.pipeline)
         zeros = np.zeros(3)
         self.sends = {
             "joint_states": lambda ns: self.pipeline.push_joints(
-                JointReading(ns, robot.joint_names, home, np.zeros_like(home))
+                JointReading(ns, robot.joint_names, q, np.zeros_like(q))
             ),
             "base_orientation": lambda ns: self.pipeline.push_orientation(OrientationSample(ns, UPRIGHT)),
             "base_state": lambda ns: self.pipeline.push_base_state(

@@ -14,11 +14,10 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
-from support.control_robots import TICK_NS, UPRIGHT, pipeline_of, push_state
+from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_state
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.recordings.message_conversion import (
     base_state_to_msg,
     joints_to_msg,
@@ -50,7 +49,7 @@ CASES = 1500
 
 def topics(pipeline, stamp_ns):
     """Reader, push and a good message of every topic."""
-    q = stance_positions(pipeline.config.stance, pipeline.robot)
+    q = home(pipeline)
     joints = joints_to_msg(JointReading(stamp_ns, pipeline.robot.joint_names, q, 0 * q, 0 * q), JointState())
     state = BaseState(stamp_ns, UPRIGHT, *np.zeros((3, 3)))
     torso = StampedInertia(stamp_ns, LinkInertia(TORSO, 17.0, np.zeros(3), 0.3 * np.eye(3)))
@@ -95,7 +94,7 @@ def spoiled(rng, good):
 def test_any_bytes_are_refused_or_taken_and_the_robot_is_controlled_afterwards():
     pipeline = pipeline_of("talos", **{"inertias.links": (TORSO,)})
     rng = np.random.default_rng(0)
-    q = stance_positions(pipeline.config.stance, pipeline.robot)
+    q = home(pipeline)
     refused, taken, sources = 0, 0, topics(pipeline, 0)
     for k in range(CASES):
         stamp_ns = (k + 1) * TICK_NS

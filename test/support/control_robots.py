@@ -10,6 +10,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
+from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.signals import BaseState, JointReading, OrientationSample
 from inertial_estimation.simulation.disturbances import Disturbance
@@ -35,6 +36,11 @@ def config_of(config_class: type, robot: str, node: str, values: dict) -> object
 def pipeline_of(robot: str, **values: object) -> ControllerPipeline:
     config = config_of(ControllerConfig, robot, "whole_body_controller", values)
     return ControllerPipeline(config, read_urdf(config.robot.urdf))
+
+
+def home(pipeline: ControllerPipeline) -> np.ndarray:
+    """Joint positions of the home posture."""
+    return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
 def simulation_of(robot: str, disturbances: tuple[Disturbance, ...] = (), **values: object) -> Simulation:

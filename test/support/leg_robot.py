@@ -4,6 +4,8 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial.transform import Rotation
 
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
+from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 
 LINK = """<link name="{}"><inertial><mass value="2"/>
@@ -52,6 +54,29 @@ CONFIG = {
 G = np.array([0.0, 0.0, 9.80665])
 MODEL = pin.buildModelFromXML(URDF, pin.JointModelFreeFlyer())
 NAMES = tuple(MODEL.names[2:])
+NO_REST = {"bias.at_rest": False}  # a motion that starts very slowly would pass for rest
+
+
+def tilt_pipeline(**values):
+    return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **values}), URDF)
+
+
+def push_stance(
+    pipeline,
+    stance,
+    stamp,
+    t,
+    *,
+    load=(400.0, 0.0),
+    bias=(0.0, 0.0, 0.0),
+    sent=lambda joints: joints,
+    spoil=lambda imu: imu,
+):
+    """Push all readings of one instant; the joint state and the IMU sample may be altered."""
+    pipeline.push_joints(sent(stance.joints(stamp, t)))
+    pipeline.push_wrench("left", stance.wrench(stamp, t, load[0]))
+    pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, load[1], 0, 0, 0]))
+    pipeline.push_imu(spoil(stance.imu(stamp, t, bias)))
 
 
 class Stance:

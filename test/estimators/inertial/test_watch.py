@@ -54,30 +54,25 @@ def elbow_drops(sample):
 
 
 FAULTS = {
-    "accelerometer zero": (0.5, "imu/data", lambda t, s: imu(s, 0.0) if isinstance(s, ImuSample) else s),
+    "accelerometer zero": (0.5, lambda t, s: imu(s, 0.0) if isinstance(s, ImuSample) else s),
     "gyroscope 1e3 rad/s": (
         0.2,
-        "imu/data",
         lambda t, s: replace(s, angular_rate_I=np.full(3, 1e3)) if isinstance(s, ImuSample) else s,
     ),
     "wrenches zero": (
         0.5,
-        "left_foot",
         lambda t, s: WrenchSample(s.stamp_ns, np.zeros(6)) if isinstance(s, WrenchSample) else s,
     ),
     "one wrench 1e4 N": (
         0.2,
-        "left_foot",
         lambda t, s: WrenchSample(s.stamp_ns, s.wrench_F + 1e4 * np.eye(6)[2]) if "left_foot" in t else s,
     ),
     "efforts x 1000": (
         0.05,
-        "joint_states",
         lambda t, s: replace(s, effort=1e3 * s.effort) if isinstance(s, JointReading) else s,
     ),
     "one effort zero": (
         0.5,
-        ELBOW,
         lambda t, s: elbow_drops(s) if isinstance(s, JointReading) else s,
     ),
 }
@@ -95,7 +90,7 @@ def push(pipeline, topic, sample):
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_neither_ends_the_pipeline_nor_moves_the_published_masses(moving_talos, name):
     """Without a load the true masses are the nominal ones."""
-    duration, _culprit, alter = FAULTS[name]
+    duration, alter = FAULTS[name]
     start, stream = moving_talos
     pipeline = InertialPipeline(
         build_config(InertialPipelineConfig, VALUES), read_urdf("example-robot-data:talos_reduced")

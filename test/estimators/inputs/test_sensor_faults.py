@@ -132,7 +132,7 @@ def test_quantised_readings_of_a_robot_that_moves_and_stops_are_no_fault():
 
 
 @given(
-    value=st.sampled_from([1e3, 1e8, 1e30, 1e100, 1e150, 1e308, -1e308, math.inf, -math.inf, math.nan]),
+    value=st.sampled_from([1e5, 1e8, 1e30, 1e100, 1e150, 1e308, -1e308, math.inf, -math.inf, math.nan]),
     column=st.integers(0, 3 * N + 11),
 )
 @pytest.mark.filterwarnings("error")
@@ -142,7 +142,7 @@ def test_absurd_numbers_never_pass_and_never_overflow(value, column):
     for name, size in sizes.items():
         if column < size:
             row = rig.rows()[name]
-            row[column] = value if abs(value) > 1e3 or not math.isfinite(value) else 1e5
+            row[column] = value
             assert not rig.aligner.push(name, MS, row)
             assert rig.aligner._streams[name].drops.total == 1
             return

@@ -2,35 +2,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.leg_robot import CONFIG, URDF, Stance
+from support.leg_robot import NO_REST, Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, OrientationSample, WrenchSample
 from inertial_estimation.spatial.rotations import quaternion_from_rotation, rotation_from_quaternion, yaw_of
 
 MS = 1_000_000
 PERIOD_NS = 5 * MS
-NO_REST = {"bias.at_rest": False}  # a motion that starts very slowly would pass for rest
-
-
-def make(**values):
-    return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, **values}), URDF)
-
-
-def push(pipeline, stance, stamp, t, *, load=(400.0, 0.0), bias=(0.0, 0.0, 0.0), sent=lambda joints: joints):
-    pipeline.push_joints(sent(stance.joints(stamp, t)))
-    pipeline.push_wrench("left", stance.wrench(stamp, t, load[0]))
-    pipeline.push_wrench("right", WrenchSample(stamp, [0, 0, load[1], 0, 0, 0]))
-    pipeline.push_imu(stance.imu(stamp, t, bias))
 
 
 def drive(pipeline, stance, seconds, *, start=0.0, **options):
     estimates = []
     for k in range(round(start * 1e9) // PERIOD_NS, round((start + seconds) * 1e9) // PERIOD_NS):
         stamp = (k + 1) * PERIOD_NS
-        push(pipeline, stance, stamp, 1e-9 * stamp, **options)
+        push_stance(pipeline, stance, stamp, 1e-9 * stamp, **options)
         estimates += pipeline.tick(stamp)
     return estimates
 
@@ -45,7 +31,7 @@ def tilt_error(estimate, stance):
 @pytest.mark.parametrize("observer", ["two_stage", "r3s2", "hua"])
 def test_noiseless_motion_over_one_foot_leaves_no_error(velocity, observer):
     gains = {"r3s2.k1r": 200.0, "hua.k1r": 200.0, "hua.k2v": 50.0}
-    pipeline = make(**{"contact.velocity": velocity, "observer": observer}, **gains, **NO_REST)
+    pipeline = tilt_pipeline(**{"contact.velocity": velocity, "observer": observer}, **gains, **NO_REST)
     stance = Stance(1, foot=(0.1, -0.15, 0.4), still_until=0.5)
     estimates = drive(pipeline, stance, 6.0)
     assert max(tilt_error(e, stance) for e in estimates) < 2e-4
@@ -71,7 +57,7 @@ NO_VELOCITY = {
 @pytest.mark.parametrize("kind", NO_VELOCITY)
 @pytest.mark.parametrize("velocity", ["joint_velocity", "position_difference"])
 def test_a_robot_without_joint_velocities_is_estimated_all_the_same(velocity, kind):
-    pipeline = make(**{"contact.velocity": velocity}, **NO_REST)
+    pipeline = tilt_pipeline(**{"contact.velocity": velocity}, **NO_REST)
     stance = Stance(1, foot=(0.1, -0.15, 0.4), still_until=0.5)
     estimates = drive(pipeline, stance, 6.0, sent=NO_VELOCITY[kind])
     assert len(estimates) > 1100
@@ -87,7 +73,7 @@ def test_a_robot_without_joint_velocities_is_estimated_all_the_same(velocity, ki
 
 def test_velocities_not_yet_derived_are_not_taken_for_rest():
     """A robot that moves from the first sample on, as slowly as its IMU hardly tells from rest."""
-    pipeline = make(**{"bias.online": False, "bias.rest_window": 0.05, "startup": 0.0})
+    pipeline = tilt_pipeline(**{"bias.online": False, "bias.rest_window": 0.05, "startup": 0.0})
     stance = Stance(2, size=0.02, still_until=-5.0)
     estimates = drive(pipeline, stance, 3.0, sent=NO_VELOCITY["none"])
     assert not any(e.gyro_bias_I.any() for e in estimates)
@@ -97,7 +83,7 @@ def test_velocities_not_yet_derived_are_not_taken_for_rest():
 
 
 def test_position_and_yaw_follow_the_base_over_the_standing_foot():
-    pipeline, stance = make(**NO_REST), Stance(1, still_until=0.5)
+    pipeline, stance = tilt_pipeline(**NO_REST), Stance(1, still_until=0.5)
     estimates = drive(pipeline, stance, 6.0)
     first, last = (estimates[0].state, estimates[-1].state)
     T0, T1 = (stance.pose("base", 1e-9 * s.stamp_ns) for s in (first, last))
@@ -108,7 +94,7 @@ def test_position_and_yaw_follow_the_base_over_the_standing_foot():
 
 
 def test_nothing_is_published_before_the_startup_is_over():
-    pipeline, stance = make(startup=0.4), Stance(still_until=9.0)
+    pipeline, stance = tilt_pipeline(startup=0.4), Stance(still_until=9.0)
     estimates = drive(pipeline, stance, 1.0)
     assert estimates[0].state.stamp_ns == pytest.approx(0.41e9, abs=2 * PERIOD_NS)
     assert len(estimates) == pytest.approx(120, abs=2)
@@ -117,7 +103,7 @@ def test_nothing_is_published_before_the_startup_is_over():
 
 def test_gyro_bias_is_found_at_rest_and_its_effect_goes():
     bias = np.array([0.004, -0.006, 0.008])
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     estimates = drive(pipeline, stance, 10.0, bias=bias)
     np.testing.assert_allclose(estimates[-1].gyro_bias_I, bias, atol=1e-4)
     assert tilt_error(estimates[-1], stance) < 1e-4
@@ -126,7 +112,7 @@ def test_gyro_bias_is_found_at_rest_and_its_effect_goes():
 
 def test_horizontal_gyro_bias_is_found_in_motion():
     bias = np.array([0.01, -0.01, 0.01])
-    pipeline, stance = make(**{"bias.at_rest": False}), Stance(2, size=0.3)
+    pipeline, stance = tilt_pipeline(**{"bias.at_rest": False}), Stance(2, size=0.3)
     last = drive(pipeline, stance, 40.0, bias=bias)[-1]
     left = bias - last.gyro_bias_I
     up = stance.pose("imu", 1e-9 * last.state.stamp_ns).rotation[2]
@@ -136,14 +122,14 @@ def test_horizontal_gyro_bias_is_found_in_motion():
 def test_tilt_does_not_depend_on_yaw():
     tilts = []
     for yaw in (0.0, 1.0, -2.5):
-        pipeline, stance = make(), Stance(3, foot=(0.0, 0.0, yaw), still_until=0.5)
+        pipeline, stance = tilt_pipeline(), Stance(3, foot=(0.0, 0.0, yaw), still_until=0.5)
         tilts.append([e.tilt_B for e in drive(pipeline, stance, 2.0)])
     np.testing.assert_allclose(tilts[1], tilts[0], atol=1e-6)
     np.testing.assert_allclose(tilts[2], tilts[0], atol=1e-6)
 
 
 def test_yaw_comes_from_the_reference_while_it_arrives():
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     drive(pipeline, stance, 1.0)
     R = stance.pose("base", 0.0).rotation
     turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]) @ R
@@ -151,7 +137,7 @@ def test_yaw_comes_from_the_reference_while_it_arrives():
     for k in range(200, 220):
         stamp = (k + 1) * PERIOD_NS
         pipeline.push_yaw_reference(OrientationSample(stamp, quaternion))
-        push(pipeline, stance, stamp, 1e-9 * stamp)
+        push_stance(pipeline, stance, stamp, 1e-9 * stamp)
         estimates = pipeline.tick(stamp)
     assert yaw_of(rotation_from_quaternion(estimates[-1].state.quaternion_xyzw)) == pytest.approx(
         yaw_of(turned), abs=1e-6
@@ -163,7 +149,7 @@ def test_yaw_comes_from_the_reference_while_it_arrives():
 
 
 def test_no_foot_in_contact_is_flagged_and_propagated():
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     drive(pipeline, stance, 1.0)
     estimates = drive(pipeline, stance, 1.0, start=1.0, load=(10.0, 0.0))
     assert all(e.contacts == () for e in estimates)
@@ -176,14 +162,14 @@ def test_no_foot_in_contact_is_flagged_and_propagated():
 
 
 def test_both_feet_count_by_their_load():
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     estimates = drive(pipeline, stance, 1.0, load=(200.0, 200.0))
     assert estimates[-1].contacts == ("left", "right")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_bad_numbers_never_reach_the_state(bad):
-    clean, dirty = make(), make()
+    clean, dirty = tilt_pipeline(), tilt_pipeline()
     stance = Stance(1, still_until=0.5)
     results = []
     for pipeline in (clean, dirty):
@@ -198,7 +184,7 @@ def test_bad_numbers_never_reach_the_state(bad):
                 pipeline.push_joints(
                     JointReading(at, reading.names, reading.position * bad, reading.velocity)
                 )
-            push(pipeline, stance, stamp, 1e-9 * stamp)
+            push_stance(pipeline, stance, stamp, 1e-9 * stamp)
             estimates += pipeline.tick(stamp)
         results.append(estimates)
     assert len(results[0]) == len(results[1])
@@ -209,13 +195,13 @@ def test_bad_numbers_never_reach_the_state(bad):
 
 
 def test_ticks_may_fall_anywhere():
-    every, seldom = make(), make()
+    every, seldom = tilt_pipeline(), tilt_pipeline()
     stance = Stance(5, still_until=0.5)
     a = drive(every, stance, 2.0)
     b = []
     for k in range(400):
         stamp = (k + 1) * PERIOD_NS
-        push(seldom, stance, stamp, 1e-9 * stamp)
+        push_stance(seldom, stance, stamp, 1e-9 * stamp)
         if k % 13 == 12 or k == 399:
             b += seldom.tick(stamp)
     assert [e.state.stamp_ns for e in a] == [e.state.stamp_ns for e in b]
@@ -228,13 +214,13 @@ def test_stamps_in_bursts_cost_little_once_recovered():
     stance, errors = Stance(4, still_until=3.0), {}
     arrival = np.ceil(np.arange(1, 1601) / 12) * 12
     for kind, mode in (("regular", "as_is"), ("bursts", "auto"), ("raw", "as_is")):
-        pipeline = make(**{"inputs.stamps": mode, "inputs.max_gap": 0.2, "inputs.timeout": 0.5})
+        pipeline = tilt_pipeline(**{"inputs.stamps": mode, "inputs.max_gap": 0.2, "inputs.timeout": 0.5})
         worst = []
         for k in range(1600):
             true = (k + 1) * PERIOD_NS
             late = k % 12 * MS // 20  # within a burst 0.05 ms apart
             stamp = true if kind == "regular" else int(arrival[k]) * PERIOD_NS + late
-            push(pipeline, stance, stamp, 1e-9 * true)
+            push_stance(pipeline, stance, stamp, 1e-9 * true)
             for estimate in pipeline.tick(stamp):
                 truth = stance.pose("base", 1e-9 * true).rotation[2]
                 if k > 1200:
@@ -245,7 +231,7 @@ def test_stamps_in_bursts_cost_little_once_recovered():
 
 
 def test_a_lost_input_stops_the_output_and_recovers():
-    pipeline, stance = make(**NO_REST), Stance(1, still_until=0.5)
+    pipeline, stance = tilt_pipeline(**NO_REST), Stance(1, still_until=0.5)
     drive(pipeline, stance, 2.0)
     silent = []
     for k in range(400, 600):  # one second without joints
@@ -266,7 +252,7 @@ def test_a_lost_input_stops_the_output_and_recovers():
 
 @pytest.mark.parametrize(("start", "kept"), [(20.0, True), (-20.0, False)])
 def test_the_gyro_bias_outlives_a_gap_but_not_a_step_back(start, kept):
-    pipeline, stance, bias = make(), Stance(still_until=99.0), (0.01, -0.02, 0.005)
+    pipeline, stance, bias = tilt_pipeline(), Stance(still_until=99.0), (0.01, -0.02, 0.005)
     drive(pipeline, stance, 4.0, bias=bias)
     estimates = drive(pipeline, stance, 0.5, start=start, bias=bias)
     error = np.abs(estimates[0].gyro_bias_I - bias).max()
@@ -274,7 +260,7 @@ def test_the_gyro_bias_outlives_a_gap_but_not_a_step_back(start, kept):
 
 
 def test_reset_starts_over():
-    pipeline, stance = make(), Stance(1, still_until=0.5)
+    pipeline, stance = tilt_pipeline(), Stance(1, still_until=0.5)
     a = drive(pipeline, stance, 1.0)
     pipeline.reset()
     b = drive(pipeline, stance, 1.0)
@@ -282,7 +268,7 @@ def test_reset_starts_over():
 
 
 def test_gains_change_at_run_time_and_the_state_is_kept():
-    pipeline, stance = make(**NO_REST), Stance(1, still_until=0.5)
+    pipeline, stance = tilt_pipeline(**NO_REST), Stance(1, still_until=0.5)
     drive(pipeline, stance, 2.0)
     pipeline.set_parameter("two_stage.gamma", 7.0)
     assert pipeline.config.two_stage.gamma == 7.0
@@ -296,13 +282,13 @@ def test_gains_change_at_run_time_and_the_state_is_kept():
 
 
 def test_rate_thins_the_steps():
-    pipeline, stance = make(rate=50.0), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(rate=50.0), Stance(still_until=99.0)
     stamps = [e.state.stamp_ns for e in drive(pipeline, stance, 2.0)]
     assert set(np.diff(stamps)) == {20 * MS}
 
 
 def test_uncertainty_covers_the_vertical_less_than_the_tilt_knows():
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     estimates = drive(pipeline, stance, 20.0)
     P0, P1 = estimates[0].tilt_covariance_B, estimates[-1].tilt_covariance_B
     assert np.all(np.linalg.eigvalsh(P1) > 0.0)
@@ -314,17 +300,17 @@ def test_uncertainty_covers_the_vertical_less_than_the_tilt_knows():
 
 def test_bad_configurations_are_named():
     with pytest.raises(ModelError, match="no frame 'nose'"):
-        make(imu_frame="nose")
+        tilt_pipeline(imu_frame="nose")
     with pytest.raises(ConfigurationError, match="imu_frame"):
-        make(imu_frame="")
+        tilt_pipeline(imu_frame="")
     with pytest.raises(ConfigurationError, match=r"contact\.force_off"):
-        make(**{"contact.force_on": 10.0})
+        tilt_pipeline(**{"contact.force_on": 10.0})
     with pytest.raises(MeasurementError, match="left, right"):
-        make().push_wrench("tail", WrenchSample(0, np.zeros(6)))
+        tilt_pipeline().push_wrench("tail", WrenchSample(0, np.zeros(6)))
 
 
 def test_joint_states_that_cannot_be_used_are_counted():
-    pipeline, stance = make(), Stance()
+    pipeline, stance = tilt_pipeline(), Stance()
     full = stance.joints(0, 0.0)
     without = JointReading(1, full.names[1:], full.position[1:], full.velocity[1:])
     examples = (f"misses {full.names[0]} ", without), ("no velocity", replace(full, velocity=None))
@@ -336,7 +322,7 @@ def test_joint_states_that_cannot_be_used_are_counted():
 
 
 def test_contact_loads_are_where_and_how_the_ground_pushes():
-    pipeline, stance = make(**NO_REST), Stance(1, still_until=0.5)
+    pipeline, stance = tilt_pipeline(**NO_REST), Stance(1, still_until=0.5)
     assert pipeline.contact_loads == ()
     estimates = drive(pipeline, stance, 2.0)
     t = 1e-9 * estimates[-1].state.stamp_ns
@@ -353,7 +339,7 @@ def test_contact_loads_are_where_and_how_the_ground_pushes():
 
 
 def test_an_estimate_carries_the_doubt_in_the_gyro_bias():
-    pipeline, stance = make(), Stance(still_until=99.0)
+    pipeline, stance = tilt_pipeline(), Stance(still_until=99.0)
     estimates = drive(pipeline, stance, 3.0)
     first, last = estimates[0], estimates[-1]
     assert last.at_rest
