@@ -89,7 +89,7 @@ FAULTS = {
     "wrench flipped": (FOOT, slice(0, 6), lambda x: -x, "sign"),
     "wrench in kN": (FOOT, slice(0, 6), lambda x: 1e-3 * x, "unit"),
     "efforts zero": (JOINTS, ROWS.tau, lambda x: 0.0 * x, "silent"),
-    "efforts in mNm": (JOINTS, ROWS.tau, lambda x: 1e3 * x, ""),
+    "efforts in mNm": (JOINTS, ROWS.tau, lambda x: 1e3 * x, "out of range"),
     "efforts in kNm": (JOINTS, ROWS.tau, lambda x: 1e-3 * x, "unit"),
     "efforts flipped": (JOINTS, ROWS.tau, lambda x: -x, "sign"),
 }
