@@ -64,7 +64,7 @@ class _Plan:
 
 
 FULL = _Plan(2.0, 30.0, 500.0, 0.502, (math.inf, 1e6, 1e3, 1e2), variants=True)
-QUICK = _Plan(0.2, 1.0, 250.0, 0.15, (math.inf, 1e2), variants=False)
+QUICK = _Plan(0.5, 1.0, 250.0, 0.15, (math.inf, 1e2), variants=False)
 
 
 @dataclass(frozen=True)

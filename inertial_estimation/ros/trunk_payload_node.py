@@ -74,7 +74,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._events = PayloadEvents()
         self._asked: BaseReference | None = None
         self._set_hold(False)
-        self.add_trigger("~/identify", self.pipeline.identify)
+        self.add_trigger("~/identify", self._identify)
         self.add_trigger("~/cancel", self._cancel)
         for method in METHODS:
             self.add_trigger(f"~/use_{method}", partial(self._use, method))
@@ -124,6 +124,11 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
     def _set_hold(self, held: bool) -> None:
         self._held = held
         self.publish(self._hold, hold_to_msg(held))
+
+    def _identify(self) -> str:
+        answer = self.pipeline.identify()
+        self._events.begin()
+        return answer
 
     def _cancel(self) -> str:
         self.pipeline.cancel()

@@ -37,6 +37,10 @@ class PayloadEvents:
         self._under_way = False
         self._refusal = ""
 
+    def begin(self) -> None:
+        """Note that an identification was asked for; it may be cancelled before the next estimate."""
+        self._under_way = True
+
     def take(self, estimate: PayloadEstimate) -> list[PayloadEvent]:
         """Return what happened in one step.
 

@@ -55,6 +55,13 @@ def test_what_happened_is_told_once(steps, expected):
     assert [event.kind for event in told(steps)] == expected
 
 
+def test_an_identification_cancelled_before_its_first_estimate_is_told():
+    events = PayloadEvents()
+    events.begin()
+    kinds = [event.kind for i in range(3) for event in events.take(estimate(i, **WATCHING))]
+    assert kinds == ["cancelled"]
+
+
 def test_levels_and_figures():
     loaded, refused = told([SETTLING | LOADED, RETURNING | REFUSED])
     assert (loaded.level, refused.level) == (HealthLevel.WARN, HealthLevel.ERROR)
