@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
@@ -74,6 +75,7 @@ _BASE = TiltPipelineConfig(  # anchor at the ZMP, no bias estimated, no startup:
     rate=RATE,
     startup=0.0,
     check_readings=False,
+    adaptation=AdaptationConfig(enabled=False),
     contact=ContactConfig(
         force_on=1.0, force_off=0.0, point="centre_of_pressure", extent=max(map(abs, SOLE))
     ),

@@ -9,6 +9,7 @@ import math
 
 from inertial_estimation.estimators.tilt.linear_stage import LinearStage
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
+from inertial_estimation.estimators.tilt.usual_size import UsualSize
 from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotation
 
 __all__ = ["Agreement"]
@@ -17,7 +18,9 @@ GAINS = (20.0, 100.0)  # of the stage beside an observer that has none: both pol
 MEMORY = 0.2  # time constant of the means [s]
 REPORTED_TURN = math.radians(1.7)  # mean angle between first stage and output that is reported
 TURN_LIMIT = math.radians(2.0)  # that for which the output is determined anew
+REPORTED_SHARE = REPORTED_TURN / TURN_LIMIT
 LENGTH_LIMIT = 0.05  # mean error of the length: 0.5 m/s^2
+USUAL, LARGEST = 4.0, 3.0  # limits follow this many times the usual size, up to this many times those above
 RESTORED_TURN, RESTORED_LENGTH = math.radians(1.3), 0.03  # below which they agree again
 
 
@@ -32,6 +35,8 @@ class Agreement:
 
     def __init__(self) -> None:
         self._stage = LinearStage()
+        self._turns = UsualSize(TURN_LIMIT, USUAL, LARGEST * TURN_LIMIT)
+        self._lengths = UsualSize(LENGTH_LIMIT, USUAL, LARGEST * LENGTH_LIMIT)
         self.reset()
 
     def reset(self) -> None:
@@ -49,22 +54,38 @@ class Agreement:
     @property
     def reportable(self) -> bool:
         """Whether the output may be wrong."""
-        return self.angle > REPORTED_TURN or self.stretched
+        return self.angle > REPORTED_SHARE * self._turns.limit or self.stretched
 
     @property
     def turned(self) -> bool:
         """Whether the output is turned from the vertical of the first stage."""
-        return self.angle > TURN_LIMIT
+        return self.angle > self._turns.limit
 
     @property
     def stretched(self) -> bool:
         """Whether the specific force is not that of a body in gravity with this contact velocity."""
-        return abs(self.length) > LENGTH_LIMIT
+        return abs(self.length) > self._lengths.limit
 
     @property
     def restored(self) -> bool:
         """Whether the readings agree, by narrower limits."""
-        return self.angle < RESTORED_TURN and abs(self.length) < RESTORED_LENGTH
+        turn, length = self._turns.scale * RESTORED_TURN, self._lengths.scale * RESTORED_LENGTH
+        return self.angle < turn and abs(self.length) < length
+
+    def forget(self) -> None:
+        """Begin with full agreement and without a usual size."""
+        self.reset()
+        self._turns.reset()
+        self._lengths.reset()
+
+    def learn(self, h: float) -> None:
+        """Take the last step for sound data, whose usual size determines the limits.
+
+        Args:
+            h: Its duration [s].
+        """
+        self._turns.learn(h, self.angle)
+        self._lengths.learn(h, abs(self.length))
 
     def update(
         self,

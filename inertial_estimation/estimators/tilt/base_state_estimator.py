@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_state import BasePosition
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
+from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.observers import make_observer
@@ -24,6 +26,7 @@ from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, rotat
 __all__ = ["BaseStateEstimator"]
 
 LONGEST_STEP = 0.15  # over which the rate at its ends tells the rotation [s]
+STARTED_SIGMA = 0.02  # standard deviation of a vertical after the startup [rad]
 ONLINE_RATE_SHARE = 0.1  # largest rate of the bias loop over the observer's slowest rate
 
 
@@ -34,6 +37,8 @@ class BaseStateEstimator:
         observer: The tilt observer.
         bias: The gyro bias estimator.
         uncertainty: Variances of the orientation.
+        scale: Scale of the accelerometer.
+        noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
         initialisation: The startup, and new fits of the vertical while the observer runs.
     """
@@ -55,6 +60,8 @@ class BaseStateEstimator:
         self.observer = make_observer(config.observer, config.gains, config.gravity)
         self.bias = GyroBiasEstimator(config.bias)
         self.uncertainty = TiltUncertainty(config.uncertainty)
+        self.noise = CorrectionRate(config.adaptation)
+        self.scale = AccelerometerScale()
         self._yaw = YawTracker()
         self._position = BasePosition(len(setup.contacts))
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
@@ -66,12 +73,14 @@ class BaseStateEstimator:
     def reset(self) -> None:
         """Reset the whole state, including the gyro bias."""
         self.bias.reset()
+        self.scale.reset()
         self.restart()
 
     def restart(self) -> None:
         """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
         self.uncertainty.reset()
+        self.noise.reset()
         self._position.reset()
         self._contacts.reset()
         self.checks.reset()
@@ -98,6 +107,7 @@ class BaseStateEstimator:
         """Apply changed run-time parameters; the state is kept."""
         self._config = config
         self.bias.config = config.bias
+        self.noise.config = config.adaptation
         self._contacts.config = config.contact
         self.observer.config, self.observer.fallback = config.gains, config.gravity
 
@@ -126,8 +136,11 @@ class BaseStateEstimator:
         """
         fx, fy, fz, wx, wy, wz = imu.tolist()
         force, rate = (fx, fy, fz), (wx, wy, wz)
+        if self.checks.enabled:
+            force = self.scale.corrected(force)
         mean_force, mean_rate = self.checks.readings.advance(h, force, rate)
         rate = self.checks.readings.rate or rate  # without an outlier
+        self.noise.measure_rate(h, rate)
         b = self.bias.bias
         w = (mean_rate[0] - b[0], mean_rate[1] - b[1], mean_rate[2] - b[2])
         state = self._kinematics.update(*joints) if joints is not None else None
@@ -144,6 +157,8 @@ class BaseStateEstimator:
         if state is not None and wrenches is not None:
             vertical = self.initialisation.vertical or self.observer.x2
             y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h), True
+            if self.observer.needs_feet:
+                self.observer.see_feet(self._contacts.feet(state))
         self._observe(stamp_ns, h, w, mean_force, y_v)
         if not self.checks.feet.replacing:
             self._learn_bias(h, rate, force, joints)
@@ -177,8 +192,13 @@ class BaseStateEstimator:
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks = self.observer, self.checks
+        if y_v is None:
+            self.noise.propagate(h, self.bias.variance_horizontal)
+        else:
+            self.noise.set_rate(observer, h, self.bias.variance_horizontal)
         if not checks.enabled:
             observer.step(h, w, f, y_v)
+            self.noise.measure_velocity(observer, h, f)
             return
         before, hold, measured = observer.x2, checks.hold, f
         if hold.active:
@@ -188,6 +208,12 @@ class BaseStateEstimator:
         if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
+        if not checks.found:  # noise is what sound readings have
+            self.noise.measure_velocity(observer, h, f)
+        if not hold.active:
+            checks.agreement.learn(h)
+            if not self.bias.resting and y_v is not None:
+                self.scale.learn_in_motion(h, checks.agreement.length)
         if self.initialisation.phase is Phase.TRACKING:
             self._correct_vertical(h, w)
         else:
@@ -217,14 +243,17 @@ class BaseStateEstimator:
         elif initialisation.phase is Phase.FITTED and checks.agreement.disagrees:
             initialisation.begin(by_accelerometer=False)
         fitted = initialisation.phase is Phase.FITTED
+        initialisation.agree(h, doubtful=checks.doubtful)
         found = initialisation.refit(h, f, w, y_v, observer.x2)
         if found is None:
             return
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
+            self.noise.begin(initialisation.sigma)
         else:
             observer.initialise(*found)
             checks.replaced()
+            self.noise.begin(self.initialisation.sigma)
 
     def _start_up(
         self,
@@ -244,6 +273,8 @@ class BaseStateEstimator:
         found = self.initialisation.start(h, mean_force, w, y_v, complete=complete)
         if found is not None and state is not None:
             self.observer.initialise(*found)
+            fitted = self.initialisation.phase is Phase.FITTED
+            self.noise.begin(self.initialisation.sigma if fitted else STARTED_SIGMA)
             self._yaw.reset(times(state.R_BI, self.observer.x2))
             self._known = state
 
@@ -255,6 +286,8 @@ class BaseStateEstimator:
         correction = observer.correction if sound else None
         fastest = ONLINE_RATE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
+        if self.bias.resting:
+            self.scale.learn_at_rest(h, force)
 
     def _estimate(
         self,

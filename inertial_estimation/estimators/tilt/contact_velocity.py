@@ -103,6 +103,15 @@ class ContactVelocity:
         points, velocities = self._points(state, h)
         return anchor_velocity(points, velocities, self.weights, w)
 
+    def feet(self, state: KinematicState) -> list[Vector | None]:
+        """Return the position of each contact point in the IMU frame [m], None for contacts not in use.
+
+        Args:
+            state: Kinematics at the end of the step.
+        """
+        rows = zip(state.contacts, self._centres, self.weights, strict=True)
+        return [_point(contact, centre) if weight > 0.0 else None for contact, centre, weight in rows]
+
     def loads(self, state: KinematicState) -> tuple[ContactLoad, ...]:
         """Return point, force and weight of every contact; empty before the first wrenches.
 

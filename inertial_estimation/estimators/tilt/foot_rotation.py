@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from inertial_estimation.estimators.tilt.usual_size import UsualSize
 from inertial_estimation.models.contacts import KinematicState, RelativeContact
 from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, distance, dot, norm
 
@@ -15,6 +16,7 @@ __all__ = ["FootRotation", "rate_of_points"]
 
 SHORT, LONG = 0.1, 0.5  # time constants of the integrated differences [s]
 WRONG = math.radians(3.5)  # integrated difference beyond which the gyroscope is wrong; iCub's walk: 3 deg
+USUAL, HIGHEST = 8.0, 3.0  # the limit follows this many times the usual size, up to this many times `WRONG`
 RIGHT = math.radians(0.6)  # that below which it is right again
 LARGEST = math.radians(9.0)  # to which the short integral is limited, so that it vanishes soon
 EXPLAINED = 0.5  # share of a turned vertical that the long integral explains where the gyroscope is wrong
@@ -22,6 +24,7 @@ LEAST_LONG = math.radians(3.0)  # long integral across the vertical below which 
 DOUBTED = 0.3  # difference from which joint velocities are compared with differences of positions [rad/s]
 LONGEST_JUMP = 0.1  # time after a jump of the gyroscope in which no difference is limited [s]
 STEP = math.radians(1.0)  # of one step, unless the gyroscope itself has jumped: joints jump, too
+LEAST_SHARE = 0.15  # of the load, below which a point foot may skid, or seem to stand while it swings
 SINGULAR = 1e-3  # determinant over the cube of the trace, below which points lie on a line
 
 
@@ -42,6 +45,7 @@ class FootRotation:
         """
         self._soles = soles
         self._doubts = 0
+        self._usual = UsualSize(WRONG, USUAL, HIGHEST * WRONG)
         self.replacing = False
         self.reset()
 
@@ -67,7 +71,9 @@ class FootRotation:
             x2: The vertical; a rotation about it does not move it.
         """
         across = combine(self._long, -dot(self._long, x2), x2)
-        return norm(across) > LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(turn, turn)
+        return norm(across) > self._usual.scale * LEAST_LONG and -dot(turn, across) > EXPLAINED * dot(
+            turn, turn
+        )
 
     def replace(self) -> Vector:
         """Use the rate of the feet from now on; return the angle missed by the gyroscope [rad]."""
@@ -107,7 +113,8 @@ class FootRotation:
         if self.replacing:
             self.replacing = size > RIGHT
             return rate, None
-        if size <= WRONG:
+        if size <= self._usual.limit:
+            self._usual.learn(h, size)
             return w, None
         self.replacing, self._long = True, ZERO
         return rate, missed
@@ -120,7 +127,7 @@ class FootRotation:
         step = h * norm(d)
         if step > STEP and self._since_jump > LONGEST_JUMP and not self.replacing:
             d = (STEP / step * d[0], STEP / step * d[1], STEP / step * d[2])
-        self._short = _limited(combine(self._short, h, d))
+        self._short = _limited(combine(self._short, h, d), self._usual.scale * LARGEST)
         return missed
 
     def _forget(self, h: float) -> None:
@@ -164,9 +171,10 @@ class FootRotation:
         for contact, weight, sole in zip(contacts, weights, self._soles, strict=True):
             if weight <= 0.0:
                 continue
-            points += 1
             if not sole:
+                points += weight >= LEAST_SHARE
                 continue
+            points += 1
             c = contact.w_I
             x, y, z = w[0] + c[0], w[1] + c[1], w[2] + c[2]
             square = x * x + y * y + z * z
@@ -176,7 +184,7 @@ class FootRotation:
             return (-best[0], -best[1], -best[2]), True
         if points < 2:
             return None, False
-        used = [c for c, weight in zip(contacts, weights, strict=True) if weight > 0.0]
+        used = [c for c, weight in zip(contacts, weights, strict=True) if weight >= LEAST_SHARE]
         return rate_of_points(used, ZERO if self.replacing else w)
 
 
@@ -228,8 +236,8 @@ def _moved(before: RelativeContact, now: RelativeContact, h: float) -> RelativeC
     return replace(now, v_I=v, w_I=turned)
 
 
-def _limited(turn: Vector) -> Vector:
+def _limited(turn: Vector, largest: float) -> Vector:
     size = norm(turn)
-    if size <= LARGEST:
+    if size <= largest:
         return turn
-    return (LARGEST / size * turn[0], LARGEST / size * turn[1], LARGEST / size * turn[2])
+    return (largest / size * turn[0], largest / size * turn[1], largest / size * turn[2])

@@ -18,6 +18,8 @@ AT_REST = math.radians(0.5)  # angle between mean accelerometer and fit up to wh
 REPLACED = math.radians(1.0)  # angle between fit and output from which the output is replaced, plus
 REPLACED_SIGMA = 3.0  # this many standard deviations of the fit
 LEAST_MISFIT, MOST_MISFIT = 0.2, 0.5  # distance of a velocity from the line that restarts the fit [m/s]
+LONGEST_MISFIT = 0.1  # time after which velocities far from the line restart the fit: a slip is shorter [s]
+CONFIRMED = 1.0  # time of agreement after which the observer needs no new fit [s]
 FORCE_MEMORY = 0.05  # time constant of the mean accelerometer [s]
 MISFIT_FACTOR = 6.0  # in between: this many times the scatter
 
@@ -65,6 +67,8 @@ class Initialisation:
         self.phase = Phase.STARTING
         self._force: Vector = ZERO  # mean specific force since the begin of a fit
         self._by_accelerometer = True  # whether the accelerometer weights the contacts
+        self._misfit_for = 0.0  # time for which velocities have been far from the line [s]
+        self._agreed = 0.0  # time for which the readings have agreed [s]
 
     @property
     def vertical(self) -> Vector | None:
@@ -113,7 +117,7 @@ class Initialisation:
             self.phase = Phase.TRACKING
             return y_v or ZERO, mean
         v, z = self._fit.solve()
-        if _angle(z, mean) <= AT_REST:
+        if _angle(z, mean) <= AT_REST and self._fit.sigma() <= ACCEPTED_SIGMA:
             self.phase = Phase.TRACKING
             return y_v, mean
         if not late and not self._accepted(z):
@@ -136,6 +140,7 @@ class Initialisation:
         self._fit.reset()
         self.phase = Phase.FITTING
         self._force = ZERO
+        self._misfit_for = self._agreed = 0.0
         self._by_accelerometer = by_accelerometer
 
     def refit(self, h: float, force: Vector, rate: Vector, y_v: Vector | None, x2: Vector) -> State | None:
@@ -152,16 +157,15 @@ class Initialisation:
             Velocity and vertical to which the observer is to be set; None to leave it as it is.
         """
         fit, share = self._fit, h / (h + FORCE_MEMORY)
-        fit.add(h, force, rate, y_v)
+        fit.add(h, force, rate, None)
         mean = self._force if self._force != ZERO else force
         self._force = combine(mean, share, (force[0] - mean[0], force[1] - mean[1], force[2] - mean[2]))
-        if y_v is None or not fit.determined:
+        if y_v is None or not self._fits(h, y_v):
             return None
-        limit = min(MOST_MISFIT, max(LEAST_MISFIT, MISFIT_FACTOR * fit.scatter()))
-        if fit.misfit(y_v) > limit or (fit.duration > LONGEST_WINDOW and self.phase is Phase.FITTING):
+        if fit.duration > LONGEST_WINDOW and self.phase is Phase.FITTING:
             self.begin(by_accelerometer=self._by_accelerometer)
             return None
-        if fit.duration < LEAST_WINDOW:
+        if fit.duration < LEAST_WINDOW or not fit.determined:
             return None
         v, z = fit.solve()
         if not self._accepted(z):
@@ -174,6 +178,36 @@ class Initialisation:
         if fit.duration >= WHOLE_WINDOW:
             self.phase = Phase.TRACKING
         return v, normalised(z)
+
+    def agree(self, h: float, *, doubtful: bool) -> None:
+        """Leave the vertical to the observer where the readings agree without a new fit.
+
+        Args:
+            h: Duration of the step [s].
+            doubtful: Whether the readings contradict one another.
+        """
+        self._agreed = 0.0 if doubtful else self._agreed + h
+        if self.phase is Phase.FITTING and self._agreed > CONFIRMED:
+            self.phase = Phase.TRACKING
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the vertical of the fit [rad]; only where there is one."""
+        return self._fit.sigma()
+
+    def _fits(self, h: float, y_v: Vector) -> bool:
+        """Add a velocity to the fit, unless it is far from the line; begin again where it stays there."""
+        fit = self._fit
+        if fit.determined:
+            limit = min(MOST_MISFIT, max(LEAST_MISFIT, MISFIT_FACTOR * fit.scatter()))
+            if fit.misfit(y_v) > limit:
+                self._misfit_for += h
+                if self._misfit_for > LONGEST_MISFIT:
+                    self.begin(by_accelerometer=self._by_accelerometer)
+                return False
+        self._misfit_for = 0.0
+        fit.measure(h, y_v)
+        return True
 
     def _accepted(self, z: Vector) -> bool:
         return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA

@@ -4,6 +4,7 @@ from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
+from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkf
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
@@ -14,6 +15,7 @@ OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "two_stage": TwoStageObserver,
     "r3s2": R3S2Observer,
     "hua": HuaObserver,
+    "invariant_ekf": InvariantEkf,
 }
 
 

@@ -93,6 +93,7 @@ class ReadingChecks:
         """Begin before the first reading; findings stay until they are old."""
         self.readings.reset()
         self.feet.reset()
+        self.agreement.forget()
         self.restart()
 
     def restart(self) -> None:
@@ -111,6 +112,11 @@ class ReadingChecks:
     def contradicted(self) -> bool:
         """Whether the forces at the feet contradict the tilt."""
         return self._contradicted > LOADED_TIME
+
+    @property
+    def found(self) -> bool:
+        """Whether the last readings contradict one another, so that their differences are not noise."""
+        return self.agreement.reportable or self.hold.active or self.feet.replacing
 
     def replaced(self) -> None:
         """Note that the observer was set to a new vertical and velocity."""

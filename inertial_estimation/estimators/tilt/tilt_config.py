@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
+from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkfConfig
 from inertial_estimation.estimators.tilt.observers import OBSERVERS
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
@@ -45,8 +47,10 @@ class TiltPipelineConfig:
         "reading as it is, as in the papers.",
     )
     two_stage: TwoStageConfig = section(TwoStageConfig)
+    adaptation: AdaptationConfig = section(AdaptationConfig)
     r3s2: R3S2Config = section(R3S2Config)
     hua: HuaConfig = section(HuaConfig)
+    invariant_ekf: InvariantEkfConfig = section(InvariantEkfConfig)
     contact: ContactConfig = section(ContactConfig)
     gravity: GravityFallbackConfig = section(GravityFallbackConfig)
     bias: GyroBiasConfig = section(GyroBiasConfig)

@@ -6,16 +6,28 @@ dynamics are (B 16): x1' = -S(w) x1 - g0 x2 + f, x2' = -S(w) x2, with specific f
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, cross, norm, normalised, rotate
+from inertial_estimation.spatial.vectors import (
+    ZERO,
+    Vector,
+    combine,
+    cross,
+    distance,
+    norm,
+    normalised,
+    rotate,
+)
 
-__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "slow_root"]
+__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "lost_in_flight", "slow_root"]
 
+LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
+LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for which it is dropped, too [m/s]
 GainsT = TypeVar("GainsT")
 
 
@@ -56,10 +68,12 @@ class TiltObserver(ABC, Generic[GainsT]):
             x2' = -S(w - correction) x2. Its steady value is the horizontal gyro bias.
         velocity_aided: Whether the last step had a contact velocity.
         gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
+        needs_feet: Whether the observer uses the positions of the contact points.
         x2_intermediate: The unconstrained vertical of a first stage; None for an observer without one.
     """
 
     x2_intermediate: Vector | None = None
+    needs_feet = False
 
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
         self.config = config
@@ -79,6 +93,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         self.correction = ZERO
         self.velocity_aided = True
         self.gravity_aided = False
+        self._flight = 0.0  # time without contact until now [s]
 
     def step(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector | None) -> None:
         """Advance by one step.
@@ -90,12 +105,31 @@ class TiltObserver(ABC, Generic[GainsT]):
             y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact.
         """
         if y_v is None:
+            self._flight += h
             self._step_without_contact(h, w_I, f_I)
             return
-        if not self.velocity_aided:  # x1 integrated in flight is less accurate than a measurement
-            self.x1 = y_v
+        if not self.velocity_aided:
+            self._land(y_v)
         self.velocity_aided, self.gravity_aided = True, False
         self._step_with_contact(h, w_I, f_I, y_v)
+
+    def _land(self, y_v: Vector) -> None:
+        """Begin with the first contact velocity after a flight.
+
+        The feet strike and skid at the moment of landing. After a short flight the integrated velocity is the
+        better one; after a long one, or after a push in flight, the measured velocity is.
+        """
+        if lost_in_flight(self._flight, self.x1, y_v):
+            self.initialise(y_v, self.x2)
+        self._flight = 0.0
+
+    def see_feet(self, feet: Sequence[Vector | None]) -> None:
+        """Take the positions of the contact points before a step; an observer of velocities ignores them.
+
+        Args:
+            feet: Position of each contact point in the IMU frame at the end of the step [m]; None for a
+                contact that is not in use.
+        """
 
     def restore(self, x2: Vector) -> None:
         """Set the vertical and keep the velocity.
@@ -159,6 +193,17 @@ class TiltObserver(ABC, Generic[GainsT]):
         scale = -gain / STANDARD_GRAVITY
         a = cross(x2, e)
         return scale * a[0], scale * a[1], scale * a[2]
+
+
+def lost_in_flight(flight: float, x1: Vector, y_v: Vector) -> bool:
+    """Return whether a velocity integrated without contact is less accurate than the first measured one.
+
+    Args:
+        flight: Time without contact [s].
+        x1: The integrated velocity [m/s].
+        y_v: The measured one [m/s].
+    """
+    return flight > LONGEST_FLIGHT or distance(x1, y_v) > LARGEST_LANDING
 
 
 def slow_root(a1: float, a2: float) -> float:

@@ -20,7 +20,7 @@ from inertial_estimation.estimators.tilt.tilt_observer import (
 )
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
-from inertial_estimation.spatial.vectors import Vector, normalised, rotation, times
+from inertial_estimation.spatial.vectors import Vector, normalised, rotate, rotation, times
 
 __all__ = ["TwoStageConfig", "TwoStageObserver"]
 
@@ -64,7 +64,21 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
         self._stage = LinearStage()
+        self._rate: float | None = None
         super().__init__(config, fallback)
+
+    @property
+    def rate(self) -> float:
+        """Rate at which x2^ follows x2' [1/s]: gamma unless another one was set."""
+        return self.config.gamma if self._rate is None else self._rate
+
+    def set_rate(self, rate: float | None) -> None:
+        """Correct the vertical at this rate in the following steps.
+
+        Args:
+            rate: Rate at which the output follows the intermediate vertical [1/s]; None: gamma.
+        """
+        self._rate = rate
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
         """Set the state, with the intermediate vertical equal to the output."""
@@ -78,13 +92,13 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
 
     @property
     def bias_sensitivity(self) -> float:
-        """alpha1/alpha2 + 1/gamma [s] (THEORY 4)."""
-        return self.config.alpha1 / self.config.alpha2 + 1.0 / self.config.gamma
+        """alpha1/alpha2 + 1/rate [s] (THEORY 4)."""
+        return self.config.alpha1 / self.config.alpha2 + 1.0 / self.rate
 
     @property
     def convergence_rate(self) -> float:
-        """Slowest of gamma and the roots of s^2 + alpha1 s + alpha2 [1/s]."""
-        return min(slow_root(self.config.alpha1, self.config.alpha2), self.config.gamma)
+        """Slowest of the rate and the roots of s^2 + alpha1 s + alpha2 [1/s]."""
+        return min(slow_root(self.config.alpha1, self.config.alpha2), self.rate)
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
         config = self.config
@@ -93,10 +107,11 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
             h, (config.alpha1, config.alpha2), half, (self.x1, self.x2_intermediate), f_I, y_v
         )
         x2 = times(half, times(half, self.x2))
-        x2, turned = turn_towards(x2, self.x2_intermediate, config.gamma * h)
+        x2, turned = turn_towards(x2, self.x2_intermediate, self.rate * h)
         self.x2 = normalised(x2)
         self.correction = (turned[0] / h, turned[1] / h, turned[2] / h)
 
     def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
+        carried = rotate((-h * w_I[0], -h * w_I[1], -h * w_I[2]), self.x2_intermediate)
         super()._step_without_contact(h, w_I, f_I)
-        self.x2_intermediate = self.x2
+        self.x2_intermediate = self.x2 if self.gravity_aided else carried

@@ -9,6 +9,9 @@ innovation that changes little from step to step. A jump of it has one of two ca
   observer's velocity restarts from it, as after a landing.
 """
 
+import math
+
+from inertial_estimation.estimators.tilt.tilt_observer import lost_in_flight
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, distance, norm
 
@@ -23,7 +26,7 @@ LEAST_JUMP = 0.15  # change of the innovation in one step that is never doubted 
 JUMP_FACTOR = 10.0  # changes up to this many times their mean are not doubted
 CONTRADICTION = 1.0  # change of the innovation in one step that no impact explains [m/s]
 MEAN_MEMORY = 1.0  # time constant of the means [s]
-LONGEST_DOUBT = 0.03  # a velocity that stays where it jumped to is believed after this long [s]
+LONGEST_DOUBT = 0.1  # a velocity that stays where it jumped to is believed after this long [s]
 
 
 class VelocityGuard:
@@ -43,6 +46,7 @@ class VelocityGuard:
     def reset(self) -> None:
         """Begin without a velocity; the counters stay."""
         self._innovation: Vector | None = None
+        self._flight = math.inf  # time without contact until now [s]
         self._mean_jump = 0.0
         self._mean_innovation = 0.0
         self._surge: Vector = ZERO
@@ -77,6 +81,7 @@ class VelocityGuard:
         predicted = combine(add(x1, added), -h, cross(w_I, x1))
         if y_v is None:
             self._innovation, self._doubted_for = None, 0.0
+            self._flight += h
             return x1, f_I, None
         e = (y_v[0] - predicted[0], y_v[1] - predicted[1], y_v[2] - predicted[2])
         surge = self._wrong_surge(added, e)
@@ -84,8 +89,9 @@ class VelocityGuard:
             x1, e = add(combine(x1, -1.0, surge), added), add(e, surge)
             f_I = (STANDARD_GRAVITY * x2[0], STANDARD_GRAVITY * x2[1], STANDARD_GRAVITY * x2[2])
         before = self._innovation
-        if before is None:  # the observer's velocity begins at this one
-            self._innovation = ZERO
+        if before is None:  # after a flight, and where the observer's velocity begins at this one
+            self._innovation = ZERO if lost_in_flight(self._flight, x1, y_v) else e
+            self._flight = 0.0
             return x1, f_I, y_v
         jump = distance(e, before)
         limit = max(LEAST_JUMP, JUMP_FACTOR * self._mean_jump)
@@ -124,7 +130,7 @@ class VelocityGuard:
         self.contradiction = jump > CONTRADICTION
         self._doubted_for += h
         if self._doubted_for > LONGEST_DOUBT:
-            self._doubted_for, self._innovation = 0.0, None
+            self._doubted_for, self._innovation, self._flight = 0.0, None, math.inf
             return y_v, y_v
         # The prediction in the place of the measurement: an innovation of zero.
         return x1, (y_v[0] - e[0], y_v[1] - e[1], y_v[2] - e[2])

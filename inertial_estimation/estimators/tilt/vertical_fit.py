@@ -28,6 +28,7 @@ __all__ = ["VerticalFit"]
 
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 LEAST_SAMPLES = 8
+CORRELATED = 0.1  # time over which errors of the contact velocity are alike [s]
 MEMORY = 1.0  # time constant with which samples are forgotten [s]
 
 
@@ -68,8 +69,16 @@ class VerticalFit:
             self._F = combine(self._F, h, times(middle, force))
             self._R = product(middle, half)
         self._begun = True
-        if y_v is None:
-            return
+        if y_v is not None:
+            self.measure(h, y_v)
+
+    def measure(self, h: float, y_v: Vector) -> None:
+        """Add a velocity at the present time, after `add` without one.
+
+        Args:
+            h: Duration of the step that it ends [s].
+            y_v: Velocity of the IMU in its frame from contacts [m/s].
+        """
         self._forget(math.exp(-h / MEMORY))
         t, y = self.duration, times(self._R, y_v)
         d = (self._F[0] - y[0], self._F[1] - y[1], self._F[2] - y[2])
@@ -114,14 +123,19 @@ class VerticalFit:
         return math.sqrt(max(left, 0.0) / (3.0 * max(n - 2.0, 1.0)))
 
     def sigma(self) -> float:
-        """Standard deviation of the vertical's direction from the scatter about the line [rad]."""
-        return self.scatter() / (math.sqrt(self._spread) * STANDARD_GRAVITY)
+        """Standard deviation of the vertical's direction from the scatter about the line [rad].
+
+        Errors of the contact velocity last for a good part of a step of the gait: samples within `CORRELATED`
+        count as one, however fast they arrive.
+        """
+        together = max(1.0, CORRELATED * self._samples / max(self.duration, CORRELATED))
+        return self.scatter() / (math.sqrt(self._spread / together) * STANDARD_GRAVITY)
 
     def misfit(self, y_v: Vector) -> float:
-        """Return the distance of the last velocity from the line [m/s].
+        """Return the distance of a velocity at the present time from the line [m/s].
 
         Args:
-            y_v: The velocity given to the last `add` [m/s].
+            y_v: Velocity of the IMU in its frame from contacts [m/s].
         """
         slope, start = self._line()
         y = times(self._R, y_v)

@@ -1,0 +1,281 @@
+"""What imperfect sensors of a legged robot read in a synthetic gait."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import make_interp_spline
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.contacts import ContactKinematics, KinematicState
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.recordings.message_conversion import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    POSE_TYPE,
+    WRENCH_TYPE,
+)
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.samples import PoseSample, Sample
+from inertial_estimation.signals import NANOSECONDS, Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.spatial import linear_algebra
+from inertial_estimation.spatial.rotations import quaternion_from_rotation
+from inertial_estimation.synthetic.synthetic_gait import GaitMotion
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+
+__all__ = ["GaitReadings", "GaitSensors", "feet_at_rest", "gait_readings", "gait_recording"]
+
+START_NS = 1_700_000_000 * NANOSECONDS
+TOLERANCE = 1e-7  # of the feet's positions [m]
+ITERATIONS, REUSED = 40, 5  # of Newton's method, and after how many the Jacobians are computed anew
+GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
+VIBRATION_DECAY = 0.05  # of the IMU's vibration after a touchdown [s]
+
+
+@dataclass(frozen=True)
+class GaitSensors:
+    """Imperfections of the sensors of a walking robot.
+
+    Attributes:
+        force_noise: Standard deviation of every reading of the accelerometer [m/s^2].
+        force_scale: Factor of the accelerometer.
+        force_bias: Standard deviation of its constant offset on each axis [m/s^2].
+        rate_noise: Standard deviation of every reading of the gyroscope [rad/s].
+        rate_bias: Standard deviation of its constant offset on each axis [rad/s].
+        rate_scale: Standard deviation of its error of scale on each axis.
+        vibration: Amplitude of the accelerometer's vibration after a touchdown [m/s^2].
+        rate_vibration: That of the gyroscope [rad/s].
+        encoder_offset: Standard deviation of constant offsets of the joints [rad].
+        velocity_noise: Standard deviation of every joint velocity [rad/s].
+        wrench_noise: Standard deviation of every contact force, over the robot's weight.
+        wrench_delay_s: Delay of the contact forces [s].
+        missing: Share of the time in which a contact's force reads zero.
+        phantom: Share of the time in which a foot in the air reads a tenth of the weight.
+    """
+
+    force_noise: float = 0.05
+    force_scale: float = 1.0
+    force_bias: float = 0.03
+    rate_noise: float = 0.005
+    rate_bias: float = 0.004
+    rate_scale: float = 0.003
+    vibration: float = 0.0
+    rate_vibration: float = 0.0
+    encoder_offset: float = 0.005
+    velocity_noise: float = 0.02
+    wrench_noise: float = 0.01
+    wrench_delay_s: float = 0.0
+    missing: float = 0.0
+    phantom: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class GaitReadings:
+    """Readings of all sensors at common times, and the truth.
+
+    Attributes:
+        times_s: Time [s], shape (n,).
+        imu: Specific force then angular rate, IMU frame, shape (n, 6).
+        q: Joint positions [rad], shape (n, n_joints).
+        v: Joint velocities [rad/s], shape (n, n_joints).
+        wrenches: Wrench of each contact in its wrench frame [N, Nm], shape (n, m, 6).
+        up_I: The true vertical in the IMU frame, shape (n, 3).
+        up_B: That in the base frame, shape (n, 3).
+        orientation: True orientation of the base (x y z w), shape (n, 4).
+        position: True position of the base [m], shape (n, 3).
+    """
+
+    times_s: Array
+    imu: Array
+    q: Array
+    v: Array
+    wrenches: Array
+    up_I: Array
+    up_B: Array
+    orientation: Array
+    position: Array
+
+
+def feet_at_rest(setup: RobotSetup, posture: Array) -> Array:
+    """Return the positions of the contacts relative to the base in a posture [m], shape (m, 3)."""
+    return _in_base(
+        ContactKinematics(setup.robot, setup.contacts, _imu(setup)).update(posture, 0.0 * posture)
+    )
+
+
+def gait_readings(
+    setup: RobotSetup,
+    posture: Array,
+    motion: GaitMotion,
+    sensors: GaitSensors,
+    rng: np.random.Generator,
+) -> GaitReadings:
+    """Read all sensors during a motion.
+
+    Args:
+        setup: Robot with an IMU that does not move relative to its base.
+        posture: Joint positions at rest [rad], shape (n_joints,).
+        motion: Motion of base and feet.
+        sensors: Imperfections.
+        rng: Source of the noise.
+
+    Returns:
+        The readings.
+
+    Raises:
+        ConfigurationError: If the robot has no IMU, or a foot cannot reach.
+    """
+    legs = _Legs(setup, posture)
+    R_WB, t = motion.rotation, motion.times_s
+    feet_B = np.einsum("nji,nmj->nmi", R_WB, motion.feet - motion.position[:, None, :])
+    q, v, states = legs.follow(t, feet_B)
+    R_BI, p_BI = np.array(legs.state.R_BI), np.array(legs.state.p_BI)
+    wrenches = _wrenches(setup, motion, states, R_WB @ R_BI, sensors, rng)
+    rate = motion.rate
+    spin = make_interp_spline(t, rate, k=5)(t, 1)
+    lever = np.cross(spin, p_BI) + np.cross(rate, np.cross(rate, p_BI))
+    proper = np.einsum("nji,nj->ni", R_WB, motion.acceleration - GRAVITY) + lever
+    imu = _imu_readings(np.hstack([proper @ R_BI, rate @ R_BI]), motion, sensors, rng)
+    q = q + sensors.encoder_offset * rng.standard_normal(q.shape[1])
+    v = v + sensors.velocity_noise * rng.standard_normal(v.shape)
+    up_B = R_WB[:, 2, :]
+    orientation = np.array([quaternion_from_rotation(R) for R in R_WB])
+    return GaitReadings(t, imu, q, v, wrenches, up_B @ R_BI, up_B, orientation, motion.position)
+
+
+def gait_recording(setup: RobotSetup, readings: GaitReadings) -> MemoryRecording:
+    """Return readings as a recording with the topics of the nodes and the true pose of the base."""
+    topics = {"/imu/data": IMU_TYPE, "/joint_states": JOINT_STATE_TYPE, GROUND_TRUTH_TOPIC: POSE_TYPE}
+    topics |= {f"/{name}/wrench": WRENCH_TYPE for name in setup.contact_names}
+    names = setup.robot.joint_names
+    entries = []
+    for k, stamp in enumerate((START_NS + np.round(NANOSECONDS * readings.times_s).astype(int)).tolist()):
+        row = readings.imu[k]
+        samples: list[tuple[str, Sample]] = [
+            ("/imu/data", ImuSample(stamp, row[:3], row[3:])),
+            ("/joint_states", JointReading(stamp, names, readings.q[k], readings.v[k], None)),
+            (GROUND_TRUTH_TOPIC, PoseSample(stamp, readings.orientation[k], readings.position[k])),
+        ]
+        for name, wrench in zip(setup.contact_names, readings.wrenches[k], strict=True):
+            samples.append((f"/{name}/wrench", WrenchSample(stamp, wrench)))
+        entries += [RecordingEntry(topic, stamp, sample) for topic, sample in samples]
+    return MemoryRecording(tuple(entries), topics, "synthetic gait")
+
+
+class _Legs:
+    """Joint positions and velocities with which the feet are where they are to be; Newton's method."""
+
+    def __init__(self, setup: RobotSetup, posture: Array) -> None:
+        self._kinematics = ContactKinematics(setup.robot, setup.contacts, _imu(setup))
+        self._q = posture.copy()
+        self.state = self._kinematics.update(posture, 0.0 * posture)
+        self._still = np.zeros_like(posture)
+        self._legs = np.array(self._joints_of_legs(posture))
+        self._inverse = self._inverse_jacobians()
+
+    def _joints_of_legs(self, posture: Array) -> list[list[int]]:
+        """Joints that move each contact."""
+        legs: list[list[int]] = [[] for _ in self.state.contacts]
+        for joint in range(len(posture)):
+            moved = self._kinematics.update(posture + 0.1, np.eye(len(posture))[joint])
+            for leg, contact in zip(legs, moved.contacts, strict=True):
+                if np.linalg.norm(contact.v_I) > 1e-9:
+                    leg.append(joint)
+        if any(len(leg) != 3 for leg in legs):
+            raise ConfigurationError("a synthetic gait needs legs of three joints and point feet")
+        return legs
+
+    def follow(self, t: Array, feet_B: Array) -> tuple[Array, Array, list[KinematicState]]:
+        """Solve for every sample; feet in the base frame [m], shape (n, m, 3)."""
+        q = np.empty((len(t), len(self._q)))
+        states = []
+        for k in range(len(t)):
+            self._solve(feet_B[k])
+            q[k] = self._q
+            self._q = 2.0 * q[k] - q[max(k - 1, 0)]
+            states.append(self.state)
+        v: Array = make_interp_spline(t, q, k=5)(t, 1)
+        return q, v, states
+
+    def _solve(self, feet_B: Array) -> None:
+        """Newton's method with the inverse Jacobians of an earlier sample while they still converge."""
+        for iteration in range(ITERATIONS):
+            self.state = self._kinematics.update(self._q, self._still)
+            left = feet_B - _in_base(self.state)
+            if np.abs(left).max() < TOLERANCE:
+                return
+            if iteration % REUSED == REUSED - 1:
+                self._inverse = self._inverse_jacobians()
+            self._q = self._q.copy()
+            self._q[self._legs] += np.einsum("mij,mj->mi", self._inverse, left)
+        raise ConfigurationError(f"a foot cannot reach: off by {np.abs(left).max():.2e} m")
+
+    def _inverse_jacobians(self) -> Array:
+        """Joint velocities of each leg by the velocity of its foot in the base frame, shape (m, 3, 3)."""
+        J = np.empty((len(self._legs), 3, 3))
+        R_BI = np.array(self.state.R_BI)
+        for i in range(3):
+            unit = np.zeros_like(self._q)
+            unit[self._legs[:, i]] = 1.0
+            moved = self._kinematics.update(self._q, unit)
+            J[:, :, i] = np.array([contact.v_I for contact in moved.contacts]) @ R_BI.T
+        return np.array([linear_algebra.inv(J_leg) for J_leg in J])
+
+
+def _in_base(state: KinematicState) -> Array:
+    feet: Array = np.array([c.r_I for c in state.contacts]) @ np.array(state.R_BI).T + np.array(state.p_BI)
+    return feet
+
+
+def _imu(setup: RobotSetup) -> ImuMount:
+    if setup.imu is None:
+        raise ConfigurationError("a synthetic gait needs a robot with an IMU")
+    return setup.imu
+
+
+def _imu_readings(ideal: Array, motion: GaitMotion, sensors: GaitSensors, rng: np.random.Generator) -> Array:
+    n = len(ideal)
+    decay = np.exp(-motion.touchdowns / VIBRATION_DECAY)[:, None]
+    force = ideal[:, :3] + sensors.vibration * decay * rng.standard_normal((n, 3))
+    rate = ideal[:, 3:] + sensors.rate_vibration * decay * rng.standard_normal((n, 3))
+    force = sensors.force_scale * force + sensors.force_bias * rng.standard_normal(3)
+    rate = rate * (
+        1.0 + sensors.rate_scale * rng.standard_normal(3)
+    ) + sensors.rate_bias * rng.standard_normal(3)
+    force = force + sensors.force_noise * rng.standard_normal((n, 3))
+    return np.hstack([force, rate + sensors.rate_noise * rng.standard_normal((n, 3))])
+
+
+def _wrenches(
+    setup: RobotSetup,
+    motion: GaitMotion,
+    states: list[KinematicState],
+    R_WI: Array,
+    sensors: GaitSensors,
+    rng: np.random.Generator,
+) -> Array:
+    """Vertical forces with their errors, each in its wrench frame."""
+    n, m = motion.load.shape
+    h = float(motion.times_s[1] - motion.times_s[0])
+    weight = setup.robot.total_mass * STANDARD_GRAVITY
+    load = motion.load * np.where(_episodes(sensors.missing, n, m, h, rng), 0.0, 1.0)
+    load = load + np.where(_episodes(sensors.phantom, n, m, h, rng) & (motion.load <= 0.0), 0.1, 0.0)
+    late = round(sensors.wrench_delay_s / h)
+    load = np.vstack([np.repeat(load[:1], late, axis=0), load[: n - late]])
+    load = load + sensors.wrench_noise * rng.standard_normal((n, m))
+    wrenches = np.zeros((n, m, 6))
+    for k, state in enumerate(states):
+        for i, contact in enumerate(state.contacts):
+            R_WF = R_WI[k] @ np.array(contact.R_IC) @ np.array(contact.R_CF)
+            wrenches[k, i, :3] = weight * load[k, i] * R_WF[2]
+    return wrenches
+
+
+def _episodes(share: float, n: int, m: int, h: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Episodes of 60 ms that cover a share of the time, shape (n, m)."""
+    length = max(1, round(0.06 / h))
+    blocks = rng.uniform(size=(n // length + 1, m)) < share
+    episodes: NDArray[np.bool_] = np.repeat(blocks, length, axis=0)[:n]
+    return episodes

@@ -1,0 +1,305 @@
+"""Gaits of synthetic legged robots: motion of base and feet, with feet that skid, slip, sink and roll.
+
+The motion is kinematic: the base follows a path and oscillates with the gait, and every foot in stance stays
+where it came down except for the imperfections of `FootMotion`. No dynamics are solved, so the motion is
+exactly known and any imperfection can be switched off. Lengths of the imperfections are shares of the hip's
+height, so that one gait fits robots of every size.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import make_interp_spline
+
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+__all__ = ["BaseMotion", "FootMotion", "Gait", "GaitMotion", "gait_motion"]
+
+WANDER_HZ = (0.07, 0.13, 0.31, 0.53)  # frequencies of the slow changes of roll and pitch
+RING_HZ, RING_DECAY = 18.0, 0.025  # of the base after a touchdown [Hz], [s]
+SWING_HEIGHT = 0.15  # of a foot, as a share of the hip's height
+
+
+@dataclass(frozen=True)
+class FootMotion:
+    """What a foot in stance does instead of standing still; all zero: it stands.
+
+    Attributes:
+        skid: Mean distance a foot slides forward after touchdown, of the hip's height. slips: Share of the
+        stances with a slip. slip: Distance of a slip, of the hip's height. sink: Depth to which the ground
+        yields under the largest load, of the hip's height; a third of it stays. radius: Radius of the foot,
+        which rolls, of the hip's height.
+    """
+
+    skid: float = 0.0
+    slips: float = 0.0
+    slip: float = 0.0
+    sink: float = 0.0
+    radius: float = 0.0
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """How the base moves.
+
+    Attributes:
+        speed: Forward, as a Froude number v / sqrt(g h) with the hip's height h.
+        yaw_rate: [rad/s].
+        bounce: Amplitude of height, lateral and forward motion with the gait, of the hip's height.
+        rocking: Amplitude of roll and pitch with the gait [rad].
+        wander: Amplitude of slow changes of roll and pitch [rad].
+        impact: Change of velocity at a touchdown that rings off [m/s].
+    """
+
+    speed: float = 0.3
+    yaw_rate: float = 0.5
+    bounce: float = 0.015
+    rocking: float = 0.02
+    wander: float = 0.03
+    impact: float = 0.0
+
+
+@dataclass(frozen=True)
+class Gait:
+    """A gait of any number of legs.
+
+    Attributes:
+        offsets: Phase of each leg's touchdown, in the order of the contacts.
+        duty: Share of the stride in which a foot is in stance; a trot below 0.5 has flight phases.
+        stride_hz: Strides per second.
+        base: Motion of the base.
+        foot: Motion of the feet in stance.
+        rest_s: Rest before the motion [s].
+        fade_s: Time in which the motion fades in [s].
+    """
+
+    offsets: tuple[float, ...] = (0.0, 0.5, 0.5, 0.0)
+    duty: float = 0.55
+    stride_hz: float = 2.0
+    base: BaseMotion = field(default_factory=BaseMotion)
+    foot: FootMotion = field(default_factory=FootMotion)
+    rest_s: float = 2.0
+    fade_s: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class GaitMotion:
+    """Motion of base and feet in the world, n samples, m feet.
+
+    Attributes:
+        times_s: Time [s], shape (n,).
+        position: Of the base [m], shape (n, 3).
+        acceleration: Of the base [m/s^2], shape (n, 3).
+        rotation: Orientation of the base, shape (n, 3, 3).
+        rate: Angular velocity of the base, base frame [rad/s], shape (n, 3).
+        feet: Positions of the feet [m], shape (n, m, 3).
+        load: Vertical force of each foot over the weight, shape (n, m).
+        touchdowns: Times since the last touchdown of any foot [s], shape (n,).
+    """
+
+    times_s: Array
+    position: Array
+    acceleration: Array
+    rotation: Array
+    rate: Array
+    feet: Array
+    load: Array
+    touchdowns: Array
+
+
+def gait_motion(
+    gait: Gait, hips: Array, duration_s: float, rate_hz: float, rng: np.random.Generator
+) -> GaitMotion:
+    """Compute a gait.
+
+    Args:
+        gait: What to do.
+        hips: Positions of the feet at rest relative to the base's origin [m], shape (m, 3).
+        duration_s: Length [s].
+        rate_hz: Samples per second.
+        rng: Source of phases, slips and footholds.
+
+    Returns:
+        The motion.
+    """
+    t = np.arange(round(duration_s * rate_hz)) / rate_hz
+    height = -float(hips[:, 2].mean())
+    fade = np.clip((t - gait.rest_s) / gait.fade_s, 0.0, 1.0)
+    fade = fade**3 * (10.0 - 15.0 * fade + 6.0 * fade**2)
+    moving = np.clip(t - gait.rest_s, 0.0, None)
+    phase = gait.stride_hz * moving
+    stances = [_stances(t, phase, offset, gait) for offset in gait.offsets]
+    speed = gait.base.speed * np.sqrt(STANDARD_GRAVITY * height)
+    heading = _integral(gait.base.yaw_rate * fade, rate_hz)
+    velocity = np.stack([speed * fade * np.cos(heading), speed * fade * np.sin(heading)], axis=1)
+    path = np.column_stack([_integral(velocity, rate_hz), np.zeros(len(t))])
+    position, angles = _oscillation(gait, t, phase, fade, heading, path, height, rng)
+    position = position + _ringing(gait, t, stances, rng)
+    spline, turned = make_interp_spline(t, position, k=5), make_interp_spline(t, angles, k=5)
+    R = np.array([rotation_from_roll_pitch_yaw(*row) for row in angles])
+    walk = _Walk(gait, t, heading, path, velocity, height)
+    feet = np.stack([walk.foot(hip, s, rng) for hip, s in zip(hips, stances, strict=True)], axis=1)
+    load = np.stack([s.load for s in stances], axis=1) * _share(gait, stances)
+    impacts = np.sort(np.concatenate([s.down for s in stances])) if len(stances) else np.zeros(0)
+    return GaitMotion(
+        t, position, spline(t, 2), R, _body_rate(angles, turned(t, 1)), feet, load, _since(t, impacts)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Stances:
+    """Of one foot: number of the stance (-1 before the first), its begin and end, and the load profile."""
+
+    index: NDArray[np.int64]
+    down: Array
+    up: Array
+    load: Array
+
+
+def _stances(t: Array, phase: Array, offset: float, gait: Gait) -> _Stances:
+    """The foot stands until its first swing, then in every stride from `offset` for `duty` of it."""
+    first = (offset + gait.duty) % 1.0  # phase at which it is lifted first
+    begins = np.arange(0.0, phase[-1] + 2.0) + first + (1.0 - gait.duty)
+    down = gait.rest_s + begins / gait.stride_hz
+    up = gait.rest_s + np.concatenate([[first], begins[:-1] + gait.duty]) / gait.stride_hz
+    down = np.concatenate([[-1.0], down[:-1]])  # stance k lasts from down[k] to up[k]
+    index = np.searchsorted(down, t, side="right") - 1
+    standing = t <= up[index]
+    s = np.clip((t - down[index]) / np.maximum(up[index] - down[index], 1e-9), 0.0, 1.0)
+    edge = np.minimum(1.0, 0.25)
+    profile = np.where(standing, np.clip(np.minimum(s, 1.0 - s) / edge, 0.0, 1.0), 0.0)
+    first_stance = index == 0
+    rest = np.clip((up[0] - t) * gait.stride_hz / 0.1, 0.0, 1.0)
+    profile = np.where(first_stance & standing, rest, np.sin(0.5 * np.pi * profile))
+    return _Stances(index, down, up, profile)
+
+
+def _share(gait: Gait, stances: Sequence[_Stances]) -> Array:
+    """Peak load of a foot over the weight, so that the mean of all is the weight."""
+    total = np.sum([s.load for s in stances], axis=0)
+    mean = max(float(total.mean()), 1e-6)
+    share: Array = np.where(total > 0.0, 0.5 / mean + 0.5 / np.maximum(total, 1.0), 1.0 / mean)
+    return share[:, None]
+
+
+class _Walk:
+    """Footholds below the path, and the way of a foot between and on them."""
+
+    def __init__(
+        self, gait: Gait, t: Array, heading: Array, path: Array, velocity: Array, height: float
+    ) -> None:
+        self._gait, self._t, self._heading, self._path, self._velocity = gait, t, heading, path, velocity
+        self._height = height
+
+    def foot(self, hip: Array, stances: _Stances, rng: np.random.Generator) -> Array:
+        """Position of one foot in the world [m], shape (n, 3)."""
+        t, k = self._t, stances.index
+        middle = np.where(np.arange(len(stances.down)) > 0, 0.5 * (stances.down + stances.up), 0.0)
+        holds = np.array([self._below(hip, m) for m in middle])
+        own = holds[k] + self._imperfect(hip, holds[k], stances, rng)
+        nxt = np.minimum(k + 1, len(holds) - 1)
+        swing = np.clip((t - stances.up[k]) / np.maximum(stances.down[nxt] - stances.up[k], 1e-9), 0.0, 1.0)
+        s = (swing**3 * (10.0 - 15.0 * swing + 6.0 * swing**2))[:, None]
+        feet: Array = (1.0 - s) * own + s * holds[nxt]
+        feet[:, 2] += SWING_HEIGHT * self._height * 64.0 * (swing * (1.0 - swing)) ** 3
+        return feet
+
+    def _at(self, signal: Array, time: float) -> Array:
+        k = min(max(int(np.searchsorted(self._t, time)), 0), len(self._t) - 1)
+        return np.asarray(signal[k])
+
+    def _below(self, hip: Array, time: float) -> Array:
+        """Foothold of the stance whose middle is at a time."""
+        c, s = np.cos(self._at(self._heading, time)), np.sin(self._at(self._heading, time))
+        x, y = hip[0], hip[1]
+        place: Array = self._at(self._path, time) + np.array([c * x - s * y, s * x + c * y, 0.0])
+        return place
+
+    def _imperfect(self, hip: Array, hold: Array, stances: _Stances, rng: np.random.Generator) -> Array:
+        """Displacement of a foot from its foothold in stance [m], shape (n, 3)."""
+        foot, h, t, k = self._gait.foot, self._height, self._t, stances.index
+        n = len(stances.down)
+        forward = np.stack([np.cos(self._heading), np.sin(self._heading), 0.0 * t], axis=1)
+        since = np.clip(t - stances.down[k], 0.0, None)
+        active = (k > 0).astype(float)
+        aside = rng.standard_normal((n, 2))
+        skid = foot.skid * h * np.exp(0.5 * rng.standard_normal(n))[k] * (1.0 - np.exp(-since / 0.03))
+        out = (active * skid)[:, None] * (forward + 0.5 * np.column_stack([aside, np.zeros(n)])[k])
+        slipping = (rng.uniform(size=n) < foot.slips)[k] * active
+        moment = (stances.down + rng.uniform(0.2, 0.7, n) * (stances.up - stances.down))[k]
+        s = np.clip((t - moment) / 0.06, 0.0, 1.0)
+        direction = rng.standard_normal((n, 3)) * (1.0, 1.0, 0.0)
+        direction /= np.linalg.norm(direction, axis=1)[:, None]
+        out += (slipping * foot.slip * h * s**2 * (3.0 - 2.0 * s))[:, None] * direction[k]
+        stays = 1.0 - np.exp(-since / 0.05)
+        out[:, 2] -= active * foot.sink * h * (2.0 / 3.0 * stances.load + 1.0 / 3.0 * stays)
+        lean = (self._path + _rotated(self._heading, hip) - hold) * (1.0, 1.0, 0.0)
+        return out + (active * foot.radius)[:, None] * lean  # a rolling foot moves with its leg's angle
+
+
+def _rotated(heading: Array, hip: Array) -> Array:
+    c, s = np.cos(heading), np.sin(heading)
+    return np.stack([c * hip[0] - s * hip[1], s * hip[0] + c * hip[1], 0.0 * c], axis=1)
+
+
+def _oscillation(
+    gait: Gait,
+    t: Array,
+    phase: Array,
+    fade: Array,
+    heading: Array,
+    path: Array,
+    height: float,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Position [m] and roll, pitch, yaw [rad] of the base with the oscillations of the gait."""
+    base = gait.base
+    two = 4.0 * np.pi * phase + rng.uniform(0.0, 2.0 * np.pi)
+    one = 2.0 * np.pi * phase + rng.uniform(0.0, 2.0 * np.pi)
+    size = base.bounce * height * fade
+    forward, aside = 0.5 * size * np.sin(two + 1.0), 0.7 * size * np.sin(one)
+    c, s = np.cos(heading), np.sin(heading)
+    moved = np.stack([c * forward - s * aside, s * forward + c * aside, size * np.cos(two)], axis=1)
+    roll, pitch = base.rocking * fade * np.sin(one + 0.5), base.rocking * fade * np.sin(two + 2.0)
+    slow = np.zeros((2, len(t)))
+    for frequency in WANDER_HZ:
+        angles = rng.uniform(0.0, 2.0 * np.pi, (2, 1))
+        slow += base.wander / np.sqrt(len(WANDER_HZ)) * np.sin(2.0 * np.pi * frequency * t + angles)
+    slow *= fade
+    origin = path + moved + np.array([0.0, 0.0, height])
+    return origin, np.stack([roll + slow[0], pitch + slow[1], heading], axis=1)
+
+
+def _ringing(gait: Gait, t: Array, stances: Sequence[_Stances], rng: np.random.Generator) -> Array:
+    """Displacement of the base after touchdowns [m]: a change of velocity that rings off."""
+    out = np.zeros((len(t), 3))
+    omega = 2.0 * np.pi * RING_HZ
+    for down in np.concatenate([s.down[1:] for s in stances]):
+        since = np.clip(t - down, 0.0, None)
+        kick = gait.base.impact * rng.standard_normal(3) * (0.5, 0.5, 1.0)
+        smooth = 1.0 - np.exp(-((since / 0.008) ** 2))  # the velocity changes over some milliseconds
+        out += (smooth * np.sin(omega * since) / omega * np.exp(-since / RING_DECAY))[:, None] * kick
+    return out
+
+
+def _body_rate(angles: Array, rates: Array) -> Array:
+    """w_B = E(roll, pitch) (roll', pitch', yaw')."""
+    cr, sr = np.cos(angles[:, 0]), np.sin(angles[:, 0])
+    cp, sp = np.cos(angles[:, 1]), np.sin(angles[:, 1])
+    r, p, y = rates.T
+    return np.stack([r - sp * y, cr * p + sr * cp * y, -sr * p + cr * cp * y], axis=1)
+
+
+def _integral(rate: Array, rate_hz: float) -> Array:
+    steps = 0.5 * (rate[1:] + rate[:-1]) / rate_hz
+    return np.concatenate([np.zeros_like(rate[:1]), np.cumsum(steps, axis=0)])
+
+
+def _since(t: Array, moments: Array) -> Array:
+    index = np.searchsorted(moments, t, side="right") - 1
+    since: Array = np.where(index >= 0, t - moments[np.maximum(index, 0)], np.inf)
+    return since

@@ -1,0 +1,85 @@
+"""Synthetic gaits: exact without imperfections, and a trot on slippery ground for the tilt observer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.tilt_gaits import CIRCLES, GAITS, TROT, errors, quadruped, rms
+from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
+from inertial_estimation.synthetic.gait_sensors import (
+    GaitSensors,
+    feet_at_rest,
+    gait_readings,
+    gait_recording,
+)
+from inertial_estimation.synthetic.synthetic_gait import FootMotion, gait_motion
+
+RATE_HZ = 200.0
+PERFECT = GaitSensors(
+    force_noise=0.0,
+    force_bias=0.0,
+    rate_noise=0.0,
+    rate_bias=0.0,
+    rate_scale=0.0,
+    encoder_offset=0.0,
+    velocity_noise=0.0,
+    wrench_noise=0.0,
+)
+
+
+@pytest.fixture(scope="module")
+def go2():
+    return quadruped("go2")
+
+
+def readings_of(go2, gait, sensors, duration):
+    _, setup, posture = go2
+    rng = np.random.default_rng(3)
+    motion = gait_motion(gait, feet_at_rest(setup, posture), duration, RATE_HZ, rng)
+    return motion, gait_readings(setup, posture, motion, sensors, rng)
+
+
+def tilts(config, setup, readings):
+    estimator = BaseStateEstimator(config, setup)
+    found = np.full((len(readings.times_s), 3), np.nan)
+    for k in range(len(found)):
+        joints = readings.q[k], readings.v[k]
+        stamp_ns = 10**9 + round(1e9 * k / RATE_HZ)
+        wrenches = list(readings.wrenches[k])
+        if estimator.step(stamp_ns, 1.0 / RATE_HZ, readings.imu[k], joints, wrenches, None) is not None:
+            found[k] = estimator.observer.x2
+    return found
+
+
+def test_perfect_sensors_and_firm_feet_leave_almost_no_error(go2):
+    config, setup, _ = go2
+    gait = replace(TROT, rest_s=0.5, foot=FootMotion(), base=replace(TROT.base, impact=0.0))
+    motion, readings = readings_of(go2, gait, PERFECT, 2.5)
+    assert np.nanmax(errors(tilts(config, setup, readings), readings)) < 0.1
+    standing = motion.load[:, 0] > 0.01
+    still = np.linalg.norm(np.gradient(motion.feet[:, 0], axis=0), axis=1) * RATE_HZ
+    assert still[1:-1][standing[1:-1] & standing[:-2] & standing[2:]].max() < 1e-9
+    assert motion.load[~standing].min() >= 0.0
+    assert readings.wrenches[:, :, 2].max() > 0.4 * 9.81 * setup.robot.total_mass
+
+
+def test_a_seed_makes_one_recording(go2):
+    _, setup, _ = go2
+    a = readings_of(go2, replace(CIRCLES, rest_s=0.1), GaitSensors(missing=0.1), 0.6)[1]
+    b = readings_of(go2, replace(CIRCLES, rest_s=0.1), GaitSensors(missing=0.1), 0.6)[1]
+    np.testing.assert_array_equal(a.imu, b.imu)
+    recording = gait_recording(setup, a)
+    assert len(recording.messages) == len(a.times_s) * (3 + len(setup.contacts))
+
+
+def test_a_slippery_trot_is_estimated_better_than_at_a_fixed_rate(go2):
+    config, setup, _ = go2
+    gait, sensors = GAITS["trot, soft and slippery"]
+    _, readings = readings_of(go2, replace(gait, rest_s=1.0, stride_hz=2.6), sensors, 8.0)
+    fixed = replace(config, adaptation=AdaptationConfig(enabled=False))
+    moving = readings.times_s > 3.0
+    adaptive, constant = (rms(errors(tilts(c, setup, readings), readings)[moving]) for c in (config, fixed))
+    assert adaptive < 0.8 * constant
+    assert adaptive < 0.8
