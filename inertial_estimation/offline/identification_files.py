@@ -180,7 +180,8 @@ def _method(result: MethodResult) -> dict[str, Any]:
 
 
 def _rows(rows: Sequence[RowError]) -> dict[str, dict[str, float]]:
-    return {r.row: {"rms": r.rms, "rms_nominal": r.rms_nominal, "rms_measured": r.rms_measured} for r in rows}
+    names = ("rms", "rms_nominal", "rms_measured", "friction_share")
+    return {row.row: {name: getattr(row, name) for name in names} for row in rows}
 
 
 def _body(body: BodyResult) -> dict[str, Any]:

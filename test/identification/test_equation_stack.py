@@ -12,7 +12,7 @@ from inertial_estimation.identification.row_block import RowBlock
 def random_rows(rng, k, m, n):
     A, value, measured = rng.normal(size=(k, m, n)), rng.normal(size=(k, m)), rng.normal(size=(k, m))
     used = rng.uniform(size=(k, m)) > 0.2
-    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k)
+    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k, np.zeros((*used.shape, 2)))
 
 
 @pytest.fixture(scope="module")
