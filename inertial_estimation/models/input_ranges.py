@@ -6,7 +6,7 @@ import numpy as np
 
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -15,10 +15,6 @@ __all__ = ["RowRange", "base_state_range", "imu_range", "joint_range", "quaterni
 
 FREE_POSITION = 1e4  # largest position of a joint without limits [rad or m]
 FREE_VELOCITY = 100.0  # largest velocity of a joint without a limit [rad/s or m/s]
-TURN = (
-    2.0 * np.pi
-)  # [rad]; no stop keeps a joint that may turn once from turning further: a URDF often halves
-LIMIT_ROUNDING = 0.1  # its range (UR10: +-pi for +-2 pi); limits of +-3.1 fall short of a turn by this [rad]
 LEAST_VELOCITY = 30.0  # largest velocity whatever the URDF's limit is: many are too low [rad/s or m/s]
 FREE_LEVER = 10.0  # on which the weight gives the largest effort of a joint without a limit [m]
 LEAST_LEVER = 0.5  # on which the weight gives the largest effort whatever the URDF's limit is [m]
@@ -125,9 +121,9 @@ def joint_range(
     n, ranged = robot.n_joints, np.isfinite(limits.lower)
     speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
     most = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
-    turns = TURN * (limits.upper - limits.lower >= TURN - LIMIT_ROUNDING)
-    highest = np.where(ranged, limits.upper + turns + config.position_margin, FREE_POSITION)
-    lowest = np.where(ranged, limits.lower - turns - config.position_margin, -FREE_POSITION)
+    lower, upper = with_another_turn(limits.lower, limits.upper)
+    highest = np.where(ranged, upper + config.position_margin, FREE_POSITION)
+    lowest = np.where(ranged, lower - config.position_margin, -FREE_POSITION)
     others = [
         *([("velocity", "rad/s", np.where(np.isfinite(speed), speed, FREE_VELOCITY))] if velocity else []),
         *([("effort", "Nm", np.where(np.isfinite(most), most, FREE_LEVER * weight))] if effort else []),
