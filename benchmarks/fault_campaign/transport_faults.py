@@ -129,7 +129,7 @@ def second_source(draw: Draw) -> list[Reading]:
 def repeated_old(draw: Draw) -> list[Reading]:
     """Send the values of a reading of before again, at a stamp of now, from time to time."""
     stream = draw.pick(*REGULAR)
-    behind, share = int(draw.rng.integers(2, 60)), float(draw.rng.uniform(0.05, 0.5))
+    behind, share = int(draw.rng.integers(2, 11)), float(draw.rng.uniform(0.05, 0.5))
     draw.notes.append(f"{stream}, {100 * share:.0f} %, of {behind} readings before")
     past: list[Reading] = []
     found = []
