@@ -22,7 +22,8 @@ def folded():
     stack = EquationStack(("a", "b", "c"), 8)
     for first in range(0, 900, 71):
         part = slice(first, first + 71)
-        arrays = {n: getattr(rows, n)[part] for n in ("stamps_ns", "regressor", "value", "measured", "used")}
+        names = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+        arrays = {name: getattr(rows, name)[part] for name in names}
         stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["used"])))
     return rows, stack, rng
 
