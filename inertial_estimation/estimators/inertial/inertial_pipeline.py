@@ -238,4 +238,5 @@ class InertialPipeline:
             information_eigenvalues=information.eigenvalues,
             informed_directions=information.informed,
             friction=friction,
+            located=self._guarded.inquiry.certain,
         )
