@@ -57,9 +57,8 @@ class LocatedCause:
             change = "a load of" if self.mass >= 0.0 else "the loss of a load of"
             return f"{change} {abs(self.mass):.2f} kg on {place} explains the data"
         if self.cause is Cause.PUSH and self.force_L is not None:
-            return (
-                f"a push of {float(np.sqrt(self.force_L @ self.force_L)):.0f} N on {place} explains the data"
-            )
+            strength = float(np.sqrt(self.force_L @ self.force_L))
+            return f"a push of {strength:.0f} N on {place} explains the data"
         if self.cause is Cause.FAULT:
             return f"an error of {self.input} explains the data"
         return "no single cause explains the data"
@@ -83,9 +82,8 @@ class LocatedCause:
             ("point of attack", "m", self.point_L),
         ):
             if vector is not None:
-                values |= {
-                    f"{name} {axis} [{unit}]": f"{x:.4g}" for axis, x in zip("xyz", vector, strict=True)
-                }
+                numbers = zip("xyz", vector.tolist(), strict=True)
+                values |= {f"{name} {axis} [{unit}]": f"{number:.4g}" for axis, number in numbers}
         return values
 
     @classmethod
