@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import default_rng
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
@@ -56,9 +57,9 @@ class LinkTrial:
         pairs = zip(self.times.tolist(), self.located, strict=True)
         return [(t, c) for t, c in pairs if c is not None and c.cause is cause and t >= since_s]
 
-    def moved(self, since_s: float) -> float:
-        """Return the largest relative change of a published mass since a time [s]."""
-        later = self.published[self.times >= since_s]
+    def moved(self, since_s: float, until_s: float) -> float:
+        """Return the largest relative change of a published mass from one time to another [s]."""
+        later = self.published[(self.times >= since_s) & (self.times <= until_s)]
         return float(np.abs(later / later[0] - 1.0).max())
 
 
@@ -77,9 +78,7 @@ class LinkScene:
             seed: Of motion, disturbances and noise.
             duration_s: Its length [s].
         """
-        motion, self.rng, self._noise = (
-            np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(3)
-        )
+        motion, self.rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
         timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=0.3, fade_s=0.5)
         self._truth = synthetic_truth(ROBOT, timing, motion, payload_time_s=None)
         self.links = candidate_links(self._truth.robot, ("*",), _built()[0].config.links)

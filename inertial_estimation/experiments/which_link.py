@@ -23,6 +23,7 @@ ON_S = 1.5  # when a load or a push begins
 LOADS, PUSHES = 3, 3  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
+PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
 LIMBS = ("arm_", "leg_", "gripper_", "head_")
 LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
@@ -92,8 +93,8 @@ class _Pushed:
 
     @property
     def moved(self) -> float:
-        """Largest relative change of a published mass."""
-        return self.trial.moved(ON_S - 0.1)
+        """Largest relative change of a published mass until what was averaged with the push is past."""
+        return self.trial.moved(ON_S - 0.1, ON_S + self.push.duration + PAST_S)
 
 
 @dataclass(frozen=True, eq=False)

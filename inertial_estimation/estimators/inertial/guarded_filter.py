@@ -21,7 +21,8 @@ from inertial_estimation.signals import Array, Decision
 
 __all__ = ["GuardedFilter", "WatchPhase"]
 
-MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
+MOVED = 0.02  # relative change of a mass by suspect data, from which on a state without it must explain them
+UNDONE = 0.01  # the same, from which on it is undone where the state before explains the data as well
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
 LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
 UNCONFIRMED = 10.0  # time for which a change is reported that need not be a load on one body [s]
@@ -223,14 +224,15 @@ class GuardedFilter:
 
         Where none does, the filter has found another explanation, as of a load, which is put on trial.
         """
-        if self._good.moved > MOVED:
+        if self._good.moved > UNDONE:
             states = (self._good.held, self._good.last)
             fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= limit]
-            if not fitting:
+            if fitting:
+                self.returns += 1
+                self._good.return_to(fitting[0])
+            elif self._good.moved > MOVED:
                 self._begin_trial()
                 return
-            self.returns += 1
-            self._good.return_to(fitting[0])
         self._set(WatchPhase.GOOD)
 
     def _begin_trial(
