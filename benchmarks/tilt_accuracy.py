@@ -27,14 +27,24 @@ ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets"))
 ICUB = DATASETS / "icub_walking"
 BAG = ICUB / "walk_front_back_2021"
-OBSERVERS = {
-    "two_stage (default)": [],
-    "two_stage, gains of the paper": [
-        ("tilt_observer", f"two_stage.{gain}", value)
-        for gain, value in (("alpha1", 100.0), ("alpha2", 20.0), ("gamma", 3.0))
-    ],
-    "r3s2, gains of the paper": [("tilt_observer", "observer", "r3s2")],
-    "hua, gains of the paper": [("tilt_observer", "observer", "hua")],
+
+
+def gains(observer: str, **values: float) -> list[tuple[str, str, object]]:
+    """Overrides that choose an observer, at a fixed rate, and its gains."""
+    chosen = [("tilt_observer", "observer", observer), ("tilt_observer", "adaptation.enabled", False)]
+    return chosen + [("tilt_observer", f"{observer}.{gain}", value) for gain, value in values.items()]
+
+
+# Equally tuned: the velocity follows at 20 1/s and the slowest error decays at 1 1/s, whatever the observer.
+OBSERVERS: dict[str, list[tuple[str, str, object]]] = {
+    "two_stage (default, adaptive)": [],
+    "two_stage, 20 / 100 / 1, fixed": gains("two_stage"),
+    "r3s2, equally tuned, 20 / 20": gains("r3s2", k1v=20.0, k1r=20.0),
+    "hua, equally tuned, 10 / 10 / 20": gains("hua", k1v=10.0, k2v=10.0, k1r=20.0),
+    "invariant_ekf, its defaults": gains("invariant_ekf"),
+    "two_stage, gains of the paper": gains("two_stage", alpha1=100.0, alpha2=20.0, gamma=3.0),
+    "r3s2, gains of the paper": gains("r3s2"),
+    "hua, gains of the paper": gains("hua"),
 }
 Tilts = tuple[np.ndarray, np.ndarray]
 

@@ -238,6 +238,8 @@ class TiltPipeline:
             "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
             "tilt sigma [deg]": f"{RADIANS_TO_DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
             "velocity innovation [m/s]": f"{norm(estimator.observer.innovation):.4f}",
+            "velocity noise [m/s]": f"{estimator.noise.velocity_noise:.4f}",
+            "rate of the tilt correction [1/s]": f"{estimator.observer.convergence_rate:.3f}",
         }
 
 
