@@ -193,9 +193,11 @@ class BaseState:
     w_WB_B: Array
 
     def __post_init__(self) -> None:
-        shapes = {"quaternion_xyzw": (4,), "p_WB": (3,), "v_WB_B": (3,), "w_WB_B": (3,)}
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, frozen_array(name, getattr(self, name), shape))
+        write = object.__setattr__
+        write(self, "quaternion_xyzw", frozen_array("quaternion_xyzw", self.quaternion_xyzw, (4,)))
+        write(self, "p_WB", frozen_array("p_WB", self.p_WB, (3,)))
+        write(self, "v_WB_B", frozen_array("v_WB_B", self.v_WB_B, (3,)))
+        write(self, "w_WB_B", frozen_array("w_WB_B", self.w_WB_B, (3,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
