@@ -195,6 +195,13 @@ EXPERIMENTS: tuple[RegisteredExperiment, ...] = (
         implementation=f"{PACKAGE}.syde_design:SydeDesign",
         seeds=3,
     ),
+    RegisteredExperiment(
+        name="which-link",
+        source="Foster et al., V (future work)",
+        summary="a moving humanoid is loaded and pushed on random links: which link, a load or a push",
+        implementation=f"{PACKAGE}.which_link:WhichLink",
+        seeds=20,
+    ),
 )
 
 

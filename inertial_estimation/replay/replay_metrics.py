@@ -17,6 +17,7 @@ from inertial_estimation.replay.estimate_series import (
     inertial_series,
     tilt_series,
 )
+from inertial_estimation.replay.located_causes import external_wrenches, located_loads
 from inertial_estimation.replay.metrics import (
     TiltErrors,
     interpolated,
@@ -103,6 +104,8 @@ def replay_results(
         payloads = sum(float(link.payload_masses[-1]) for link in inertial.links)
         metrics["total_mass_kg"] = pipelines.nominal_mass + payloads
         metrics |= _final_estimates(run.inertial[-1])
+        metrics["loads"] = located_loads(run.inertial)
+        metrics["external_wrenches"] = external_wrenches(run.inertial)
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
