@@ -194,11 +194,8 @@ class BaseState:
     w_WB_B: Array
 
     def __post_init__(self) -> None:
-        write = object.__setattr__
-        write(self, "quaternion_xyzw", frozen_array("quaternion_xyzw", self.quaternion_xyzw, (4,)))
-        write(self, "p_WB", frozen_array("p_WB", self.p_WB, (3,)))
-        write(self, "v_WB_B", frozen_array("v_WB_B", self.v_WB_B, (3,)))
-        write(self, "w_WB_B", frozen_array("w_WB_B", self.w_WB_B, (3,)))
+        for name, length in (("quaternion_xyzw", 4), ("p_WB", 3), ("v_WB_B", 3), ("w_WB_B", 3)):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (length,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
