@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     filter_health,
     watch_in_words,
 )
+from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -84,10 +85,17 @@ class InertialPipeline:
             defect=estimate_defect,
         )
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
-        self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
+        model = self._model
+        idle = model.idle_covariances(config)
+        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self._record = FilterRecord(config, self.row_names, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links whose inertias are published, in the order of the estimates."""
+        return tuple(body.link for body in self._model.published)
 
     @property
     def friction_names(self) -> tuple[str, ...]:
@@ -188,12 +196,12 @@ class InertialPipeline:
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self._model.urdf_with(self._guarded.parameters)
+        return self._model.urdf_with(self._guarded.trusted())
 
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self._model.total_mass(self._guarded.parameters)
+        return self._model.total_mass(self._guarded.trusted())
 
     def _forget(self) -> None:
         self._guarded.reset()
@@ -216,10 +224,22 @@ class InertialPipeline:
     def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
         if not self._bias.active:
             biased = replace(equation, value=equation.value - self._bias.bias)
-            return self._guarded.update(biased, dt, learn=self._learning)
+            update = self._guarded.update(biased, dt, learn=self._learning)
+            self._switch_on(self._guarded.inquiry.unestimated)
+            return update
         update = self.filter.update(equation, dt, learn=False)
         decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
         return replace(update, decision=decision)
+
+    def _switch_on(self, link: str) -> None:
+        """Estimate a published link from now on: a load has been located on it; none for an empty name."""
+        if link not in self.links:
+            return
+        self._model = self._model.with_link(self.config, link)
+        self.filter = self._model.make_filter(self.config)
+        self._guarded.carry_over(self.filter, self._model.loads)
+        self._links.set_estimated(self._model.bodies)
+        self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
         pi_C, covariance_C = self._guarded.estimate()
