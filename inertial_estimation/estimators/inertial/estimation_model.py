@@ -120,6 +120,11 @@ class EstimationModel:
         return LoadRange(self.bodies, self.robot.total_mass)
 
     @property
+    def links(self) -> tuple[str, ...]:
+        """Links whose inertias are published, in the order of the estimates."""
+        return tuple(body.link for body in self.published)
+
+    @property
     def friction_names(self) -> tuple[str, ...]:
         """Names of the friction states, ``joint/term``; empty where none is estimated."""
         return self.friction.names if self.friction else ()

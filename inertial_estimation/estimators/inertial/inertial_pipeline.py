@@ -53,6 +53,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         filter: The inertial filter.
+        model: The bodies, friction terms and equation of the filter.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -70,10 +71,10 @@ class InertialPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot = setup.robot
         self._inputs = InertialInputs.of(config, setup)
-        self._model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
-        self.row_names = self._model.measurement.row_names
-        self.filter = self._model.make_filter(config)
-        self._guarded = self._model.guard(self.filter, config, self._inputs.names(self.robot))
+        self.model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
+        self.row_names = self.model.measurement.row_names
+        self.filter = self.model.make_filter(config)
+        self._guarded = self.model.guard(self.filter, config, self._inputs.names(self.robot))
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
@@ -85,22 +86,12 @@ class InertialPipeline:
             defect=estimate_defect,
         )
         self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
-        model = self._model
+        model = self.model
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self._record = FilterRecord(config, self.row_names, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Links whose inertias are published, in the order of the estimates."""
-        return tuple(body.link for body in self._model.published)
-
-    @property
-    def friction_names(self) -> tuple[str, ...]:
-        """Names of the friction states, ``joint/term``; empty where none is estimated."""
-        return self._model.friction_names
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
@@ -196,12 +187,12 @@ class InertialPipeline:
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self._model.urdf_with(self._guarded.trusted())
+        return self.model.urdf_with(self._guarded.trusted())
 
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self._model.total_mass(self._guarded.trusted())
+        return self.model.total_mass(self._guarded.trusted())
 
     def _forget(self) -> None:
         self._guarded.reset()
@@ -217,7 +208,7 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            update = self._update(self._model.measurement.equation(state), state.v, dt)
+            update = self._update(self.model.measurement.equation(state), state.v, dt)
             self._record.count(update, dt)
             return self._estimate(sample, update, dt)
 
@@ -233,12 +224,12 @@ class InertialPipeline:
 
     def _switch_on(self, link: str) -> None:
         """Estimate a published link from now on: a load has been located on it; none for an empty name."""
-        if link not in self.links:
+        if link not in self.model.links:
             return
-        self._model = self._model.with_link(self.config, link)
-        self.filter = self._model.make_filter(self.config)
-        self._guarded.carry_over(self.filter, self._model.loads)
-        self._links.set_estimated(self._model.bodies)
+        self.model = self.model.with_link(self.config, link)
+        self.filter = self.model.make_filter(self.config)
+        self._guarded.carry_over(self.filter, self.model.loads)
+        self._links.set_estimated(self.model.bodies)
         self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
@@ -246,7 +237,7 @@ class InertialPipeline:
         links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
         information = self._record.information
         information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
-        friction = dict(zip(self.friction_names, self.filter.friction.tolist(), strict=True))
+        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
             links=links,

@@ -33,6 +33,7 @@ WALK = 0.01  # variance of the change of a force within a second, relative to it
 SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
 EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is noise
 LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
+OWN_OCCAM = 0.25  # share of each cause's own Occam factor: 1 takes a load on an axis for one before it
 LOST = 0.1  # share of a load that may come off in addition to it
 
 
@@ -195,13 +196,14 @@ class LoadLocator:
         self._rss += weight * float(causes.residual @ causes.residual)
 
     def _evidence(self, bank: CauseBank) -> Array:
-        """Return the evidence of causes of one kind, with the mean of their Occam factors.
+        """Return the evidence of causes of one kind, with Occam factors that are mostly the mean of the kind.
 
         Each one's own would prefer bodies that the data inform less: a load on the axis of a joint would be
         taken for one on the body before it, because a load anywhere would be a coincidence there.
         """
         informed = bank.log_det[bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)]
-        occam = 0.5 * float(informed.mean()) if len(informed) else 0.0
+        mean = float(informed.mean()) if len(informed) else 0.0
+        occam = 0.5 * (OWN_OCCAM * bank.log_det + (1.0 - OWN_OCCAM) * mean)
         evidence: Array = log_student(bank.rss, self._total, self._scale) - occam
         return evidence
 
