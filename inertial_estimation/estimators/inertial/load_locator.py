@@ -35,6 +35,8 @@ EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is n
 LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
 OWN_OCCAM = 0.25  # share of each cause's own Occam factor: 1 takes a load on an axis for one before it
 LOST = 0.1  # share of a load that may come off in addition to it
+OWN_MASS = 0.5  # share of the body's own mass that a description can be wrong by, or that can come off
+RARE = 0.01  # prior probability that a body loses some of its own mass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +103,7 @@ class LoadLocator:
             carried: Load that each body carries at present and can lose [kg], shape (n,).
         """
         self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
-        self._least = -(1.0 + LOST) * np.maximum(carried, 0.0)
+        self._most_lost = (1.0 + LOST) * np.maximum(carried, 0.0)
         self._banks: tuple[CauseBank, CauseBank, CauseBank] | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
@@ -208,14 +210,21 @@ class LoadLocator:
         return evidence
 
     def _log_admissible(self) -> Array:
-        """Return the logarithm of the probability that the body can carry the load, twice that of a coin."""
+        """Return the logarithm of the probability of the sign of the mass, relative to either sign alike.
+
+        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
+        body loses some of its own.
+        """
         assert self._banks is not None
         bank, size = self._banks[0], float(self._model.load_size[0])
         mass = size * bank.amplitudes[:, 0]
         noise = self._scale.strength * self._scale.variance
         variance = (noise + bank.rss) / (self._scale.strength + self._total) * bank.covariance[:, 0, 0]
         sigma = size * np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-        logs: Array = log_ndtr((mass - self._least) / sigma) + np.log(2.0)
+        own = OWN_MASS * self._model.candidates.masses
+        usual = log_ndtr((mass + self._most_lost) / sigma)
+        rare = log_ndtr((mass + self._most_lost + own) / sigma)
+        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
         return logs
 
     def _load(self, posterior: Posterior) -> LocatedCause:
