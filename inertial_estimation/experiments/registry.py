@@ -175,6 +175,13 @@ EXPERIMENTS: tuple[RegisteredExperiment, ...] = (
         seeds=10,
     ),
     RegisteredExperiment(
+        name="tournois-stones",
+        source="Tournois et al., V-C (stepping stones)",
+        summary="HyQ crawls over stones of random heights under a load, with and without identification",
+        implementation=f"{PACKAGE}.tournois_stones:TournoisStones",
+        seeds=3,
+    ),
+    RegisteredExperiment(
         name="trunk-ekf-walk",
         source="Tournois et al., VI (future work)",
         summary="the same walk without stopping: the inertial filter learns the load while HyQ crawls",

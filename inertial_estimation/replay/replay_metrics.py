@@ -181,12 +181,15 @@ def _torque_error(
 
 
 def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
-    """Return the known friction by ``joint/term``."""
+    """Return the known friction by ``joint/term`` and ``coupling/term``."""
     terms = config.nominal_friction.by_joint(robot).items()
+    couplings, coupled = config.nominal_friction.by_coupling(robot)
+    named = [(robot.joint_names, terms), (couplings.names, coupled.items())]
     return {
-        f"{joint}/{term}": float(value)
-        for term, values in terms
-        for joint, value in zip(robot.joint_names, values, strict=True)
+        f"{name}/{term}": float(value)
+        for names, by_term in named
+        for term, values in by_term
+        for name, value in zip(names, values, strict=True)
     }
 
 

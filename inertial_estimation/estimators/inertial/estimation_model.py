@@ -139,7 +139,7 @@ class EstimationModel:
         prior, friction = config.prior, self.friction
         sigma, nominal = np.zeros(0), np.zeros(0)
         if friction:
-            sigma = config.friction.prior.sigmas(friction.terms, len(friction.joints))
+            sigma = config.friction.prior.sigmas(friction.parameter_terms, 1)
             nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
         overlap = config.rate * config.window / PARABOLIC_WINDOW
