@@ -310,6 +310,7 @@ class InertialEstimate:
             direction below one is not informed by the data.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
+        noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
     """
 
     stamp_ns: int
@@ -323,6 +324,7 @@ class InertialEstimate:
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

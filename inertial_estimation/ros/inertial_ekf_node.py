@@ -71,7 +71,9 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
         links = self.config.pipeline.links
-        self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.friction_names))
+        self._telemetry = TelemetryOutput(
+            self, InertialTelemetry(links, self.pipeline.friction_names, self.pipeline.noise_parameters)
+        )
         self._covariances = CovarianceOutputs(self, links)
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)
