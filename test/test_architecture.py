@@ -2,6 +2,7 @@
 
 import ast
 import functools
+from collections.abc import Callable, Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -80,9 +81,11 @@ FACTORISATIONS = {
 }
 NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop"} | ESTIMATION
 MOST_ATTRIBUTES, MOST_METHODS = 14, 18
+MOST_LINES, MOST_BODY_LINES = 400, 50
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}
 
 
+@functools.cache
 def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
@@ -97,12 +100,24 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def walked(path: Path) -> list[ast.AST]:
+    """All nodes of a module: every rule goes through them."""
+    return list(ast.walk(tree_of(path)))
+
+
+def breaches(rule: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
+    """What a rule finds in each module of the package; modules that keep it are left out."""
+    found = {path.relative_to(PACKAGE).as_posix(): list(rule(path)) for path in modules()}
+    return {name: faults for name, faults in found.items() if faults}
+
+
+@functools.cache
 def imports_of(path: Path) -> list[tuple[str, bool]]:
     """Every imported module by its full name, and whether it is imported at the top of the module."""
-    tree = tree_of(path)
-    top = {id(node) for node in tree.body}
+    top = {id(node) for node in tree_of(path).body}
     found: list[tuple[str, bool]] = []
-    for node in ast.walk(tree):
+    for node in walked(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, id(node) in top) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -112,19 +127,25 @@ def imports_of(path: Path) -> list[tuple[str, bool]]:
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_module_keeps_to_its_layer(path: Path) -> None:
-    layer = layer_of(path)
+def broken_layers(layer: str, imported: Iterable[str]) -> list[str]:
+    """Imports that a layer may not make."""
     if layer == "__init__":
-        return
-    assert layer in MAY_IMPORT, f"layer '{layer}' is not in docs/architecture.md"
-    for name, _at_top in imports_of(path):
+        return []
+    if layer not in MAY_IMPORT:
+        return [f"layer '{layer}' is not in docs/architecture.md"]
+    found = []
+    for name in imported:
         parts = name.split(".")
         if parts[0] == "inertial_estimation" and len(parts) > 1:
-            target = parts[1]
-            assert target == layer or target in MAY_IMPORT[layer], f"{layer} imports {target}"
+            if parts[1] != layer and parts[1] not in MAY_IMPORT[layer]:
+                found.append(f"{layer} imports {parts[1]}")
         elif parts[0] in ONLY_IN and layer not in ONLY_IN[parts[0]]:
-            raise AssertionError(f"{layer} imports {parts[0]}, which only {ONLY_IN[parts[0]]} may")
+            found.append(f"{layer} imports {parts[0]}, which only {ONLY_IN[parts[0]]} may")
+    return found
+
+
+def test_modules_keep_to_their_layers() -> None:
+    assert not breaches(lambda path: broken_layers(layer_of(path), (name for name, _ in imports_of(path))))
 
 
 @pytest.mark.parametrize("kind", WITHIN_ESTIMATORS)
@@ -138,16 +159,18 @@ def test_estimator_knows_only_those_it_builds_on(kind: str) -> None:
                 assert parts[2] in {kind} | WITHIN_ESTIMATORS[kind], f"{path.name} imports {parts[2]}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_core_reads_no_clock_no_environment_no_global_generator(path: Path) -> None:
-    if layer_of(path) not in NO_CLOCK:
-        return
-    names = {name for name, _ in imports_of(path)}
-    roots = {name.split(".")[0] for name in names}
-    assert not roots & {"time", "datetime", "os", "random", "subprocess", "socket"}
-    for node in ast.walk(tree_of(path)):
+def surroundings_of(path: Path) -> list[str]:
+    """What a module reads of its surroundings: clock, environment, processes, a global random generator."""
+    roots = {name.split(".")[0] for name, _ in imports_of(path)}
+    found = sorted(roots & {"time", "datetime", "os", "random", "subprocess", "socket"})
+    for node in walked(path):
         if isinstance(node, ast.Attribute) and node.attr == "random":
-            assert not (isinstance(node.value, ast.Name) and node.value.id == "np"), "np.random in the core"
+            found += ["np.random"] if isinstance(node.value, ast.Name) and node.value.id == "np" else []
+    return found
+
+
+def test_core_reads_no_clock_no_environment_no_global_generator() -> None:
+    assert not breaches(lambda path: surroundings_of(path) if layer_of(path) in NO_CLOCK else [])
 
 
 def test_a_message_is_converted_in_one_place() -> None:
@@ -175,7 +198,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 def names_from_the_package(path: Path) -> set[str]:
     """Names imported from the bare package, which re-exports what library users need."""
     found = set()
-    for node in ast.walk(tree_of(path)):
+    for node in walked(path):
         if isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -183,9 +206,9 @@ def names_from_the_package(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_modules_import_one_another_by_their_full_names(path: Path) -> None:
-    assert not names_from_the_package(path) - {"__version__"}, "the bare package is for library users"
+def test_modules_import_one_another_by_their_full_names() -> None:
+    found = breaches(lambda path: names_from_the_package(path) - {"__version__"})
+    assert not found, "the bare package is for library users"
 
 
 def factorisations_of(path: Path) -> list[str]:
@@ -196,7 +219,7 @@ def factorisations_of(path: Path) -> list[str]:
         for module, _dot, name in [full.rpartition(".")]
         if module in ("numpy.linalg", "scipy.linalg") and name in {*FACTORISATIONS, "qr"}
     ]
-    for node in ast.walk(tree_of(path)):
+    for node in walked(path):
         if isinstance(node, ast.Attribute) and node.attr in FACTORISATIONS:
             owner = node.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
@@ -204,22 +227,21 @@ def factorisations_of(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_factorisation_that_can_fail_is_called_in_one_module(path: Path) -> None:
-    if path == PACKAGE / "spatial" / "linear_algebra.py":
-        return
-    assert not factorisations_of(path), "call it from spatial/linear_algebra.py, which names what failed"
+def test_a_factorisation_that_can_fail_is_called_in_one_module() -> None:
+    found = breaches(factorisations_of)
+    assert found.pop("spatial/linear_algebra.py")
+    assert not found, "call it from spatial/linear_algebra.py, which names what failed"
 
 
 def test_no_module_has_an_empty_name() -> None:
     assert not {path.stem for path in modules()} & FORBIDDEN_NAMES
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_module_and_functions_are_of_a_size_to_read(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
-    for node in ast.walk(tree_of(path)):
+def oversized(path: Path) -> list[str]:
+    """The module, where it is too long to read, and its functions that are."""
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    found = [f"{lines} lines long"] if lines > MOST_LINES else []
+    for node in walked(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = [
                 item
@@ -227,7 +249,12 @@ def test_module_and_functions_are_of_a_size_to_read(path: Path) -> None:
                 if not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
             ]
             length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
-            assert length <= 50, f"{node.name} is {length} lines long"
+            found += [f"{node.name} is {length} lines long"] if length > MOST_BODY_LINES else []
+    return found
+
+
+def test_modules_and_functions_are_of_a_size_to_read() -> None:
+    assert not breaches(oversized)
 
 
 def size_of(node: ast.ClassDef) -> tuple[int, int]:
@@ -253,7 +280,7 @@ def is_dataclass(node: ast.ClassDef) -> bool:
 
 def large_classes(path: Path) -> set[str]:
     """Names of the classes of a module with too many attributes or methods."""
-    classes = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)]
+    classes = [node for node in walked(path) if isinstance(node, ast.ClassDef)]
     sizes = {node.name: size_of(node) for node in classes if not is_dataclass(node)}
     return {name for name, (a, m) in sizes.items() if a > MOST_ATTRIBUTES or m > MOST_METHODS}
 
@@ -279,3 +306,18 @@ def test_rules_find_a_breach(tmp_path: Path) -> None:
     module = tmp_path / "o.py"
     module.write_text("import inertial_estimation\nfrom inertial_estimation import __version__, signals\n")
     assert names_from_the_package(module) == {"inertial_estimation", "__version__", "signals"}
+    module = tmp_path / "r.py"
+    module.write_text("import time\nimport numpy as np\nx = np.random.rand()\n")
+    assert surroundings_of(module) == ["time", "np.random"]
+    module = tmp_path / "s.py"
+    module.write_text("def long():\n" + "    a = 1\n" * (MOST_BODY_LINES + 1) + "\n" * MOST_LINES)
+    assert [fault.split()[0] for fault in oversized(module)] == [
+        f"{MOST_BODY_LINES + MOST_LINES + 2}",
+        "long",
+    ]
+    assert broken_layers("models", ["rclpy.node", "inertial_estimation.control.dcm", "numpy"]) == [
+        f"models imports rclpy, which only {ONLY_IN['rclpy']} may",
+        "models imports control",
+    ]
+    assert broken_layers("new", [])
+    assert not broken_layers("control", ["proxsuite", "inertial_estimation.models.imu"])

@@ -6,7 +6,6 @@ identification of the parameter file.
 """
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
+from inertial_estimation.commands.identify_summary import print_run_warnings, print_summary
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
@@ -24,15 +24,12 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.identification.identification_config import IdentificationConfig
-from inertial_estimation.identification.identification_result import IdentificationReport, MethodResult
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS, method_named
-from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.identification_files import FILES, REPORT_FILE, write_identification
 from inertial_estimation.offline.identification_run import (
     IdentificationRun,
     block_stream,
-    nominal_error,
     run_identification,
 )
 from inertial_estimation.offline.identification_setup import (
@@ -41,7 +38,6 @@ from inertial_estimation.offline.identification_setup import (
     identification_config,
     identification_topics,
 )
-from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import seconds
@@ -49,6 +45,7 @@ from inertial_estimation.signals import seconds
 __all__ = ["add_arguments", "run"]
 
 DEFAULT_METHOD = "consistent"
+SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +77,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LINK",
         help="identify only the bodies of these links, by name or pattern",
     )
+    parser.add_argument(
+        "--payload",
+        default="",
+        metavar="LINK",
+        help="identify a load fixed to this link as a body of its own (identification.payload.link)",
+    )
+    parser.add_argument(
+        "--unloaded",
+        action="append",
+        default=[],
+        metavar="BAG",
+        help="recording of the robot without the load of --payload; repeat it for more",
+    )
     add_remap(parser)
     add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
@@ -92,36 +102,35 @@ def run(args: argparse.Namespace) -> int:
     method_named(method)
     _check_arguments(args)
     folder = check_output(args)
-    file = load_configs(args.config).overridden(
-        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
-    )
-    config = identification_config(file)
-    if args.links:
-        config = replace_value(config, "links", args.links)
-    identifier = Identifier(config, read_urdf(args.urdf or config.robot.urdf, folder=Path(file.name).parent))
+    config, folder_of_urdf = _config(args)
+    identifier = Identifier(config, read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf))
     topics = identification_topics(config, parse_remappings(args.remap))
     with ExitStack() as stack:
         training = [stack.enter_context(BagRecording(bag)) for bag in args.bags]
+        bare = [stack.enter_context(BagRecording(bag)) for bag in args.unloaded]
         validation = [stack.enter_context(BagRecording(bag)) for bag in args.validate]
-        for recording in (*training, *validation):
+        for recording in (*training, *bare, *validation):
             print_warnings(recording.warnings)
-        streams, held_out = (
+        streams, unloaded, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in recordings]
-            for recordings in (training, validation)
+            for recordings in (training, bare, validation)
         )
         if args.split is not None:
-            for recording in training:
+            for recording in (*training, *bare):
                 check_split(recording, args.split)
-        for other in validation:
-            for recording in training:
+        for recording in training:
+            for other in validation:
                 check_different_data(recording, other, topics.joints)
-        with _progress_bar([*training, *validation]) as progress:
+            for other in bare:
+                check_different_data(recording, other, topics.joints, SAME_WITHOUT_LOAD)
+        with _progress_bar([*training, *bare, *validation]) as progress:
             result = run_identification(
                 identifier,
                 streams,
                 held_out,
                 methods=methods,
                 chosen=method,
+                unloaded=unloaded,
                 split_s=args.split,
                 progress=progress,
             )
@@ -130,15 +139,30 @@ def run(args: argparse.Namespace) -> int:
         write_identification(partial, result, config, identifier.robot, source)
         if not args.no_report:
             _write_page(partial, result, source)
-    _warn(result)
-    _summarise(folder, result)
+    print_run_warnings(result)
+    print_summary(folder, result)
     return 0
+
+
+def _config(args: argparse.Namespace) -> tuple[IdentificationConfig, Path]:
+    """Return the parameters, and the folder relative to which the description is given."""
+    file = load_configs(args.config).overridden(
+        checked_overrides(args.param, (IDENTIFICATION, INERTIAL_NODE))
+    )
+    config = identification_config(file)
+    if args.links:
+        config = replace_value(config, "links", args.links)
+    if args.payload:
+        config = replace_value(config, "payload.link", args.payload)
+    if args.unloaded and not config.payload.link:
+        raise ConfigurationError("--unloaded needs the link of the load: give it with --payload LINK")
+    return config, Path(file.name).parent
 
 
 def _check_arguments(args: argparse.Namespace) -> None:
     if args.split is not None and args.validate:
         raise ConfigurationError("--split and --validate exclude each other: give one of them")
-    paths = [Path(bag).resolve() for bag in args.bags]
+    paths = [Path(bag).resolve() for bag in (*args.bags, *args.unloaded)]
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
         raise RecordingError(f"'{twice}' is given more than once: its data would count twice")
@@ -149,6 +173,7 @@ def _source(args: argparse.Namespace, config: IdentificationConfig, identifier: 
     return {
         "robot": identifier.robot.model.name,
         "bags": [str(bag) for bag in args.bags],
+        "unloaded_bags": [str(bag) for bag in args.unloaded],
         "validation_bags": [str(bag) for bag in args.validate],
         "split_s": args.split,
         "config": list(args.config),
@@ -167,75 +192,6 @@ def _write_page(folder: Path, result: IdentificationRun, source: dict[str, Any])
         print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
         return
     write_identification_report(folder / REPORT_FILE, result, source)
-
-
-def _warn(result: IdentificationRun) -> None:
-    report = result.report
-    print_warnings(report.warnings)
-    for name, data in (("fitted data", report.training), ("other data", report.validation)):
-        if data is not None and data.dropped:
-            left_out = ", ".join(f"{reason} ({count})" for reason, count in data.dropped.items())
-            print(f"left out of the {name}: {left_out}", file=sys.stderr)
-    if result.refusal:
-        print(result.refusal, file=sys.stderr)
-
-
-def _summarise(folder: Path, run: IdentificationRun) -> None:
-    report, result = run.report, run.result
-    data = report.training
-    print(f"data                  {data.duration_s:.1f} s, {data.samples} samples, {data.rows} rows")
-    print(f"rank                  {report.rank} of {report.unknowns}, condition {report.condition:.3g}")
-    if len(report.methods) > 1:
-        _print_methods(report)
-    else:
-        print(f"method                {result.method}")
-    print(
-        f"relative error        {_percent(result.relative_error)} on the fitted data "
-        f"(nominal {_percent(nominal_error(result.direct))})"
-    )
-    if result.validation:
-        print(
-            f"                      {_percent(result.relative_error_validation)} on other data "
-            f"(nominal {_percent(nominal_error(result.validation))})"
-        )
-    _print_base(result)
-    bad = [body.link for body in result.bodies if body.violations]
-    print(f"bodies                {'all consistent' if not bad else 'impossible: ' + ', '.join(bad)}")
-    for sentence in result_diagnostics(report):
-        print(f"but                   {sentence}")
-    print(f"results               {folder}")
-
-
-def _print_methods(report: IdentificationReport) -> None:
-    print(f"{'method':<22}{'fitted':>9}{'other':>9}{'cost':>10}{'other':>10}   bodies")
-    for name, one in report.methods.items():
-        bad = sum(1 for body in one.bodies if body.violations)
-        mark = " (written)" if name == report.chosen else ""
-        verdict = "consistent" if not bad else f"{bad} of {len(one.bodies)} impossible"
-        print(
-            f"{name:<22}{_percent(one.relative_error):>9}{_percent(one.relative_error_validation):>9}"
-            f"{one.cost:>10.3g}{one.cost_validation:>10.3g}   {verdict}{mark}"
-        )
-
-
-def _print_base(result: MethodResult) -> None:
-    """Print the prediction error of the base rows if the relative error covers only joint torques."""
-    for rows, data in ((result.direct, "fitted"), (result.validation, "other")):
-        base = [row for row in rows if row.row in BASE_ROWS]
-        if base and len(base) < len(rows):
-            measured, left, nominal = (
-                math.hypot(*(getattr(row, name) for row in base))
-                for name in ("rms_measured", "rms", "rms_nominal")
-            )
-            if measured > 0.0:
-                print(
-                    f"base rows             {_percent(left / measured)} on the {data} data "
-                    f"(nominal {_percent(nominal / measured)})"
-                )
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f} %" if value == value else "-"
 
 
 @contextmanager

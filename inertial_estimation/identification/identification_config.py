@@ -8,7 +8,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
 
-__all__ = ["IdentificationConfig", "MethodConfig", "SmoothingConfig"]
+__all__ = ["IdentificationConfig", "MethodConfig", "PayloadConfig", "SmoothingConfig"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,32 @@ class SmoothingConfig:
         "Joint speed below which the torque row of a joint is left out; 0 keeps all rows.",
         unit="rad/s",
         lower=0.0,
+        upper=10.0,
+    )
+
+
+@dataclass(frozen=True)
+class PayloadConfig:
+    """An unknown load that the robot carries in the fitted recordings."""
+
+    link: str = parameter(
+        "",
+        "Link to which an unknown load is fixed; its mass, centre of mass and inertia are identified as "
+        "those of a body of its own, in the frame of this link. Empty means that there is no load.",
+    )
+    mass_deviation: float = parameter(
+        0.0,
+        "Prior standard deviation of the mass of the load about zero; 0 takes 30 % of the mass of the robot.",
+        unit="kg",
+        lower=0.0,
+        upper=1e4,
+    )
+    reach: float = parameter(
+        0.3,
+        "Distance from the frame of payload.link within which the mass of the load is expected; it scales "
+        "the prior of its centre of mass and of its inertia.",
+        unit="m",
+        lower=1e-3,
         upper=10.0,
     )
 
@@ -120,6 +146,7 @@ class IdentificationConfig:
         choices=("residual", "none"),
     )
     methods: MethodConfig = section(MethodConfig)
+    payload: PayloadConfig = section(PayloadConfig)
 
     @property
     def coulomb_law(self) -> CoulombLaw:

@@ -1,5 +1,6 @@
 """Result of an identification: parameters, their uncertainty, costs and physical consistency."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +15,7 @@ __all__ = [
     "IdentificationReport",
     "MethodResult",
     "ParameterResult",
+    "PayloadResult",
     "RowError",
 ]
 
@@ -69,6 +71,33 @@ class BodyResult:
     violations: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadResult:
+    """A load on a link, without that link.
+
+    Its standard deviations are infinite where its parameters are determined neither by the data nor by a
+    prior. They contain the noise of the rows and, with a prior, the uncertainty of the robot's own
+    parameters, but not the errors of a model that is incomplete.
+
+    Attributes:
+        link: The link it is fixed to; all values are in the frame of this link.
+        name: Name of the load, of its link in the written URDF.
+        inertia: Its mass, centre of mass [m] and inertia about the centre of mass [kg m^2].
+        mass_sigma: Standard deviation of the mass [kg].
+        com_sigma: Standard deviation of each component of the centre of mass [m], shape (3,).
+        inertia_sigma: Standard deviation of each entry of the inertia [kg m^2], shape (3, 3).
+        violations: Violated conditions of physical consistency; empty for a consistent body.
+    """
+
+    link: str
+    name: str
+    inertia: InertialParameters
+    mass_sigma: float
+    com_sigma: Array
+    inertia_sigma: Array
+    violations: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RowError:
     """Residual of one row (a joint torque or a base row) over one set of data.
@@ -106,6 +135,7 @@ class MethodResult:
         notes: Remarks on the solution: iterations, active bounds, reason for stopping.
         x: The vector of unknowns, for `ParameterSet`.
         unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
+        payload: The load, where one is identified; the bodies are then those of the robot without it.
     """
 
     method: str
@@ -123,11 +153,13 @@ class MethodResult:
     notes: tuple[str, ...]
     x: Array
     unfinished: str = ""
+    payload: PayloadResult | None = None
 
     @property
     def consistent(self) -> bool:
-        """Whether every body is physically consistent."""
-        return not any(body.violations for body in self.bodies)
+        """Whether every body, and the load if any, is physically consistent."""
+        load = self.payload is not None and self.payload.violations
+        return not load and not any(body.violations for body in self.bodies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +197,9 @@ class IdentificationReport:
         methods: Results by method, in the requested order.
         chosen: Name of the method whose result is written.
         warnings: Suspicious properties of the data, one sentence each.
+        cost_least_squares: Smallest cost of any parameters on the fitted data, as `MethodResult.cost`; NaN
+            for a robot at rest, whose mean rows leave nothing to compare with.
+        unloaded: Whether recordings without the load are among the fitted data.
     """
 
     rank: int
@@ -178,3 +213,5 @@ class IdentificationReport:
     methods: Mapping[str, MethodResult]
     chosen: str
     warnings: tuple[str, ...]
+    cost_least_squares: float = math.nan
+    unloaded: bool = False

@@ -1,5 +1,6 @@
 """Identification of inertial parameters and friction from streamed measurements."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,20 +26,20 @@ from inertial_estimation.identification.identification_result import (
 from inertial_estimation.identification.method_evaluation import MethodEvaluation
 from inertial_estimation.identification.methods import IdentificationMethod, method_named
 from inertial_estimation.identification.parameter_set import parameter_set
-from inertial_estimation.identification.priors import typical_deviations
+from inertial_estimation.identification.payload import with_payload
+from inertial_estimation.identification.priors import posterior_covariance, prior_factor, typical_deviations
 from inertial_estimation.identification.row_block import RowBlock
+from inertial_estimation.identification.row_models import check_base, row_model
 from inertial_estimation.identification.row_stream import RowModel, RowStream
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.identification.signal_statistics import finite_runs
 from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
-from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import friction_model
-from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
-from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.models.urdf_inertia import urdf_with_bodies, urdf_with_load
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -85,8 +86,10 @@ class Identifier:
         self.need_imu = robot.floating_base
         self.need_effort = bool(rows.torque_rows)
         self.need_velocity = config.smoothing.differentiate == "velocity"
-        self._check_base(setup.imu)
+        check_base(config, robot, setup.imu)
         self.parameters = parameter_set(config, robot)
+        if config.payload.link:
+            self.parameters = with_payload(self.parameters, robot, config.payload)
         _, known = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
             robot,
@@ -99,28 +102,39 @@ class Identifier:
         )
         self.row_names = measurement.row_names
         self._pooled = mode is ContactMode.PROJECTED
-        self._model = self._row_model(measurement, setup.imu)
+        given = self.parameters
+
+        def model(to_joint: Array) -> RowModel:
+            return row_model(config, robot, setup.imu, measurement, given, to_joint, len(self.contacts))
+
+        self._model = model(given.to_joint)
+        unloaded = None if given.to_joint_unloaded is None else model(given.to_joint_unloaded)
         self._training, self._validation = (
-            DataSet(self._model, DataChecks(setup, config.robot, whole_recording=True), self.row_names)
+            DataSet(
+                self._model, DataChecks(setup, config.robot, whole_recording=True), self.row_names, unloaded
+            )
             for _ in range(2)
         )
         self._typical = typical_deviations(self.parameters, config.methods)
 
-    def push(self, block: SignalBlock) -> None:
+    def push(self, block: SignalBlock, *, unloaded: bool = False) -> None:
         """Add data to the fit.
 
-        Raises:
-            MeasurementError: If a signal is missing or of another shape.
-        """
-        self._training.push(block)
-
-    def push_validation(self, block: SignalBlock) -> None:
-        """Add data to the validation.
+        Args:
+            block: The signals.
+            unloaded: Whether the robot does not carry the load that is identified.
 
         Raises:
+            ConfigurationError: If data without a load are given, but no load is identified.
             MeasurementError: If a signal is missing or of another shape.
         """
-        self._validation.push(block)
+        self._check_load(unloaded)
+        self._training.push(block, unloaded=unloaded)
+
+    def push_validation(self, block: SignalBlock, *, unloaded: bool = False) -> None:
+        """Add data to the validation; arguments and errors are those of `push`."""
+        self._check_load(unloaded)
+        self._validation.push(block, unloaded=unloaded)
 
     def rows(self, block: SignalBlock) -> RowBlock:
         """Return the rows of one stretch of data, for figures; the fit does not change.
@@ -165,12 +179,14 @@ class Identifier:
         else:
             sigma = row_deviations(stack, self._typical, weighting, self._pooled)
         equation = stack.reduced(sigma * np.sqrt(stack.correlation))
+        prior = prior_factor(self.parameters, self._config.methods)
         tolerance = REST_TOLERANCE if at_rest else RANK_TOLERANCE
         space = IdentifiableSpace.of(equation, self._typical, tolerance)
         if at_rest:
             equation = space.restricted(equation)
         validation = self._validation.stack if self._validation.stack.rows else None
-        evaluation = MethodEvaluation(self.parameters, space, sigma, stack, validation)
+        posterior = posterior_covariance(equation.R, prior)
+        evaluation = MethodEvaluation(self.parameters, space, posterior, sigma, stack, validation)
         results: dict[str, MethodResult] = {}
         unanswered = []
         for solver in solvers:
@@ -182,7 +198,7 @@ class Identifier:
                     raise
                 unanswered.append(f"method '{solver.name}' has no answer: {error}")
             else:
-                results[solver.name] = evaluation.result(solver.name, solution)
+                results[solver.name] = evaluation.result(solver, solution)
         return IdentificationReport(
             rank=space.rank,
             unknowns=stack.unknowns,
@@ -195,54 +211,32 @@ class Identifier:
             methods=results,
             chosen=chosen,
             warnings=(*self._warnings(stack, space, at_rest), *unanswered),
+            cost_least_squares=math.nan if at_rest else evaluation.least_cost(equation),
+            unloaded=self._training.unloaded,
         )
 
     def urdf(self, result: MethodResult) -> str:
-        """Return the URDF with the identified bodies in place.
+        """Return the URDF with the identified bodies in place, and with the load as a link of its own.
 
         Raises:
             InconsistentInertiaError: If a body is physically inconsistent; the message names all such bodies.
         """
-        bad = [f"{body.link} ({'; '.join(body.violations)})" for body in result.bodies if body.violations]
+        load = result.payload
+        found = [(body.link, body.violations) for body in result.bodies]
+        found += [(load.name, load.violations)] if load else []
+        bad = [f"{name} ({'; '.join(violations)})" for name, violations in found if violations]
         if bad:
             raise InconsistentInertiaError(
                 f"'{result.method}' gives physically inconsistent bodies, which simulators reject: "
                 f"{listing(bad)}; use the method 'consistent'"
             )
         values = [body.inertia.vector for body in result.bodies]
-        return urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)
+        urdf = urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)
+        return urdf_with_load(urdf, load.link, load.name, load.inertia) if load else urdf
 
-    def _check_base(self, imu: ImuMount | None) -> None:
-        rows, floating = self._config.rows, self.robot.floating_base
-        if floating and rows.base_acceleration != "accelerometer":
-            raise ConfigurationError(
-                f"base_acceleration is '{rows.base_acceleration}', expected 'accelerometer': recordings are "
-                "identified with what the IMU senses"
-            )
-        if floating and imu is None:
-            raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
-        if self._config.smoothing.stiction_speed > 0.0 and rows.contact_wrenches == "projected":
-            raise ConfigurationError(
-                "'stiction_speed' leaves out torque rows, but projected rows mix the joints; set it to 0"
-            )
-
-    def _row_model(self, measurement: DynamicsMeasurement, imu: ImuMount | None) -> RowModel:
-        robot, given = self.robot, self.parameters
-        joints = {name: j for j, name in enumerate(robot.joint_names)}
-        watched = self._config.smoothing.stiction_speed > 0.0
-        row_joints = [joints.get(name, -1) if watched else -1 for name in self.row_names]
-        return RowModel(
-            smoothing=self._config.smoothing,
-            measurement=measurement,
-            imu=ImuToBase(robot, imu) if imu is not None and robot.floating_base else None,
-            n_joints=robot.n_joints,
-            contacts=len(self.contacts),
-            need_effort=self.need_effort,
-            to_unknowns=given.to_joint @ given.E,
-            nominal=given.to_joint @ given.nominal,
-            row_joints=np.array(row_joints, dtype=np.int64),
-            coulomb=self._config.coulomb_law,
-        )
+    def _check_load(self, unloaded: bool) -> None:
+        if unloaded and not self.parameters.payload:
+            raise ConfigurationError("data without a load are given, but 'payload.link' names no link of one")
 
     def _equations(self) -> tuple[EquationStack, bool]:
         data = self._training
@@ -252,6 +246,11 @@ class Identifier:
                 f"{data.shortest_s:.3g} s or more, and joints faster than the stiction speed"
             )
         at_rest = data.statistics.at_rest
+        if at_rest and data.unloaded:
+            raise MeasurementError(
+                "the robot stands still with and without its load; one posture does not tell a load from the "
+                "error of the description: record a motion"
+            )
         return (data.stack.mean_rows() if at_rest else data.stack), at_rest
 
     def _warnings(self, stack: EquationStack, space: IdentifiableSpace, at_rest: bool) -> list[str]:

@@ -10,10 +10,13 @@ from inertial_estimation.identification.identification_result import (
     BodyResult,
     MethodResult,
     ParameterResult,
+    PayloadResult,
     RowError,
 )
-from inertial_estimation.identification.methods.method import MethodSolution
+from inertial_estimation.identification.methods.method import IdentificationMethod, MethodSolution
 from inertial_estimation.identification.parameter_set import ParameterSet
+from inertial_estimation.identification.payload import payload_result
+from inertial_estimation.identification.reduced_equation import ReducedEquation
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -28,6 +31,7 @@ class MethodEvaluation:
     Attributes:
         parameters: The unknowns and their relation to the standard parameters.
         space: The identifiable space.
+        posterior: Covariance of the unknowns under the prior of `prior_factor`, shape (n, n).
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
         validation: The validation rows; None without such data.
@@ -35,18 +39,18 @@ class MethodEvaluation:
 
     parameters: ParameterSet
     space: IdentifiableSpace
+    posterior: Array
     sigma: Array
     training: EquationStack
     validation: EquationStack | None
 
-    def result(self, method: str, solution: MethodSolution) -> MethodResult:
+    def result(self, method: IdentificationMethod, solution: MethodSolution) -> MethodResult:
         """Return the result of one method."""
         x, nominal = solution.x, np.zeros(len(solution.x))
         phi = self.parameters.standard(x)
-        first = 10 * len(self.parameters.bodies)
-        friction = dict(zip(self.parameters.names[first:], (float(f) for f in phi[first:]), strict=True))
+        friction = {self.parameters.names[i]: float(phi[i]) for i in self.parameters.friction_rows}
         return MethodResult(
-            method=method,
+            method=method.name,
             parameters=self._parameters(phi),
             bodies=self._bodies(phi),
             friction=friction,
@@ -61,7 +65,24 @@ class MethodEvaluation:
             notes=solution.notes,
             x=x,
             unfinished=solution.unfinished,
+            payload=self._payload(method, phi),
         )
+
+    def least_cost(self, equation: ReducedEquation) -> float:
+        """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""
+        return self._cost(self.training, self.space.minimum(equation))
+
+    def _payload(self, method: IdentificationMethod, phi: Array) -> PayloadResult | None:
+        payload = self.parameters.payload
+        if payload is None:
+            return None
+        covariance: Array | None = None
+        if method.normal_prior:
+            covariance = self.posterior[-10:, -10:]
+        elif np.isfinite(self.space.deviations(self.parameters.E)[-10:]).all():
+            factor = self.space.covariance_factor()[-10:]
+            covariance = factor @ factor.T
+        return payload_result(payload, phi[-10:], covariance)
 
     def _parameters(self, phi: Array) -> tuple[ParameterResult, ...]:
         given = self.parameters

@@ -15,18 +15,34 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 
-__all__ = ["ParameterSet", "parameter_set"]
+__all__ = ["BODY_UNITS", "ParameterSet", "PayloadUnknowns", "parameter_set"]
 
 BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
 FRICTION_UNITS = {"coulomb": "Nm", "viscous": "Nm s/rad", "offset": "Nm", "armature": "kg m^2"}
 
 
 @dataclass(frozen=True, eq=False)
+class PayloadUnknowns:
+    """The last ten unknowns: the parameters of a load about the frame of its link.
+
+    Attributes:
+        link: The link it is fixed to.
+        name: Name of the load.
+        unit: Prior standard deviation of each parameter about zero, shape (10,).
+    """
+
+    link: str
+    name: str
+    unit: Array
+
+
+@dataclass(frozen=True, eq=False)
 class ParameterSet:
     """Standard parameters phi = phi_nominal + E x of deviations x.
 
-    phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction. E selects
-    a subset, ties mirrored links to each other, or keeps all parameters.
+    phi stacks ten parameters of each body about its link frame, Pinocchio's order, then friction, then the
+    ten parameters of a load if one is identified. E selects a subset, ties mirrored links to each other, or
+    keeps all parameters.
 
     Attributes:
         bodies: The identified bodies.
@@ -36,8 +52,11 @@ class ParameterSet:
         nominal: phi_nominal, shape (p,); of mirrored links the mean of both sides.
         unknowns: Name of each entry of x.
         E: Shape (p, n).
-        to_joint: Maps phi to parameters about the joint frames, which the regressor multiplies, shape (p, p).
+        to_joint: Maps phi to parameters about the joint frames, which the regressor multiplies, shape (r, p);
+            the body that carries the load contains it.
         asymmetry: Largest relative difference of mirrored links in the description, 0 without symmetry.
+        to_joint_unloaded: The same without the load; None where no load is identified.
+        payload: The load; None for none.
     """
 
     bodies: tuple[BodyReference, ...]
@@ -49,6 +68,14 @@ class ParameterSet:
     E: Array
     to_joint: Array
     asymmetry: float = 0.0
+    to_joint_unloaded: Array | None = None
+    payload: PayloadUnknowns | None = None
+
+    @property
+    def friction_rows(self) -> range:
+        """Positions of the friction parameters in phi."""
+        first = 10 * len(self.bodies)
+        return range(first, first + (self.friction.size if self.friction else 0))
 
     def standard(self, x: Array) -> Array:
         """Return phi of unknowns, shape (p,)."""
@@ -71,7 +98,12 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
         ConfigurationError: If a pattern matches no link or joint, or mirrored links are no mirror images.
         ~inertial_estimation.errors.InconsistentInertiaError: If a body has no mass.
     """
-    bodies = estimated_bodies(robot, chosen_links(robot, config.links))
+    links = chosen_links(robot, config.links)
+    load = config.payload.link
+    joints = [robot.link_body(link).joint_id for link in (load, *links) if link]
+    if load and joints[0] not in joints[1:]:
+        links += (load,)  # the body that carries the load is always among the unknowns
+    bodies = estimated_bodies(robot, links)
     friction, _known = friction_model(config.friction, robot, config.robot.nominal_friction)
     names = tuple(f"{body.link}/{name}" for body in bodies for name in PARAMETER_NAMES)
     units = BODY_UNITS * len(bodies)

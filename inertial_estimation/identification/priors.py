@@ -1,7 +1,7 @@
 """Gaussian prior of the deviations of the parameters from their nominal values.
 
 Deviations of a body are taken about its nominal centre of mass in units of its nominal radius of gyration,
-where mass, first and second moments are nearly independent.
+where mass, first and second moments are nearly independent. A load has deviations of its own, from zero.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["prior_factor", "typical_deviations"]
+__all__ = ["posterior_covariance", "prior_factor", "typical_deviations"]
 
 # Standard deviations of the friction parameters of an arm's joint, SI units.
 FRICTION_DEVIATIONS = {"coulomb": 1.0, "viscous": 1.0, "offset": 1.0, "armature": 0.1}
@@ -37,11 +37,26 @@ def prior_factor(parameters: ParameterSet, config: MethodConfig) -> Array:
         ]
         to_C = linear_algebra.inv(body.to_link) / (m * np.array(shares))[:, None]
         rows[own] = to_C @ parameters.E[own]
-    first = 10 * len(parameters.bodies)
-    for i, name in enumerate(parameters.names[first:], start=first):
-        rows[i] = parameters.E[i] / FRICTION_DEVIATIONS[name.rpartition("/")[2]]
+    for i in parameters.friction_rows:
+        rows[i] = parameters.E[i] / FRICTION_DEVIATIONS[parameters.names[i].rpartition("/")[2]]
+    if parameters.payload:
+        rows[-10:] = parameters.E[-10:] / parameters.payload.unit[:, None]
     T: Array = np.asarray(np.linalg.qr(rows, mode="r"))
     return T
+
+
+def posterior_covariance(R: Array, T: Array) -> Array:
+    """Return (R'R + T'T)^-1, the covariance of x.
+
+    R x = z + noise are the equations and T x is the prior, noise and prior of unit variance.
+
+    Args:
+        R: Factor of the weighted equations, shape (n, n).
+        T: Factor of the prior, shape (n, n), regular.
+    """
+    half = linear_algebra.inv(linear_algebra.triangular_factor(np.vstack((R, T))))
+    covariance: Array = half @ half.T
+    return covariance
 
 
 def typical_deviations(parameters: ParameterSet, config: MethodConfig) -> Array:

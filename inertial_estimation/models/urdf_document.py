@@ -43,6 +43,34 @@ class UrdfDocument:
             if (child := child_of(joint, "child")) is not None
         }
 
+    def add_fixed_link(self, name: str, parent: str) -> minidom.Element:
+        """Add an empty link, fixed to another one in the same frame by the joint ``<name>_joint``.
+
+        Args:
+            name: Name of the new link.
+            parent: Name of the link it is fixed to.
+
+        Returns:
+            The new link.
+        """
+        robot = self.links[parent].parentNode
+        assert isinstance(robot, minidom.Element)
+        link = self._document.createElement("link")
+        joint = self._document.createElement("joint")
+        link.setAttribute("name", name)
+        joint.setAttribute("name", f"{name}_joint")
+        joint.setAttribute("type", "fixed")
+        set_child(joint, "origin", {"xyz": "0 0 0", "rpy": "0 0 0"})
+        set_child(joint, "parent", {"link": parent})
+        set_child(joint, "child", {"link": name})
+        for element in (link, joint):
+            robot.appendChild(self._document.createTextNode("  "))
+            robot.appendChild(element)
+            robot.appendChild(self._document.createTextNode("\n"))
+        self.links = {**self.links, name: link}
+        self.parent_joints = {**self.parent_joints, name: joint}
+        return link
+
     def text(self) -> str:
         """Return the XML text, with the declaration, comments and namespaces of the input."""
         nodes = [node.toxml() for node in self._document.childNodes]

@@ -15,7 +15,7 @@ from inertial_estimation.models.urdf_document import UrdfDocument, child_of, num
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["mirrored_urdf", "perturbed_urdf", "urdf_with_bodies", "urdf_with_mass"]
+__all__ = ["mirrored_urdf", "perturbed_urdf", "urdf_with_bodies", "urdf_with_load", "urdf_with_mass"]
 
 _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
@@ -52,6 +52,30 @@ def urdf_with_bodies(
             own = InertialParameters.from_vector(whole)
             _clear_others(links, robot, body)
         _write(links[body.link], own)
+    return document.text()
+
+
+def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters) -> str:
+    """Return a URDF with a load as a link of its own, fixed to another link in the same frame.
+
+    Args:
+        urdf: XML text.
+        link: The link that carries the load.
+        name: Name of the new link; its joint is called ``<name>_joint``.
+        inertia: Inertia of the load in the frame of `link`.
+
+    Returns:
+        XML text; all else is as it was, comments and namespaces as well.
+
+    Raises:
+        ModelError: If there is no link to carry it, or there is one of the load's name.
+    """
+    document = UrdfDocument(urdf)
+    if link not in document.links:
+        raise ModelError(f"no link '{link}' in the URDF; it has {listing(document.links)}")
+    if name in document.links:
+        raise ModelError(f"the URDF already has a link '{name}', expected the name of a new one")
+    _write(document.add_fixed_link(name, link), inertia)
     return document.text()
 
 

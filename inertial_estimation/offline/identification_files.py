@@ -16,6 +16,7 @@ from inertial_estimation.identification.identification_result import (
     DataSummary,
     IdentificationReport,
     MethodResult,
+    PayloadResult,
     RowError,
 )
 from inertial_estimation.models.friction import FRICTION_TERMS
@@ -120,6 +121,8 @@ def report_values(report: IdentificationReport) -> dict[str, Any]:
         "training": asdict(report.training),
         "validation": _summary(report.validation),
         "warnings": list(report.warnings),
+        "cost_least_squares": report.cost_least_squares,
+        "unloaded": report.unloaded,
         "chosen": report.chosen,
         "methods": {name: _method(result) for name, result in report.methods.items()},
     }
@@ -140,6 +143,7 @@ def _method(result: MethodResult) -> dict[str, Any]:
         "rows": _rows(result.direct),
         "rows_validation": _rows(result.validation),
         "bodies": {body.link: _body(body) for body in result.bodies},
+        **({"payload": _payload(result.payload)} if result.payload else {}),
         "friction": dict(result.friction),
         "parameters": {
             p.name: {
@@ -165,6 +169,19 @@ def _body(body: BodyResult) -> dict[str, Any]:
         "violations": list(body.violations),
         "nominal": _inertia(body.nominal),
         "identified": _inertia(body.inertia),
+    }
+
+
+def _payload(load: PayloadResult) -> dict[str, Any]:
+    return {
+        "frame": load.link,
+        "link": load.name,
+        "consistent": not load.violations,
+        "violations": list(load.violations),
+        **_inertia(load.inertia),
+        "mass_sigma": load.mass_sigma,
+        "com_sigma": load.com_sigma.tolist(),
+        "inertia_sigma": load.inertia_sigma.tolist(),
     }
 
 

@@ -99,6 +99,7 @@ def run_identification(
     *,
     methods: Sequence[str],
     chosen: str = "",
+    unloaded: Sequence[BlockStream] = (),
     split_s: float | None = None,
     progress: Callable[[str, float], None] | None = None,
 ) -> IdentificationRun:
@@ -110,6 +111,7 @@ def run_identification(
         validation: Streams to judge by.
         methods: Names of the methods.
         chosen: The one whose result is written; empty: the first.
+        unloaded: Streams of the robot without the load that is identified, fitted as well.
         split_s: Duration of every training stream that is fitted; the rest is used for validation [s].
         progress: Called now and then with a recording's name and the seconds of it done.
 
@@ -119,12 +121,14 @@ def run_identification(
     """
     origins: dict[str, int] = {}
     fitted, judged = _Stretch(origins), _Stretch(origins)
-    for stream in training:
+    for stream in (*training, *unloaded):
         sides = [0, 0]
+        bare = stream in unloaded
         for block, later in _divided(_read(stream, progress), split_s):
             stretch, push = (judged, identifier.push_validation) if later else (fitted, identifier.push)
-            push(block)
-            stretch.look_at(block, stream.name)
+            push(block, unloaded=bare)
+            if not bare:
+                stretch.look_at(block, stream.name)
             sides[later] += block.size
         if split_s is not None and not all(sides):
             raise RecordingError(
@@ -135,7 +139,8 @@ def run_identification(
         for block in _read(stream, progress):
             identifier.push_validation(block)
             judged.look_at(block, stream.name)
-    report = _completed(identifier.report(methods, chosen), training, validation, split_s is not None)
+    fitted_streams = (*training, *unloaded)
+    report = _completed(identifier.report(methods, chosen), fitted_streams, validation, split_s is not None)
     result = report.methods[report.chosen]
     urdf, refusal = _description(identifier, report)
     return IdentificationRun(

@@ -78,28 +78,31 @@ def check_split(recording: Recording, split_s: float) -> None:
         )
 
 
-def check_different_data(training: Recording, validation: Recording, joints: str) -> None:
+def check_different_data(
+    training: Recording,
+    other: Recording,
+    joints: str,
+    reason: str = "a validation on the fitted data proves nothing; use another recording, or --split",
+) -> None:
     """Check that two recordings are not the same one, copied, trimmed or in another file format.
 
     Args:
         training: The recording that is fitted.
-        validation: The one to judge by.
+        other: The one to judge by, or one in another condition.
         joints: Topic of the joint states; they are compared without their stamps.
+        reason: Why they must differ, for the message.
 
     Raises:
         RecordingError: If they are alike to the end of one of them, from their beginnings, or from the time
             on at which both run.
     """
-    later_ns = max(training.start_ns, validation.start_ns)
+    later_ns = max(training.start_ns, other.start_ns)
     if (
-        Path(training.name).resolve() == Path(validation.name).resolve()
-        or _same_data(training, validation, joints)
-        or _same_data(training, validation, joints, later_ns)
+        Path(training.name).resolve() == Path(other.name).resolve()
+        or _same_data(training, other, joints)
+        or _same_data(training, other, joints, later_ns)
     ):
-        raise RecordingError(
-            f"'{validation.name}' holds the same data as '{training.name}': a validation on the fitted "
-            "data proves nothing; use another recording, or --split"
-        )
+        raise RecordingError(f"'{other.name}' holds the same data as '{training.name}': {reason}")
 
 
 def _same_data(one: Recording, other: Recording, joints: str, start_ns: int | None = None) -> bool:

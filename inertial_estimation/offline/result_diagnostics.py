@@ -9,6 +9,7 @@ from inertial_estimation.identification.identification_result import (
     Identifiability,
     IdentificationReport,
     MethodResult,
+    PayloadResult,
     RowError,
 )
 from inertial_estimation.spatial import linear_algebra
@@ -22,6 +23,9 @@ WORSE_ROW_RATIO = 1.01  # error of a row over its nominal one, above which it is
 UNEXPLAINED_SHARE = 0.5  # error of a row over what was measured, above which it is reported
 POSITIVE_TERMS = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  # they are never zero
 FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a body is a plate or a rod
+COST_RATIO = 2.0  # cost of a method over that of least squares, above which it is reported
+COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
+WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
 MOST_NAMES = 8  # largest number of names listed in one sentence
 
 
@@ -31,7 +35,9 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
     found = [f"{body.link}: {'; '.join(body.violations)}" for body in result.bodies if body.violations]
     if result.unfinished:
         found.append(f"{result.method}: {result.unfinished}")
-    found += _validation(report, result)
+    if result.payload:
+        found += _payload(report, result.payload)
+    found += _cost(report, result) + _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
     found += _uncertain(result) + _changes(result)
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
@@ -41,6 +47,38 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
     if negative:
         found.append(f"friction or rotor inertia below zero: {listing(negative, limit=MOST_NAMES)}")
     return found
+
+
+def _payload(report: IdentificationReport, load: PayloadResult) -> list[str]:
+    found = [f"{load.name}: {'; '.join(load.violations)}"] if load.violations else []
+    mass = load.inertia.mass
+    if not report.unloaded:
+        found.append(
+            "no recording without the load: load and robot are told apart by the prior about the nominal "
+            "robot alone; give one with --unloaded"
+        )
+    if not 2.0 * load.mass_sigma < mass:
+        found.append(
+            f"the mass of the load is no more than two sigma away from zero ({load.mass_sigma:.3g} kg)"
+        )
+    elif not float(load.com_sigma.max()) < WIDE_COM_SIGMA_M:
+        found.append(
+            f"the centre of mass of the load is uncertain by {100.0 * float(load.com_sigma.max()):.3g} cm"
+        )
+    moments = linear_algebra.eigvalsh(load.inertia.inertia_Fcm)
+    if not 2.0 * float(load.inertia_sigma.max()) < float(moments[-1]):
+        found.append("the moments of inertia of the load about its centre of mass are mostly prior")
+    return found
+
+
+def _cost(report: IdentificationReport, result: MethodResult) -> list[str]:
+    least = report.cost_least_squares
+    if not result.cost > COST_RATIO * least or result.relative_error < COST_FLOOR:
+        return []
+    return [
+        f"'{result.method}' costs {result.cost / least:.1f} times as much as least squares: its priors or "
+        "constraints contradict the data, as where a load is part of a link (--payload LINK)"
+    ]
 
 
 def _validation(report: IdentificationReport, result: MethodResult) -> list[str]:

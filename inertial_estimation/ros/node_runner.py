@@ -55,6 +55,8 @@ def trunk_payload() -> int:
 
 def simulator() -> int:
     """Entry point of the executable `simulator`."""
+    # MuJoCo would import glfw, which starts a process of its own; the viewer imports it when it is wanted.
+    os.environ.setdefault("MUJOCO_GL", "disable")
     return _run_class("inertial_estimation.ros.simulator_node", "SimulatorNode")
 
 

@@ -113,6 +113,34 @@ def test_split_and_two_bags_are_the_same_data(folder, recording, bag, results):
     assert two["training"]["samples"] == one["training"]["samples"] == 800
 
 
+def test_a_load_is_found_by_two_recordings(folder, bag, capsys):
+    write_recording(moving_arm(seed=1, duration_s=6.0, load=0.75), folder / "loaded")
+    options = ["--payload", "lower", "--unloaded", str(bag)]
+    content = identified(folder / "loaded", folder, "load", *options)
+    load = content["methods"]["consistent"]["payload"]
+    assert load["mass"] == pytest.approx(0.75, rel=0.01)
+    assert load["frame"] == "lower"
+    assert content["unloaded_bags"] == [str(bag)]
+    printed = capsys.readouterr().out
+    assert f"{load['mass']:.4g} kg (sigma {load['mass_sigma']:.2g}) on 'lower'" in printed
+    model = pin.buildModelFromXML((folder / "load/identified.urdf").read_text())
+    body = content["methods"]["consistent"]["bodies"]["lower"]["identified"]
+    carried = model.inertias[model.getJointId("elbow")]
+    assert carried.mass == pytest.approx(body["mass"] + load["mass"], rel=1e-9)
+    assert model.existFrame("lower_payload")
+
+
+def test_recordings_with_and_without_the_load_are_not_the_same(folder, bag, capsys):
+    same = ["identify", str(bag), "--config", str(folder / "robot.yaml"), "--output", str(folder / "same")]
+    for options, message in (
+        (["--unloaded", str(folder / "other")], "--payload LINK"),
+        (["--unloaded", str(bag), "--payload", "lower"], "more than once"),
+        (["--payload", "hand"], "hand"),
+    ):
+        assert main([*same, *options]) != 0
+        assert message in capsys.readouterr().err
+
+
 def identified(bag: Path, folder: Path, output: str, *options: str) -> dict:
     """Identify without a page; what identification.json holds."""
     arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-report"]

@@ -16,6 +16,12 @@ from inertial_estimation.parameters import build_config
 STEP = 2e-3
 EXACT = {"smoothing.window": 0.02, "smoothing.order": 5, "smoothing.row_rate": 50.0}
 ROBOTS = {
+    "ur10_joint_limited_robot": {
+        "floating_base": False,
+        "contact_wrenches": "none",
+        "friction.joints": ["*"],
+        "friction.smoothing_speed": 0.5,
+    },
     "panda": {
         "floating_base": False,
         "locked_joints": ["panda_finger_joint*"],
@@ -86,7 +92,7 @@ class Scene:
         tau = np.array([r.tau for r in readings])
         friction = identifier.parameters.friction
         if friction:
-            phi = identifier.parameters.standard(x)[-friction.size :]
+            phi = identifier.parameters.standard(x)[identifier.parameters.friction_rows]
             tau += friction.regressor(v, a) @ phi
         tau += torque_noise * rng.normal(size=tau.shape)
         return SignalBlock(

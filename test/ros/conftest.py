@@ -3,10 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
+from support.forked_nodes import NodeServer
 from support.ros_domains import claimed_domain
 
 URDF = """<robot name="hopper">
@@ -31,14 +31,12 @@ PATIENCE = 60.0  # [s] for what takes one on an idle machine: others may be at w
 class Node:
     """A node as a process."""
 
-    def __init__(self, name, domain, arguments, log):
-        code = f"import sys; from inertial_estimation.ros.node_runner import {name}; sys.exit({name}())"
+    def __init__(self, server, name, domain, arguments, log):
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
         environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        command = [sys.executable, "-c", code, "--ros-args", *arguments]
+        log.touch()
         self._log = log
-        with log.open("w") as output:
-            self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        self.process = server.start(name, ["--ros-args", *arguments], environment, log)
 
     @property
     def output(self):
@@ -72,12 +70,13 @@ def arguments_from(parameters):
 class World:
     """The other end: publishes the sensors of a standing robot, and listens."""
 
-    def __init__(self, folder, domain):
+    def __init__(self, folder, domain, server):
         import rclpy
         from rclpy.executors import SingleThreadedExecutor
 
         self.domain = domain
         self.folder = folder
+        self._server = server
         self.urdf = folder / "hopper.urdf"
         self.urdf.write_text(URDF)
         self.context = rclpy.Context()
@@ -97,7 +96,7 @@ class World:
         description = {"urdf": str(self.urdf)} if described else {}
         arguments = arguments_from({**description, **robot, **parameters})
         log = self.folder / f"{name}.{len(self.processes)}.log"
-        process = Node(name, self.domain, [*arguments, *extra], log)
+        process = Node(self._server, name, self.domain, [*arguments, *extra], log)
         self.processes.append(process)
         return process
 
@@ -183,10 +182,18 @@ def domain():
         yield number
 
 
+@pytest.fixture(scope="session")
+def node_server():
+    """Starts the nodes of all tests of this process."""
+    server = NodeServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def world(tmp_path, domain):
+def world(tmp_path, domain, node_server):
     """The other end of a node under test."""
     pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
-    end = World(tmp_path, domain)
+    end = World(tmp_path, domain, node_server)
     yield end
     end.close()

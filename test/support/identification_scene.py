@@ -42,11 +42,17 @@ identification:
 """
 
 
-def moving_arm(seed: int = 0, duration_s: float = 12.0) -> MemoryRecording:
-    """The true arm with friction in its joints, at 100 Hz, by ideal sensors."""
+def moving_arm(seed: int = 0, duration_s: float = 12.0, load: float = 0.0) -> MemoryRecording:
+    """The true arm with friction in its joints, at 100 Hz, by ideal sensors; a load [kg] on link 'lower'."""
     rng = np.random.default_rng(seed)
     truth = synthetic_truth(
-        "arm", Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5), rng, urdf=URDF, payload_time_s=None
+        "arm",
+        Timing(duration_s=duration_s, rate_hz=100.0, rest_s=0.5),
+        rng,
+        urdf=URDF,
+        payload_mass=load or 1.0,
+        payload_time_s=0.0 if load else None,
+        payload_link="lower",
     )
     recording = measure(truth, NOISE_FREE, rng)
     return with_samples(

@@ -1,8 +1,9 @@
 """A two-legged robot, its IMU on a torso that turns, and its exact motion over a fixed foot."""
 
+import functools
+
 import numpy as np
 import pinocchio as pin
-from scipy.spatial.transform import Rotation
 
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.parameters import build_config
@@ -79,6 +80,12 @@ def push_stance(
     pipeline.push_imu(spoil(stance.imu(stamp, t, bias)))
 
 
+@functools.lru_cache(maxsize=12)
+def _readings_of(*_motion):
+    """Readings of a motion by their time: many tests look at the same one."""
+    return {}
+
+
 class Stance:
     """Joints follow sinusoids; one point of the left sole stays where it is in the world.
 
@@ -102,17 +109,18 @@ class Stance:
         rng = np.random.default_rng(seed)
         self._phase, self._speed = rng.uniform(0, 6.28, len(NAMES)), rng.uniform(2, 5, len(NAMES))
         self._size, self._still = size, still_until
-        self._T_WF = pin.SE3(Rotation.from_rotvec(foot).as_matrix(), np.array([0.3, -0.2, 0.0]))
+        self._T_WF = pin.SE3(pin.exp3(np.array(foot)), np.array([0.3, -0.2, 0.0]))
         self._T_FP = pin.SE3(np.eye(3), np.array(pivot))
         self._roll = np.array(roll)
         self._data = MODEL.createData()
+        self._readings = _readings_of(seed, size, tuple(foot), still_until, tuple(pivot), tuple(roll))
 
     def sole(self, t):
         """Pose of the left sole in the world."""
         if not self._roll.any():
             return self._T_WF
         s = max(t - self._still, 0.0)
-        turn = Rotation.from_rotvec(self._roll * (1.0 - np.exp(-(s**3))) * np.sin(3.0 * s)).as_matrix()
+        turn = pin.exp3(self._roll * (1.0 - np.exp(-(s**3))) * np.sin(3.0 * s))
         return self._T_WF * self._T_FP * pin.SE3(turn, np.zeros(3)) * self._T_FP.inverse()
 
     def q(self, t):
@@ -133,7 +141,7 @@ class Stance:
         """Velocity of a frame's origin and angular velocity, in the frame."""
         before, now, after = (self.pose(frame, t + s) for s in (-d, 0.0, d))
         v = now.rotation.T @ (after.translation - before.translation) / (2 * d)
-        w = Rotation.from_matrix(before.rotation.T @ after.rotation).as_rotvec() / (2 * d)
+        w = pin.log3(before.rotation.T @ after.rotation) / (2 * d)
         return v, w
 
     def force(self, t, d=1e-3):
@@ -142,14 +150,24 @@ class Stance:
         return now.rotation.T @ (a + G)
 
     def imu(self, stamp_ns, t, bias=(0.0, 0.0, 0.0)):
-        return ImuSample(stamp_ns, self.force(t), self.velocity("imu", t)[1] + bias)
+        force, rate, _, _ = self._at(t)
+        return ImuSample(stamp_ns, force, rate + bias)
 
     def joints(self, stamp_ns, t):
-        return JointReading(stamp_ns, NAMES, self.q(t), self.v(t))
+        _, _, q, v = self._at(t)
+        return JointReading(stamp_ns, NAMES, q, v)
+
+    def _at(self, t):
+        """Specific force, angular rate, joint positions and velocities."""
+        if t not in self._readings:
+            self._readings[t] = self.force(t), self.velocity("imu", t)[1], self.q(t), self.v(t)
+        return self._readings[t]
 
     def wrench(self, stamp_ns, t, newtons, *, point=(0.0, 0.0, 0.0), frame="left_sole"):
         """Vertical force at a point of the left sole, in its frame [m], as a sensor in a frame sees it."""
         f = self.sole(t).rotation.T @ np.array([0.0, 0.0, newtons])
-        about_sole = pin.Force(f, np.cross(point, f))
+        about_sole = pin.Force(f, pin.skew(np.array(point)) @ f)
+        if frame == "left_sole":
+            return WrenchSample(stamp_ns, about_sole.vector)
         T_FS = self.pose("left_sole", t).actInv(self.pose(frame, t))
         return WrenchSample(stamp_ns, T_FS.actInv(about_sole).vector)

@@ -66,7 +66,8 @@ class BoundedGradient(IdentificationMethod):
 def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
     """Return the lower bound of each unknown, minus infinity for none, shape (n,).
 
-    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image.
+    Every mass and every friction parameter is one unknown, or is tied to that of its mirror image. The mass
+    of a load may be zero.
     """
     bounds = np.full(len(parameters.unknowns), -np.inf)
     start = dict(zip(parameters.names, parameters.nominal.tolist(), strict=True))
@@ -76,4 +77,6 @@ def lower_bounds(parameters: ParameterSet, config: MethodConfig) -> Array:
             bounds[i] = config.smallest_mass - start[name]
         elif kind in POSITIVE_TERMS:
             bounds[i] = -start[name]
+    if parameters.payload:
+        bounds[-10] = 0.0
     return bounds

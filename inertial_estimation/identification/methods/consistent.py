@@ -1,6 +1,7 @@
 """Least squares under physical consistency of every body: a convex problem with matrix inequalities.
 
-    minimise ||R x - z||^2 + ||T x||^2   subject to   J(pi_b) > 0 of every body b, friction >= 0
+    minimise ||R x - z||^2 + ||T x||^2   subject to   J(pi_b) > 0 of every body b and of the load,
+                                                      friction >= 0
 
 J is the pseudo-inertia, linear in the parameters (THEORY 3; Wensing, Kim and Slotine 2018). The prior T keeps
 directions without information near nominal; it is negligible in directions with information.
@@ -38,6 +39,8 @@ CONSTRAINT_UNITS = (
     1e4,
     1e6,
 )
+LOAD_MARGIN = 1e-6  # smallest eigenvalue of a load's J about its link's frame, in units of its prior
+SMALL_LOAD = 1e-3  # mass, in units of its prior, of the load towards which solutions are moved
 RETREAT_SHARE = 0.02  # step towards nominal, repeated until all bodies are consistent despite round-off
 
 
@@ -46,6 +49,7 @@ class Consistent(IdentificationMethod):
 
     name = "consistent"
     has_prior = True
+    normal_prior = True
 
     def solve(
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig
@@ -73,12 +77,8 @@ class Consistent(IdentificationMethod):
 
 def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, list[tuple[str, int]]]:
     """Return A, b and cones with b - A y in the cones: friction first, then a triangle for each body."""
-    first = 10 * len(parameters.bodies)
-    positive = [
-        i
-        for i, name in enumerate(parameters.names)
-        if i >= first and name.rpartition("/")[2] in POSITIVE_TERMS
-    ]
+    names = parameters.names
+    positive = [i for i in parameters.friction_rows if names[i].rpartition("/")[2] in POSITIVE_TERMS]
     A, b = [-(parameters.E[positive] @ back)], [parameters.nominal[positive]]
     cones = [("nonnegative", len(positive))] if positive else []
     for i, body in enumerate(parameters.bodies):
@@ -86,13 +86,22 @@ def _constraints(parameters: ParameterSet, back: Array) -> tuple[Array, Array, l
         to_C = linear_algebra.inv(body.to_link) / body.nominal_J.mass
         nominal = pseudo_inertia(to_C @ parameters.nominal[own])
         margin = min(EIGENVALUE_MARGIN, 0.5 * float(linear_algebra.eigvalsh(nominal)[0]))
-        slopes = pseudo_inertia((to_C @ parameters.E[own] @ back).T)
-        weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER_ENTRIES])
-        at = tuple(np.array(UPPER_ENTRIES).T)
-        A.append(-(weights * slopes[:, at[0], at[1]]).T)
-        b.append(weights * (nominal - margin * np.eye(4))[at])
+        _add_triangle(A, b, to_C @ parameters.E[own] @ back, nominal - margin * np.eye(4))
+        cones.append(("triangle", 4))
+    if parameters.payload:
+        scaled = parameters.E[-10:] @ back / parameters.payload.unit[:, None]
+        _add_triangle(A, b, scaled, -LOAD_MARGIN * np.eye(4))
         cones.append(("triangle", 4))
     return np.vstack(A), np.concatenate(b), cones
+
+
+def _add_triangle(A: list[Array], b: list[Array], slopes: Array, nominal: Array) -> None:
+    """Add the rows of J(y) = nominal + J(slopes y) >= 0, slopes of shape (10, n)."""
+    columns = pseudo_inertia(slopes.T)
+    weights = np.array([1.0 if i == j else math.sqrt(2.0) for i, j in UPPER_ENTRIES])
+    at = tuple(np.array(UPPER_ENTRIES).T)
+    A.append(-(weights * columns[:, at[0], at[1]]).T)
+    b.append(weights * nominal[at])
 
 
 def _solve(target: Array, A: Array, b: Array, cones: list[tuple[str, int]]) -> tuple[Array, str, int]:
@@ -135,17 +144,23 @@ def _attempt(A: Array, b: Array, cones: list[tuple[str, int]]) -> Any:
 
 
 def _made_strict(parameters: ParameterSet, x: Array) -> tuple[Array, int]:
-    """Move towards nominal, which is consistent, until every body is; return the number of steps."""
+    """Move towards nominal and a small load, which are consistent; return the number of steps."""
     retreats = 0
+    inner = np.zeros(len(x))
+    if parameters.payload:
+        ball = np.array([1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0, 0.0, 2.0])
+        inner[-10:] = SMALL_LOAD * ball * parameters.payload.unit
     while retreats < 400 and not _possible(parameters, x):
-        x = (1.0 - RETREAT_SHARE) * x
+        x = (1.0 - RETREAT_SHARE) * x + RETREAT_SHARE * inner
         retreats += 1
     return x, retreats
 
 
 def _possible(parameters: ParameterSet, x: Array) -> bool:
     phi = parameters.standard(x)
-    bodies = (parameters.body(phi, i) for i in range(len(parameters.bodies)))
+    bodies = [parameters.body(phi, i) for i in range(len(parameters.bodies))]
+    if parameters.payload:
+        bodies.append(phi[-10:])
     return not any(InertialParameters.from_vector(pi).violations() for pi in bodies)
 
 

@@ -31,6 +31,7 @@ class IdentificationMethod(ABC):
 
     name: str
     has_prior: bool = False  # whether it also solves fewer equations than unknowns
+    normal_prior: bool = False  # whether its solution has the prior of `prior_factor`
 
     @abstractmethod
     def solve(

@@ -17,6 +17,7 @@ class Ridge(IdentificationMethod):
 
     name = "ridge"
     has_prior = True
+    normal_prior = True
 
     def solve(
         self, equation: ReducedEquation, parameters: ParameterSet, config: MethodConfig

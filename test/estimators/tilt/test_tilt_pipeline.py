@@ -181,9 +181,8 @@ def test_bad_numbers_never_reach_the_state(bad):
                 pipeline.push_imu(ImuSample(at, [bad, 0, 0], [0, 0, 0]))
                 pipeline.push_wrench("left", WrenchSample(at, [0, 0, bad, 0, 0, 0]))
                 reading = stance.joints(at, 0.0)
-                pipeline.push_joints(
-                    JointReading(at, reading.names, reading.position * bad, reading.velocity)
-                )
+                position = np.full(len(reading.names), bad)
+                pipeline.push_joints(JointReading(at, reading.names, position, reading.velocity))
             push_stance(pipeline, stance, stamp, 1e-9 * stamp)
             estimates += pipeline.tick(stamp)
         results.append(estimates)

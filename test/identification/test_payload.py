@@ -1,0 +1,131 @@
+"""A load on an arm's last link, found beside the arm's own parameters; its deviation covers its error."""
+
+import json
+
+import numpy as np
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.identification.identification_config import IdentificationConfig
+from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.offline.identification_files import report_values
+from inertial_estimation.offline.result_diagnostics import result_diagnostics
+from inertial_estimation.parameters import build_config
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+LINK = "wrist_3_link"
+SMALL = InertialParameters(0.2, np.array([0.01, -0.02, 0.03]), np.diag([2e-4, 3e-4, 4e-4]))
+LARGE = InertialParameters(2.805, np.array([-0.03, 0.02, 0.08]), np.diag([0.012, 0.010, 0.008]))
+
+
+class LoadedArm:
+    """An arm unlike its description, with a load and without."""
+
+    def __init__(self, make_scene, load, *, noise, seed=0):
+        self.load = load
+        scene = make_scene("ur10_joint_limited_robot")
+        self.bare = scene.identifier()
+        self.identifier = scene.identifier(payload__link=LINK)
+        self.config, self.scene = scene.config, scene
+        given = self.bare.parameters
+        x = np.full(len(given.unknowns), 0.3)  # friction
+        for i, share in enumerate(np.random.default_rng(3).uniform(-0.3, 0.3, len(given.bodies))):
+            x[10 * i : 10 * i + 10] = share * given.body(given.nominal, i)  # another density
+        x_loaded = np.concatenate((x, load.vector))
+        self.unloaded = scene.recording(self.bare, x, 10 + seed, seconds=1.5, torque_noise=noise)
+        self.loaded = scene.recording(self.identifier, x_loaded, 20 + seed, seconds=1.5, torque_noise=noise)
+
+    def report(self, *methods):
+        self.identifier.push(self.loaded)
+        self.identifier.push(self.unloaded, unloaded=True)
+        return self.identifier.report(methods)
+
+
+@pytest.mark.parametrize("load", [SMALL, LARGE])
+def test_two_recordings_without_noise_give_the_load_exactly(make_scene, load):
+    arm = LoadedArm(make_scene, load, noise=0.0)
+    for method, result in arm.report("consistent", "ridge", "nullspace-prior").methods.items():
+        found = result.payload
+        assert found.link == LINK
+        assert found.inertia.mass == pytest.approx(load.mass, rel=1e-3), method
+        assert found.inertia.com_F == pytest.approx(load.com_F, abs=1e-4), method
+        assert found.inertia.inertia_Fcm == pytest.approx(load.inertia_Fcm, abs=2e-4), method
+        assert result.relative_error < 1e-4
+
+
+@pytest.fixture(scope="module")
+def noisy(make_scene):
+    arm = LoadedArm(make_scene, LARGE, noise=0.3)
+    return arm, arm.report("consistent", "ridge")
+
+
+def test_the_deviations_cover_the_errors(make_scene):
+    """Chi-square of mass and centre of mass over independent noise, two-sided at 99.8 %."""
+    scores = []
+    for seed in range(6):
+        arm = LoadedArm(make_scene, LARGE, noise=1.0, seed=seed)
+        found = arm.report("ridge").methods["ridge"].payload
+        errors = [found.inertia.mass - LARGE.mass, *(found.inertia.com_F - LARGE.com_F)]
+        scores += list(np.array(errors) / [found.mass_sigma, *found.com_sigma])
+    assert 8.1 < np.sum(np.square(scores)) < 51.2  # 24 degrees of freedom
+
+
+def test_the_description_holds_the_load_as_a_link_of_its_own(noisy):
+    arm, report = noisy
+    found = report.methods["consistent"].payload
+    text = arm.identifier.urdf(report.methods["consistent"])
+    model, bare = (robot_from_config(arm.config.robot, urdf).robot.model for urdf in (text, arm.scene.urdf))
+    carrier, frame = (model.frames[model.getFrameId(name)] for name in (LINK, f"{LINK}_payload"))
+    assert (carrier.placement.inverse() * frame.placement).isIdentity(1e-12)
+    assert model.njoints == bare.njoints
+    body = next(b for b in report.methods["consistent"].bodies if b.link == LINK)
+    whole = carrier.placement.actInv(model.inertias[carrier.parentJoint])
+    assert whole.toDynamicParameters() == pytest.approx(body.inertia.vector + found.inertia.vector, abs=1e-9)
+    values = report_values(report)["methods"]["consistent"]["payload"]
+    assert json.dumps(values)
+    assert values["frame"] == LINK
+    assert values["mass"] == found.inertia.mass
+    assert values["mass_sigma"] == found.mass_sigma > 0.0
+
+
+def test_a_load_hidden_in_a_small_link_is_a_but_and_a_load_of_its_own_is_none(noisy):
+    arm, report = noisy
+    assert report.cost_least_squares == pytest.approx(1.0, abs=0.1)
+    assert not any("least squares" in text for text in result_diagnostics(report))
+    hidden = arm.scene.identifier(methods__mass_deviation=0.05, methods__com_deviation=0.01)
+    hidden.push(arm.loaded)
+    assert any("--payload" in text for text in result_diagnostics(hidden.report(["consistent"])))
+
+
+def test_one_recording_is_a_but_and_covers_its_error(noisy):
+    arm, _report = noisy
+    identifier = arm.scene.identifier(payload__link=LINK)
+    identifier.push(arm.loaded)
+    report = identifier.report(["consistent", "least-squares"])
+    found = report.methods["consistent"].payload
+    assert abs(found.inertia.mass - LARGE.mass) < 3.0 * found.mass_sigma
+    assert found.mass_sigma > 0.1
+    assert any("--unloaded" in text for text in result_diagnostics(report))
+    assert report.methods["least-squares"].payload.mass_sigma == np.inf
+
+
+def test_a_load_that_does_not_fit_is_refused(noisy):
+    arm, report = noisy
+    with pytest.raises(ConfigurationError, match=r"payload\.link"):
+        arm.bare.push(arm.unloaded, unloaded=True)
+    config = build_config(IdentificationConfig, {**arm.scene.robot_values, "payload.link": LINK})
+    loaded = arm.identifier.urdf(report.methods["consistent"])
+    with pytest.raises(ConfigurationError, match=f"'{LINK}_payload'"):
+        Identifier(config, loaded)
+
+
+def test_a_robot_at_rest_does_not_tell_load_from_description(make_scene):
+    arm = LoadedArm(make_scene, SMALL, noise=0.0)
+    still = arm.scene.recording(
+        arm.bare, np.zeros(len(arm.bare.parameters.unknowns)), 1, seconds=0.3, moving=[]
+    )
+    arm.identifier.push(still)
+    arm.identifier.push(still, unloaded=True)
+    with pytest.raises(MeasurementError, match="stands still with and without"):
+        arm.identifier.report(["ridge"])
