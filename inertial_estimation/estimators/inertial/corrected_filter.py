@@ -9,7 +9,7 @@ from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.models.dynamics_measurement import LinearEquation
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, Decision
 
 __all__ = ["CorrectedFilter"]
 
@@ -49,6 +49,8 @@ class CorrectedFilter:
             joint_velocities: Velocities of the joints [rad/s], shape (n_joints,).
             dt: Time since the last one [s].
             learn: False only reports the innovation.
+
+        An innovation of which the cause is known, as a push, says nothing about the noise.
         """
         if self.bias.active:
             update = self.guarded.filter.update(equation, dt, learn=False)
@@ -56,7 +58,7 @@ class CorrectedFilter:
             return replace(update, decision=decision)
         corrected = self.noise.scaled(replace(equation, value=equation.value - self.bias.bias))
         update = self.guarded.update(corrected, dt, learn=learn)
-        if learn:
+        if learn and update.decision is not Decision.PUSHED:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
         return update

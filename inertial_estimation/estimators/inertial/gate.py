@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from scipy.special import chdtri
-
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Decision
 
@@ -51,8 +49,9 @@ class InnovationGate:
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
+        from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
+
         self.config = config
-        # The same as chi2.ppf, without the second that the import of scipy.stats takes.
         self._quantile = float(chdtri(rows, 1.0 - config.quantile))
         self.factor = 1.0
         self._rejected_for = 0.0

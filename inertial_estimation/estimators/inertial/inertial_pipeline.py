@@ -192,6 +192,7 @@ class InertialPipeline:
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self._links.set_rate(config.hand_over_rate)
         self._guarded.config = config.watch
+        self._guarded.inquiry.locator.config = config.locator
         self._record.set_config(config)
         self._corrected.noise.config = config.noise_adaptation
 
@@ -242,4 +243,5 @@ class InertialPipeline:
             informed_directions=information.informed,
             friction=friction,
             noise=self._corrected.noise.factors(),
+            located=self._guarded.inquiry.certain,
         )
