@@ -265,9 +265,7 @@ class LinkEstimate:
 
 
 class Decision(Enum):
-    """What became of one measurement of the inertial filter; files and displays show the value.
-
-    The order is the number of a decision in the telemetry.
+    """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry.
 
     Attributes:
         ACCEPTED: It corrected the state.
