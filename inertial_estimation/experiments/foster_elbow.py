@@ -119,7 +119,7 @@ class FosterElbow(Experiment[_Holds]):
     @property
     def duration_s(self) -> float:
         """Length of a run [s]."""
-        return 0.5 if self.quick else DURATION_S
+        return 0.2 if self.quick else DURATION_S
 
     def simulate(self, progress: Progress) -> _Holds:
         """Run with and without adaptation for every seed."""

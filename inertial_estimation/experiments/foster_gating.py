@@ -169,7 +169,7 @@ class FosterGating(Experiment[_SteppingRuns]):
         """Step in place per seed, once with the true mass constant, once with the square wave."""
         robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
         duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
-        loaded_s, hoist_s = 0.5 if self.quick else duration_s, hoist_time(quick=self.quick)
+        loaded_s, hoist_s = 0.2 if self.quick else duration_s, hoist_time(quick=self.quick)
         runs = _SteppingRuns([], [], settled_s)
         for i, seed in enumerate(seeds):
             progress(f"seed {seed}, constant mass", i / len(seeds))

@@ -192,7 +192,7 @@ class FosterPelvis(Experiment[_Walks]):
                     beliefs[belief],
                     seed,
                     adaptation=adaptation,
-                    duration_s=0.5 if self.quick else DURATION_S,
+                    duration_s=0.2 if self.quick else DURATION_S,
                     hoist_s=hoist_time(quick=self.quick),
                 )
                 runs[belief, adaptation].append(columns)
