@@ -31,6 +31,17 @@ def test_importing_the_package_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+def test_the_tilt_observer_starts_without_the_libraries_of_the_other_nodes():
+    """They would double the time that a robot is without its tilt after a restart."""
+    pytest.importorskip("rclpy")
+    code = (
+        "import sys, inertial_estimation.ros.tilt_observer_node\n"
+        "loaded = {'scipy', 'mujoco', 'proxsuite', 'matplotlib'} & set(sys.modules)\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_the_three_lists_of_names_agree():
     assert names_for_type_checkers() == inertial_estimation._NAMES_BY_MODULE
     assert set(inertial_estimation.__all__) == {*inertial_estimation._MODULES, "__version__"}

@@ -9,7 +9,7 @@ from benchmarks.fault_campaign.fault import Draw, Kind
 from benchmarks.fault_campaign.readings import CHANNELS, Reading, restamped, with_channel
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["DELIVERY_KINDS"]
+__all__ = ["DELIVERY_KINDS", "REGULAR"]
 
 REGULAR = ("imu", "joints", "wrench", "base_state", "orientation")
 

@@ -9,7 +9,7 @@ from benchmarks.fault_campaign.readings import CHANNELS, Reading, joint_columns,
 from inertial_estimation.models.imu import STANDARD_GRAVITY as G
 from inertial_estimation.signals import Array, JointReading
 
-__all__ = ["VALUE_KINDS"]
+__all__ = ["IN_RANGE", "SENSORS", "VALUE_KINDS"]
 
 SENSORS = ("imu", "joints", "wrench")
 ESTIMATES = ("base_state", "orientation", "inertia")

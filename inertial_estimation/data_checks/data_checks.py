@@ -35,14 +35,15 @@ from inertial_estimation.signals import (
 
 __all__ = ["DataChecks"]
 
-FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
+FEWEST_WINDOWS = 16  # 2.4 s of data of a node, 1.6 s of a recording
 MOST_WINDOWS = 240  # of a recording, spread over all of it
 NODE_WINDOWS = 60  # of a node: the last minute
-DENSE_WINDOWS = 20  # the first ones of a node, for its first judgement after 5 s
+DENSE_WINDOWS = 20  # the first ones of a node, one after the other, for an early first judgement
 SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
-FIRST_NS = 5 * NANOSECONDS  # of data before a node judges for the first time
+FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node judges for the first time
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
 JOINTS = "joint_states"
+Check = Callable[[DataTable, CheckedRobot], list[CheckResult]]
 
 
 class DataChecks:
@@ -68,8 +69,7 @@ class DataChecks:
         """
         self.robot = CheckedRobot.of(setup)
         self._collector = WindowCollector(setup, config)
-        if whole_recording:
-            self._collector.period_ns = WINDOW_NS
+        self._collector.period_ns = WINDOW_NS
         self._predictor = WindowPredictor(setup)
         gap = config.inputs.max_gap
         names = (JOINTS, IMU_TOPIC, *(f"{contact}/wrench" for contact in setup.contact_names))
@@ -132,7 +132,8 @@ class DataChecks:
     def health(self) -> Health:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
 
-        A call executes at most one stage of a judgement, so that no step of a node waits for all of them.
+        A call executes at most one stage of a judgement, so that no step of a node waits for all of them;
+        what the stages so far found wrong is told at once.
         """
         newest = self._windows[-1].data.stamp_ns if self._windows else None
         if newest is None or self._first_ns is None:
@@ -167,39 +168,45 @@ class DataChecks:
         stage = next(self._judging, None)
         if stage is None:
             self._judging, self._results = None, self._judged
-        else:
-            self._judged.extend(stage)
+            return
+        self._judged.extend(stage)
+        if not self._results or any(result.failed for result in stage):
+            self._results = list(self._judged)
 
     def _stages(self) -> Iterator[list[CheckResult]]:
-        """Judge the data of this moment, a group of checks at a time."""
+        """Judge the data of this moment: all but the efforts, then these, which take longest."""
         windows, named = list(self._windows), name_checks(self._collector.missing)
         if len(windows) < FEWEST_WINDOWS:
             yield [result for result in named if result.failed]
             return
-        yield [*named, *stamp_checks(self._streams.values())]
         table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
-        yield (placed := _quietly(position_checks, table, robot))
-        yield _quietly(velocity_checks, table, robot)
-        if _wrong(placed, "joint positions"):
-            return
-        if robot.model.floating_base:
-            yield (forces := _quietly(accelerometer_checks, table, robot))
-            yield (rates := _quietly(gyroscope_checks, table, robot))
-            if _wrong([*forces, *rates]):
-                return
-            yield (carried := _quietly(wrench_checks, table, robot))
-            if _wrong(carried):
-                return
-        yield _quietly(effort_checks, table, robot)
+        found = [*named, *stamp_checks(self._streams.values())]
+        right = _add_all(found, self._sensor_checks(), table, robot)
+        yield found
+        if right:
+            yield _quietly(effort_checks, table, robot)
+
+    def _sensor_checks(self) -> list[Check]:
+        """Return the checks that efforts rely on, in an order in which each relies on those before."""
+        floating = [accelerometer_checks, gyroscope_checks, wrench_checks]
+        return [position_checks, velocity_checks, *(floating if self.robot.model.floating_base else [])]
 
 
-def _quietly(
-    check: Callable[[DataTable, CheckedRobot], list[CheckResult]], table: DataTable, robot: CheckedRobot
-) -> list[CheckResult]:
+def _add_all(found: list[CheckResult], checks: list[Check], table: DataTable, robot: CheckedRobot) -> bool:
+    """Execute checks until one finds an input wrong; return whether none does."""
+    for check in checks:
+        results = _quietly(check, table, robot)
+        found.extend(results)
+        if check is not velocity_checks and _wrong(results):
+            return False
+    return True
+
+
+def _quietly(check: Check, table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     """Execute a check; numbers out of range, which it judges, are no warnings of numpy."""
     with np.errstate(all="ignore"):
         return check(table, robot)
 
 
-def _wrong(results: list[CheckResult], check: str = "") -> bool:
-    return any(r.verdict is Verdict.WRONG and check in ("", r.check) for r in results)
+def _wrong(results: list[CheckResult]) -> bool:
+    return any(result.verdict is Verdict.WRONG for result in results)

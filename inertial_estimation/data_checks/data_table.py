@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.joint_limits import with_another_turn
 from inertial_estimation.models.nominal_load import NominalLoad, NominalState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
@@ -26,8 +27,8 @@ class CheckedRobot:
         model: The robot.
         contacts: Names of its contacts.
         imu: Link of the IMU; empty without one.
-        lower: Lowest joint positions, -inf without limit [rad], shape (n,).
-        upper: Highest joint positions, inf without limit [rad], shape (n,).
+        lower: Lowest plausible joint positions, -inf without limit [rad], shape (n,).
+        upper: Highest plausible joint positions, inf without limit [rad], shape (n,).
         effort: Largest joint torques, inf without limit [Nm], shape (n,).
     """
 
@@ -47,6 +48,7 @@ class CheckedRobot:
         upper = np.array([robot.model.upperPositionLimit[i] for i in first], dtype=np.float64)
         ranged = (lower < upper) & (upper - lower < LARGEST_RANGE)
         ranged[robot.continuous_joints] = False
+        lower, upper = with_another_turn(lower, upper)
         effort = np.array(robot.model.effortLimit[robot.n_base :], dtype=np.float64)
         return cls(
             robot,

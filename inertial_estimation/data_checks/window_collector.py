@@ -96,7 +96,7 @@ class WindowCollector:
         if reading.velocity is not None:
             row[n : 2 * n] = reading.velocity[order]
         if reading.effort is not None:
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
                 row[2 * n :] = reading.effort[order] * self._corrections.gain
         self._rows.append((reading.stamp_ns, row))
 

@@ -17,7 +17,9 @@ from inertial_estimation.files.text_file import read_text
 
 __all__ = ["LARGEST_TEXT", "YamlMapping", "load_yaml", "read_yaml", "yaml_line"]
 
-LARGEST_TEXT = 2**18  # [bytes]; the largest parameter file of the package has 4 kB
+LARGEST_TEXT = (
+    2**18 if yaml.__with_libyaml__ else 2**16
+)  # [bytes], read in less than 2 s; the package's have 4 kB
 DEEPEST = 50  # levels of nesting; a parameter file has about six
 LONGEST_NUMBER = 400  # characters
 LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does

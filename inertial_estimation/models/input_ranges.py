@@ -6,7 +6,7 @@ import numpy as np
 
 from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.joint_limits import urdf_limits
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.range_config import RangeConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
@@ -121,8 +121,9 @@ def joint_range(
     n, ranged = robot.n_joints, np.isfinite(limits.lower)
     speed = np.maximum(config.velocity_factor * limits.velocity, LEAST_VELOCITY)
     most = np.maximum(config.effort_factor * limits.effort, LEAST_LEVER * weight)
-    highest = np.where(ranged, limits.upper + config.position_margin, FREE_POSITION)
-    lowest = np.where(ranged, limits.lower - config.position_margin, -FREE_POSITION)
+    lower, upper = with_another_turn(limits.lower, limits.upper)
+    highest = np.where(ranged, upper + config.position_margin, FREE_POSITION)
+    lowest = np.where(ranged, lower - config.position_margin, -FREE_POSITION)
     others = [
         *([("velocity", "rad/s", np.where(np.isfinite(speed), speed, FREE_VELOCITY))] if velocity else []),
         *([("effort", "Nm", np.where(np.isfinite(most), most, FREE_LEVER * weight))] if effort else []),

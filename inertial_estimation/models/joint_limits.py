@@ -9,10 +9,19 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["POSITION_DEFAULT", "VELOCITY_DEFAULT", "JointLimits", "joint_limits", "urdf_limits"]
+__all__ = [
+    "POSITION_DEFAULT",
+    "VELOCITY_DEFAULT",
+    "JointLimits",
+    "joint_limits",
+    "urdf_limits",
+    "with_another_turn",
+]
 
 POSITION_DEFAULT = 1.5  # either side of zero [rad]
 VELOCITY_DEFAULT = 2.0  # [rad/s]
+TURN = 2.0 * np.pi  # [rad]
+LIMIT_ROUNDING = 0.1  # by which limits of +-3.1 rad fall short of a turn [rad]
 _LARGEST_RANGE, _LARGEST_SPEED, _LARGEST_EFFORT = 50.0, 1e3, 1e9  # larger values count as no limit
 
 
@@ -87,6 +96,23 @@ def urdf_limits(robot: RobotModel) -> JointLimits:
         np.where(fast, velocity, np.inf),
         np.where(strong, effort, np.inf),
     )
+
+
+def with_another_turn(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Widen the limits of joints that may turn once by a turn at either end.
+
+    No stop keeps such a joint from turning further: its limits are those of software, and descriptions often
+    give half of them (UR10: +-pi for +-2 pi).
+
+    Args:
+        lower: Smallest positions [rad or m], infinite where there are none, shape (n,).
+        upper: Largest positions, shape (n,).
+
+    Returns:
+        The smallest and the largest plausible positions.
+    """
+    turns = np.where(upper - lower >= TURN - LIMIT_ROUNDING, TURN, 0.0)
+    return lower - turns, upper + turns
 
 
 def joint_limits(robot: RobotModel) -> JointLimits:

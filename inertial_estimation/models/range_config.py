@@ -30,7 +30,8 @@ class RangeConfig:
     position_margin: float = parameter(
         1.0,
         "Distance beyond a joint's limits in the URDF from which a position (rad, or m for prismatic joints) "
-        "is implausible and the joint state is dropped; joints without limits may turn up to 1e4 rad.",
+        "is implausible and the joint state is dropped. A joint whose limits allow a whole turn may go one "
+        "turn beyond them, as its limits are those of software. Joints without limits may turn 1e4 rad.",
         lower=0.0,
         upper=1e4,
     )

@@ -81,8 +81,9 @@ class InputConfig:
     )
     on_jump: str = parameter(
         "reset",
-        "Reaction to a jump in time: reset (backward: everything; forward: everything except inertias and "
-        "gyroscope bias), or keep the state and drop readings until their stamps catch up.",
+        "Reaction to a jump in time: reset (backward: everything except an identified trunk; forward: "
+        "everything except inertias and gyroscope bias), or keep the state and drop readings until their "
+        "stamps catch up.",
         choices=("reset", "keep"),
     )
     stamps: str = parameter(

@@ -1,7 +1,8 @@
-"""An mcap file without its end, as a power cut leaves it: read from the front as far as it goes.
+"""An mcap file without its end, as a power cut leaves it, or with damaged chunks: what is whole is read.
 
 The index of an mcap file is at its end (https://mcap.dev/spec). Without it the records are read one after the
 other: every chunk that is there whole, and of an incomplete one that is not compressed the messages that are.
+A chunk whose content contradicts its checksum or its size is left out.
 """
 
 import struct
@@ -14,7 +15,7 @@ from typing import BinaryIO
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 
-__all__ = ["CutMcap"]
+__all__ = ["CutMcap", "check_chunks"]
 
 MAGIC = b"\x89MCAP0\r\n"
 SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
@@ -22,6 +23,7 @@ HIGHEST_OPCODE = 0x0F
 LARGEST_RECORD = 2**30  # [bytes]; a chunk of rosbag2 has 0.8 MB
 LARGEST_CHUNK = 2**28  # [bytes], decompressed
 BLOCK = 2**20  # [bytes] of messages outside chunks that are read at once
+_HEAD = 9  # bytes before the content of a record: opcode and size
 _MESSAGE_HEADER = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 _CHUNK_HEADER = struct.Struct("<QQQI")  # first and last log time, size, checksum
 
@@ -43,8 +45,29 @@ class _Block:
     start_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A record of the file, outside chunks.
+
+    Attributes:
+        opcode: Its kind.
+        begin: Where its content begins [bytes].
+        size: Size of its content as far as the file goes [bytes].
+        whole: Whether the file has all of it.
+    """
+
+    opcode: int
+    begin: int
+    size: int
+    whole: bool
+
+
 class CutMcap(BagFile):
-    """An mcap file that ends early."""
+    """An mcap file that ends early, or has damaged chunks.
+
+    Attributes:
+        damaged: Number of chunks that are left out although the file goes on behind them.
+    """
 
     def __init__(self, path: Path) -> None:
         """Scan the file.
@@ -60,6 +83,7 @@ class CutMcap(BagFile):
         self._channels: dict[int, tuple[str, str]] = {}
         self._blocks: list[_Block] = []
         self.message_count, self.start_ns, self.end_ns = 0, 2**63 - 1, 0
+        self.damaged = 0
         self._file = path.open("rb")
         try:
             if self._file.read(len(MAGIC)) != MAGIC:
@@ -101,25 +125,19 @@ class CutMcap(BagFile):
         return _decompressed(self._file.read(block.size), block.compression)
 
     def _scan(self) -> None:
-        """Read the records from the front until the first one that is not there whole."""
-        end = _size(self._file)
-        position = len(MAGIC)
-        while position + 9 <= end:
-            self._file.seek(position)
-            head = self._file.read(9)
-            opcode, size = head[0], int.from_bytes(head[1:], "little")
-            if not 0 < opcode <= HIGHEST_OPCODE or size > LARGEST_RECORD or opcode == DATA_END:
-                break
-            begin = position + 9
-            if opcode == CHUNK:
-                self._add_chunk(begin, min(size, end - begin), whole=begin + size <= end)
-            elif begin + size > end:
-                break
-            elif opcode in (SCHEMA, CHANNEL):
-                self._add_definition(opcode, self._file.read(size))
-            elif opcode == MESSAGE:
-                self._add_messages(position, 9 + size)
-            position = begin + size
+        """Read the definitions of topics, also those at the end, then the messages."""
+        records = list(_top_records(self._file))
+        for record in records:
+            if record.opcode in (SCHEMA, CHANNEL) and record.whole:
+                self._file.seek(record.begin)
+                self._add_definition(record.opcode, self._file.read(record.size))
+        for record in records:
+            if record.opcode == DATA_END:
+                return
+            if record.opcode == CHUNK and not self._add_chunk(record):
+                self.damaged += record.whole
+            elif record.opcode == MESSAGE and record.whole:
+                self._add_messages(record.begin - _HEAD, _HEAD + record.size)
 
     def _add_messages(self, begin: int, size: int) -> None:
         """Store a message outside chunks, together with its neighbours before it."""
@@ -133,29 +151,18 @@ class CutMcap(BagFile):
         else:
             self._store(_Block(begin, size, "", 0), messages)
 
-    def _add_chunk(self, begin: int, size: int, *, whole: bool) -> None:
-        """Store a chunk; one that cannot be read whole ends the scan only if it is the last."""
-        self._file.seek(begin)
-        record = self._file.read(size)
+    def _add_chunk(self, record: _Record) -> bool:
+        """Store a chunk; return False for one of which something cannot be read."""
+        self._file.seek(record.begin)
         try:
-            _first, _last, full_size, checksum = _CHUNK_HEADER.unpack_from(record)
-            compression, at = _string(record, _CHUNK_HEADER.size)
-            (stored,) = struct.unpack_from("<Q", record, at)
-        except (struct.error, ValueError):
-            return
-        if compression and (not whole or full_size > LARGEST_CHUNK):
-            return
-        block = _Block(begin + at + 8, min(stored, len(record) - at - 8), compression, 0)
-        try:
-            content = self._content(block)
+            content, block, filled = _chunk_content(self._file.read(record.size), whole=record.whole)
         except RecordingError:
-            return
-        if whole and (len(content) != full_size or (checksum and crc32(content) != checksum)):
-            return
+            return False
         for opcode, body in _records(content):
             if opcode in (SCHEMA, CHANNEL):
                 self._add_definition(opcode, body)
-        self._store(block, _messages(content))
+        self._store(replace(block, begin=record.begin + block.begin), _messages(content))
+        return filled
 
     def _store(self, block: _Block, messages: list[tuple[int, int, bytes]]) -> None:
         if messages:
@@ -182,6 +189,75 @@ class CutMcap(BagFile):
             return
 
 
+def check_chunks(path: Path) -> None:
+    """Check that the chunks of an mcap file can be read, until the first one that cannot.
+
+    Args:
+        path: The file; one that does not follow the format is checked as far as it does.
+
+    Raises:
+        RecordingError: If the content of a chunk contradicts its checksum or its size.
+        OSError: If the file cannot be read.
+    """
+    with path.open("rb") as file:
+        for record in _top_records(file):
+            if record.opcode == CHUNK:
+                file.seek(record.begin)
+                _, _, filled = _chunk_content(file.read(record.size), whole=record.whole)
+                if not filled:
+                    raise RecordingError("the records of a chunk do not fill it")
+
+
+def _top_records(file: BinaryIO) -> Iterator[_Record]:
+    """Yield the records outside chunks until the first one that is not there whole, or is none."""
+    end, position = _size(file), len(MAGIC)
+    while position + _HEAD <= end:
+        file.seek(position)
+        head = file.read(_HEAD)
+        opcode, size, begin = head[0], int.from_bytes(head[1:], "little"), position + _HEAD
+        if not 0 < opcode <= HIGHEST_OPCODE or size > LARGEST_RECORD:
+            return
+        whole = begin + size <= end
+        yield _Record(opcode, begin, min(size, end - begin), whole)
+        if not whole:
+            return
+        position = begin + size
+
+
+def _chunk_content(record: bytes, *, whole: bool) -> tuple[bytes, _Block, bool]:
+    """Read a chunk.
+
+    Args:
+        record: Content of its record.
+        whole: Whether the file has all of it.
+
+    Returns:
+        Its decompressed records, where they are in its own record, and whether all of them can be read.
+
+    Raises:
+        RecordingError: If they cannot be read, or are not those that were written.
+    """
+    try:
+        _first, _last, full_size, checksum = _CHUNK_HEADER.unpack_from(record)
+        compression, at = _string(record, _CHUNK_HEADER.size)
+        (stored,) = struct.unpack_from("<Q", record, at)
+    except (struct.error, ValueError) as error:
+        raise RecordingError(f"a chunk has no readable header: {error}") from error
+    if compression and (not whole or full_size > LARGEST_CHUNK):
+        raise RecordingError("a compressed chunk is cut short, or larger than any recorder makes it")
+    begin = at + 8
+    block = _Block(begin, min(stored, len(record) - begin), compression, 0)
+    content = _decompressed(record[begin : begin + block.size], compression)
+    if not whole:
+        return content, block, False
+    if len(content) != full_size:
+        raise RecordingError(f"a chunk has {len(content)} bytes, expected {full_size}")
+    if checksum and crc32(content) != checksum:
+        raise RecordingError("the content of a chunk contradicts its checksum")
+    filled = bool(checksum) or sum(_HEAD + len(body) for _, body in _records(content)) == full_size
+    return content, block, filled
+
+
 def _messages(content: bytes) -> list[tuple[int, int, bytes]]:
     """Return log time [ns], channel and data of the messages in a stretch of records."""
     found = []
@@ -194,12 +270,12 @@ def _messages(content: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield opcode and body of the records that are there whole."""
+    """Yield opcode and body of the records that are there whole, up to the first that no chunk may hold."""
     position = 0
-    while position + 9 <= len(content):
+    while position + _HEAD <= len(content):
         opcode, size = content[position], int.from_bytes(content[position + 1 : position + 9], "little")
-        begin = position + 9
-        if begin + size > len(content):
+        begin = position + _HEAD
+        if begin + size > len(content) or opcode not in (SCHEMA, CHANNEL, MESSAGE):
             return
         yield opcode, content[begin : begin + size]
         position = begin + size

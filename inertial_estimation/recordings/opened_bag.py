@@ -16,13 +16,14 @@ from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.bag_file import BagFile
 from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
-from inertial_estimation.recordings.cut_mcap import CutMcap
+from inertial_estimation.recordings.cut_mcap import CutMcap, check_chunks
 from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
 from inertial_estimation.signals import seconds
 
 __all__ = ["OpenedBag", "open_bag"]
 
 METADATA = "metadata.yaml"
+CHECKS: Mapping[str, Callable[[Path], None]] = {".mcap": check_chunks, ".db3": check_pages}
 CUT_READERS: Mapping[str, Callable[[Path], BagFile]] = {".mcap": CutMcap, ".db3": CutSqlite}
 
 
@@ -132,8 +133,8 @@ def _open_file(path: Path) -> tuple[BagFile, str]:
         MissingDependencyError: If `rosbags` is not installed.
     """
     try:
-        if path.suffix == ".db3":
-            check_pages(path)
+        if path.suffix in CHECKS:
+            CHECKS[path.suffix](path)
         return CompleteBagFile(path), ""
     except MissingDependencyError:
         raise
@@ -149,9 +150,15 @@ def _open_file(path: Path) -> tuple[BagFile, str]:
             f"the recording '{path}' is empty, truncated or damaged: {one_line(error)} ({one_line(first)})"
         ) from first
     length_s = seconds(cut.end_ns - cut.start_ns)
+    damaged = cut.damaged if isinstance(cut, CutMcap) else 0
+    lost = (
+        f"what cannot be read of {damaged} damaged chunk(s) is left out"
+        if damaged
+        else "what was recorded behind them is missing"
+    )
     return cut, (
         f"'{path}' is cut short or damaged: {cut.message_count} messages over {length_s:.3f} s can be read, "
-        f"what was recorded behind them is missing"
+        f"{lost}"
     )
 
 

@@ -208,6 +208,21 @@ def test_health_waits_for_data_then_names_the_input_and_what_to_do(panda):
     assert {level for level, _ in said} == {HealthLevel.OK, HealthLevel.ERROR}
 
 
+def test_a_wrong_unit_from_the_first_reading_is_named_after_three_seconds(talos):
+    """A node asks for the health once a second; torques are judged a second after the sensors."""
+    checks, asked, said = DataChecks(talos.setup, talos.config), 0, {}
+    first = talos.entries[0][1].stamp_ns
+    for topic, sample in talos.entries:
+        if isinstance(sample, ImuSample):
+            sample = replace(sample, specific_force_I=sample.specific_force_I / 9.80665)
+        push(checks, topic, sample)
+        if sample.stamp_ns - first >= asked * 10**9:
+            said[asked], asked = checks.health(), asked + 1
+    assert said[2].level is HealthLevel.OK
+    assert said[3].level is HealthLevel.ERROR
+    assert "imu/data" in said[3].message
+
+
 def test_a_pipeline_reports_the_checks_in_its_health(panda):
     config = InertialPipelineConfig(
         robot=panda.config, links=("panda_link4",), rows=RowsConfig(contact_wrenches="none")

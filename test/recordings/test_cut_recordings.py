@@ -1,6 +1,7 @@
 """A recording that was cut short is read as far as it goes; what is missing is said."""
 
 import shutil
+from binascii import crc32
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,10 @@ COUNT = 3000
 Messages = list[tuple[str, int, bytes]]
 
 
-def written(path: Path, storage: StoragePlugin, compression: CompressionFormat | None = None) -> Path:
-    """Write a bag of two topics; return its file."""
+def written(
+    path: Path, storage: StoragePlugin, compression: CompressionFormat | None = None, padding: int = 0
+) -> Path:
+    """Write a bag of two topics, with texts of a length in the messages; return its file."""
     writer = Writer(path, version=9, storage_plugin=storage)
     if compression:
         writer.set_compression(CompressionMode.STORAGE, compression)
@@ -33,6 +36,7 @@ def written(path: Path, storage: StoragePlugin, compression: CompressionFormat |
         for k in range(COUNT):
             connection, content = ((connections[0], message), (connections[1], joints))[k % 2]
             content.header.stamp.nanosec = k
+            content.header.frame_id = padding * "x"
             writer.write(connection, 10**9 + k, STORE.serialize_cdr(content, connection.msgtype))
     (file,) = [item for item in path.iterdir() if item.suffix in (".mcap", ".db3")]
     return file
@@ -92,6 +96,32 @@ def test_whole_compressed_chunks_are_read(tmp_path: Path, compression: Compressi
     content = file.read_bytes()
     file.write_bytes(content[:-40])  # without the footer
     assert len(read(tmp_path / "bag")[0]) == COUNT
+
+
+@pytest.mark.parametrize("place", ["first", "middle"])
+def test_a_chunk_with_a_flipped_bit_is_left_out(tmp_path: Path, place: str) -> None:
+    """With checksums, as rosbag2 writes them; the topics are defined again at the end of the file."""
+    file = written(tmp_path / "bag", StoragePlugin.MCAP, padding=500)
+    whole, _ = read(tmp_path / "bag")
+    content = bytearray(file.read_bytes())
+    chunks, position = [], len(b"\x89MCAP0\r\n")
+    while content[position] != 0x0F:  # the end of the data
+        begin = position + 9
+        position = begin + int.from_bytes(content[position + 1 : begin], "little")
+        if content[begin - 9] == 0x06:
+            content[begin + 24 : begin + 28] = crc32(content[begin + 40 : position]).to_bytes(4, "little")
+            chunks.append((begin, position))
+    file.write_bytes(content)
+    assert read(tmp_path / "bag") == (whole, [])
+    begin, end = chunks[0 if place == "first" else len(chunks) // 2]
+    content[(begin + end) // 2] ^= 0x40
+    file.write_bytes(content)
+    messages, warnings = read(tmp_path / "bag")
+    assert set(messages) < set(whole)
+    assert len(messages) > 0.3 * COUNT
+    assert (messages[0] == whole[0]) is (place == "middle")
+    assert messages[-1] == whole[-1]
+    assert "1 damaged chunk(s) is left out" in warnings[0]
 
 
 def test_a_tail_of_zeros_is_no_data(bag: Path, tmp_path: Path) -> None:

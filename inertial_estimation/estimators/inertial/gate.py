@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from scipy.special import chdtri
-
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Decision
 
@@ -47,8 +45,9 @@ class InnovationGate:
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
+        from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
+
         self.config = config
-        # The same as chi2.ppf, without the second that the import of scipy.stats takes.
         self.bound = float(chdtri(rows, 1.0 - config.quantile))
         self._rejected_for = 0.0
 

@@ -13,6 +13,7 @@ __all__ = ["ClockJudge", "Verdict"]
 READINGS_TO_BELIEVE = 3  # consecutive readings that agree with one another
 PERIODS_OF_SILENCE = 3  # of the clock before, after which it counts as stopped
 SILENCE_NS = NANOSECONDS // 20  # by which a clock has stopped that no other stream contradicts
+STEP_BACK_NS = 11 * NANOSECONDS // 20  # of all clocks, before what has been learned is discarded for it
 LONG_SILENCE_NS = 3 * NANOSECONDS // 10  # by which it has stopped without another stream as a witness
 
 
@@ -40,6 +41,7 @@ class ClockJudge:
 
     - the clock before is silent, and another stream has the candidate's time, or every other stream has a
       candidate at the same time, or no other stream was heard on its clock before for `LONG_SILENCE_NS`; or
+    - all step back, which discards what has been learned, and stay there for `STEP_BACK_NS`; or
     - both clocks are heard (two publishers), another stream has the candidate's time, and none the other.
 
     Attributes:
@@ -99,8 +101,7 @@ class ClockJudge:
             return Verdict.ALONE if self._stopped(target, candidate, SILENCE_NS) else Verdict.HELD
         back = candidate.first_ns < last
         if others and all(self._jumped_too(stream, candidate.last_ns) for stream in others):
-            long = back and last - candidate.first_ns <= self._jump_ns
-            return Verdict.ALL if self._stopped(target, candidate, long * LONG_SILENCE_NS) else Verdict.HELD
+            return Verdict.ALL if self._stopped(target, candidate, back * STEP_BACK_NS) else Verdict.HELD
         quiet = candidate.last_ns - candidate.quiet_since_ns
         alone = not others and not back
         if self._stopped(target, candidate, SILENCE_NS if alone else LONG_SILENCE_NS):

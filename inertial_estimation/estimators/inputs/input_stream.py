@@ -150,6 +150,11 @@ class InputStream(StreamClock):
         return self.candidate
 
     @property
+    def held_s(self) -> float:
+        """Time for which readings have only come on another clock, not yet decided [s]; 0 where none do."""
+        return 0.0 if self.candidate is None else seconds(self.candidate.silence_ns)
+
+    @property
     def candidate_step_ns(self) -> int:
         """Time from the last stamp to the first one on another clock [ns]; 0 where there is none."""
         if self.candidate is None or self.last_stamp_ns is None:
@@ -201,8 +206,8 @@ class InputStream(StreamClock):
                 return Health(name, max(level, HealthLevel.WARN), f"none usable: {self.drops.last}", values)
             return Health(name, level, "waiting for the first reading", values)
         values["age [s]"] = f"{age:.3f}"
-        if age > timeout and self.spec.required:
-            message = f"lost: last reading {age:.2f} s ago, limit {timeout:g} s"
+        if max(age, self.held_s) > timeout and self.spec.required:
+            message = f"lost: last reading {max(age, self.held_s):.2f} s ago, limit {timeout:g} s"
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
             if self.candidate is not None and self.candidate.held:

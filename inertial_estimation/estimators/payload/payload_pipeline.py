@@ -68,7 +68,7 @@ class TrunkPayloadPipeline:
             self._inputs.aligner,
             on_step=self._step,
             on_gap=self._resume,
-            on_restart=self._forget,
+            on_restart=self._resume,  # a step of the clock says nothing about the load
             on_failure=self._recover,
             defect=PayloadCheck().defect,
         )
@@ -122,7 +122,8 @@ class TrunkPayloadPipeline:
     def _advance_without_joints(self, now_ns: int | None) -> None:
         """Let time pass while joint states are missing [ns]; None: they arrive."""
         if now_ns is not None and self._without_joints_ns is not None:
-            self.identification.advance_without_input(seconds(now_ns - self._without_joints_ns))
+            passed = max(now_ns - self._without_joints_ns, 0)
+            self.identification.advance_without_input(seconds(passed))
         self._without_joints_ns = now_ns
 
     def health(self, now_ns: int) -> list[Health]:
@@ -218,6 +219,7 @@ class TrunkPayloadPipeline:
         self._stepper.interrupt()
 
     def _resume(self) -> None:
+        self._without_ns = None
         self._inputs.clear_window()
         self._lose_window()
         self.identification.interrupt()

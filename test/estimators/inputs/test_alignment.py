@@ -126,11 +126,27 @@ def test_a_jump_clears_all_buffers_and_tells_its_direction(start_again, continui
     aligner = make()
     feed(aligner, ["imu", "joints", "foot"], range(50))
     aligner.pop_ready()
-    feed(aligner, ["imu", "joints", "foot"], range(start_again, start_again + 10))
+    feed(aligner, ["imu", "joints", "foot"], range(start_again, start_again + 560))
     ready = aligner.pop_ready()
-    assert [s.stamp_ns for s in ready] == [t * MS for t in range(start_again, start_again + 10)]
-    assert [s.continuity for s in ready] == [continuity] + [Continuity.CONTINUOUS] * 9
+    assert [s.stamp_ns for s in ready] == [t * MS for t in range(start_again, start_again + 560)]
+    assert [s.continuity for s in ready] == [continuity] + [Continuity.CONTINUOUS] * 559
     assert aligner.resets == 1
+
+
+def test_a_short_step_back_of_all_clocks_discards_nothing_and_a_longer_one_is_named():
+    """A clock that is set back by mistake and corrected: what has been learned is not the clock's matter."""
+    aligner = make()
+    feed(aligner, ["imu", "joints", "foot"], range(5000, 5050))
+    feed(aligner, ["imu", "joints", "foot"], range(100))
+    assert aligner.missing(100 * MS) == []
+    feed(aligner, ["imu", "joints", "foot"], range(100, 200))
+    assert aligner.missing(200 * MS) == ["imu", "joints", "foot"]
+    assert "readings arrive with stamps 5.05 s back" in aligner.health(200 * MS)[0].message
+    feed(aligner, ["imu", "joints", "foot"], range(5250, 5300))
+    ready = aligner.pop_ready()
+    assert [s.stamp_ns // MS for s in ready] == [*range(5000, 5050), *range(5250, 5300)]
+    assert Continuity.RESTARTED not in [s.continuity for s in ready[1:]]
+    assert aligner.resets == 0
 
 
 def test_keeping_the_state_waits_for_time_to_catch_up():

@@ -179,6 +179,16 @@ def test_a_position_is_compared_with_the_end_it_is_beyond():
     assert plausible.fault(np.array([-4.1, 0.0]))[1].endswith("limit -4")
 
 
+def test_a_joint_that_may_turn_once_may_turn_further():
+    """UR10 descriptions have limits of +-pi; the arm turns +-2 pi, and recordings show 4.27 rad."""
+    robot = RobotModel.from_urdf(KNEE.replace("lower='-3.0' upper='0.5'", "lower='-3.14' upper='3.14'"))
+    plausible = joint_range(RangeConfig(), robot)
+    for position in (4.27, -6.28):
+        assert plausible.fault(np.array([position, 0.0])) is None
+    for position in (11.0, np.rad2deg(0.2)):
+        assert plausible.fault(np.array([position, 0.0]))[0] is DropReason.OUT_OF_RANGE
+
+
 def test_contact_forces_are_limited_by_the_weight():
     plausible = wrench_range(RangeConfig(force_factor=8.0), ROBOT)
     weight = GRAVITY * ROBOT.total_mass
