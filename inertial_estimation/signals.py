@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from inertial_estimation.errors import MeasurementError
 
 __all__ = [
+    "DEGREES",
     "NANOSECONDS",
+    "REPORTED_NS",
     "Array",
     "BaseEstimate",
     "BaseReference",
@@ -35,6 +37,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000  # in one second
+DEGREES = 180.0 / math.pi  # in one radian
+REPORTED_NS = 10 * NANOSECONDS  # for which an event stays in the diagnostics: they have a low rate
 
 
 @overload
@@ -47,15 +51,12 @@ def seconds(duration_ns: Any) -> Any:
 
 
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Copy values into a read-only float array.
+    """Return values as a read-only copy of floats.
 
     Args:
         name: Name of the quantity, for the error message.
         values: Anything numpy can convert.
         shape: Expected shape; None accepts any.
-
-    Returns:
-        A read-only copy.
 
     Raises:
         MeasurementError: If the shape differs from the expected one.

@@ -3,11 +3,10 @@
 from enum import Enum
 
 from inertial_estimation.errors import DuplicateJointError, MeasurementError
-from inertial_estimation.signals import NANOSECONDS
+from inertial_estimation.signals import REPORTED_NS
 
 __all__ = ["DropCounts", "DropReason", "misfit"]
 
-RECENT_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
 
@@ -85,7 +84,7 @@ class DropCounts:
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
-        return self.total > 0 and (self.after_ns is None or now_ns - self.after_ns < RECENT_NS)
+        return self.total > 0 and (self.after_ns is None or now_ns - self.after_ns < REPORTED_NS)
 
     @property
     def last(self) -> str:

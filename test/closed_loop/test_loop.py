@@ -12,9 +12,10 @@ pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop import closed_loop
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig

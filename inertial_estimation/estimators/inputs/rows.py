@@ -15,7 +15,7 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
+from inertial_estimation.signals import DEGREES, Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "wrench_stream",
 ]
 
-DEGREES = 180.0 / math.pi  # in a radian
 EFFORT_LEVER = 0.002  # on which the weight gives the smallest torques that are compared [m]
 LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are normalised
 LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared

@@ -1,10 +1,9 @@
 """Failed steps of a pipeline: how many, how recently, and why the last one failed."""
 
-from inertial_estimation.signals import NANOSECONDS, seconds
+from inertial_estimation.signals import REPORTED_NS, seconds
 
 __all__ = ["StepFailures"]
 
-REPORTED_NS = 10 * NANOSECONDS  # time of data for which a failed step is reported
 LONGEST_REASON = 200  # characters of a reason that are kept
 
 

@@ -27,6 +27,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
+    DEGREES,
     Array,
     BaseEstimate,
     Health,
@@ -42,7 +43,6 @@ from inertial_estimation.spatial.vectors import Matrix, matrix, norm
 __all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
 YAW_REFERENCE = "yaw_reference"
-RADIANS_TO_DEGREES = 57.29577951308232
 
 
 class TiltPipeline:
@@ -236,7 +236,7 @@ class TiltPipeline:
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),
             "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
-            "tilt sigma [deg]": f"{RADIANS_TO_DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
+            "tilt sigma [deg]": f"{DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
             "velocity innovation [m/s]": f"{norm(estimator.observer.innovation):.4f}",
         }
 
