@@ -122,7 +122,7 @@ class EndlessMotion:
             imu=ImuMount.on(self.robot, spec.imu_link),
             contact_frames=list(spec.contacts.values()),
             point_contacts=stance.point_frames,
-            payload=load,
+            payloads=(load,),
         )
         reach = np.zeros(self.robot.n_joints)
         for name, distance in spec.motion.reach.items():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.located_cause import LocatedCause
 
 __all__ = [
     "DEGREES",
@@ -277,10 +278,9 @@ class Decision(Enum):
         WAITING_FOR_REST: A calibration of the residual waits until the robot is at rest.
         CALIBRATING: A calibration averages the residual.
         CALIBRATED: The average has become the bias of the measured rows.
-        UNRESOLVABLE: Its numbers are so far apart that floating point cannot relate it to the state; it is
-            left out.
-        FROZEN: Learning is suspended by the watch, since no load explains the data; only the innovation is
-            reported.
+        UNRESOLVABLE: Floating point cannot relate its numbers to the state.
+        FROZEN: Learning is suspended by the watch, since no load explains the data.
+        PUSHED: Learning waits while a push, or a fault of one input, explains the data.
     """
 
     ACCEPTED = "accepted"
@@ -292,6 +292,7 @@ class Decision(Enum):
     CALIBRATED = "calibrated"
     UNRESOLVABLE = "unresolvable"
     FROZEN = "frozen"
+    PUSHED = "pushed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -307,10 +308,10 @@ class InertialEstimate:
         nis_bound: The gate's bound on it.
         accepted: Whether the measurement corrected the state.
         decision: What became of the measurement.
-        information_eigenvalues: Of the accumulated information relative to the prior, ascending; a
-            direction below one is not informed by the data.
+        information_eigenvalues: Of the information relative to the prior, ascending; below one: not informed.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
+        located: What makes the innovations large, once it is certain; None while they are not, or before.
     """
 
     stamp_ns: int
@@ -324,6 +325,7 @@ class InertialEstimate:
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
+    located: LocatedCause | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

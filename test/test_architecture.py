@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "files", "parameters", "signals"}
+FOUNDATION = {"errors", "files", "located_cause", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
     "parameters": {"errors"},
-    "signals": {"errors"},
+    "located_cause": set(),
+    "signals": {"errors", "located_cause"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
     "data_checks": BASE,

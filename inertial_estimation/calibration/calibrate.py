@@ -5,6 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from inertial_estimation.calibration.applied_offsets import (
+    AppliedErrors,
+    applied_errors,
+    channel_rms,
+    combinations_note,
+    is_written,
+    with_offsets,
+)
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import (
     CalibrationReport,
@@ -14,21 +22,18 @@ from inertial_estimation.calibration.calibration_report import (
 )
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem
 from inertial_estimation.calibration.identifiability import (
-    OffsetIdentifiability,
     OffsetKnowledge,
     offset_knowledge,
 )
 from inertial_estimation.calibration.problem import CalibrationProblem
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
-from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
 
 __all__ = ["OFFSET_SIGMAS", "PLACEMENT_SIGMAS", "CalibrationTask", "calibrate", "leave_one_out"]
 
 OFFSET_SIGMAS = (0.02, 0.05, 0.2)  # [rad]
 PLACEMENT_SIGMAS = ((0.0, 0.0), (0.001, 0.004), (0.003, 0.01), (0.01, 0.03))  # [m], [rad]
-HELD_SIGMA = 1e-9  # prior standard deviation of unknowns that are held
-MENTIONED_SHARE = 0.8  # ratio of weighted squares below which unwritten combinations are mentioned
 
 MakeProblem = Callable[[CalibrationConfig], CalibrationProblem]
 
@@ -80,8 +85,7 @@ def calibrate(
         MeasurementError: If there are too few samples for the unknowns, or residuals are not finite.
         ConfigurationError: If all samples are held out.
     """
-    config, trials = task.config, tuple[Trial, ...]()
-    fitted = np.flatnonzero(~task.held_out)
+    config, trials, fitted = task.config, tuple[Trial, ...](), np.flatnonzero(~task.held_out)
     _check_rows(task.make(config), len(fitted))
     if task.choose:
         config, trials = _chosen(task, fitted, progress)
@@ -90,18 +94,21 @@ def calibrate(
     problem = everything.subset(fitted)
     solution = solve(problem, robust=config.robust)
     alone, of_alone = _offsets_alone(task, config, trials, problem, solution, fitted)
-    knowledge = offset_knowledge(alone.unknowns, of_alone, config.identifiable_sigma)
+    limits = alone.unknowns.by_kind(config.identifiable_sigma, config.prismatic_identifiable_sigma)
+    knowledge = offset_knowledge(alone.unknowns, of_alone, limits)
     joints = _joints(alone, of_alone, knowledge)
-    x_before = _held(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
-    keep = [_is_written(joint, task.write_combinations) for joint in joints]
-    x_written = _held(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
+    x_before = with_offsets(problem, solution, np.zeros(problem.unknowns.n_offsets), config)
+    keep = np.array([is_written(joint, task.write_combinations) for joint in joints])
+    trial = applied_errors(alone, of_alone, keep, config) if keep.any() else None
+    known, keep = keep, keep & (trial is not None and trial.gains)
+    x_written = with_offsets(problem, solution, np.where(keep, [j.offset for j in joints], 0.0), config)
     left_out = None
     if task.leave_one_out:
         progress("leave one out")
         left_out = leave_one_out(problem, solution, robust=config.robust)
     held_out = np.flatnonzero(task.held_out)
     test = everything.subset(held_out) if len(held_out) else None
-    channels = _channels(problem, test, solution, (x_before, x_written), left_out)
+    channels = _channels(problem, test, solution, (x_before, x_written), left_out, trial)
     every = (everything, solution.sigma)
     return CalibrationReport(
         kind=task.kind,
@@ -114,15 +121,16 @@ def calibrate(
         samples=len(fitted),
         held_out=len(held_out),
         outliers=int((solution.weights < 0.5).sum()),
-        before=_heights(*every, x_before),
-        after=_heights(*every, solution.x),
+        heights_before=_heights(*every, x_before),
+        written_heights=_heights(*every, x_written),
         is_held_out=task.held_out.astype(float),
         trials=trials,
         iterations=solution.iterations,
         converged=solution.converged,
         warnings=(
-            *_warnings(joints, solution, knowledge, channels, any(keep)),
-            *_with_combinations(problem, solution, joints, channels, config),
+            *_warnings(joints, solution, knowledge, channels, keep),
+            *_refusal(joints, known, trial),
+            *combinations_note(problem, solution, joints, channels, config),
         ),
         written_joints=tuple(j.joint for j, kept in zip(joints, keep, strict=True) if kept),
     )
@@ -185,14 +193,6 @@ def _score(rms: Array) -> float:
     return float(np.log(np.maximum(rms, 1e-12)).mean())
 
 
-def _is_written(joint: JointOffset, combinations: bool) -> bool:
-    kinds = {
-        OffsetIdentifiability.IDENTIFIABLE,
-        *([OffsetIdentifiability.COMBINATION] if combinations else []),
-    }
-    return joint.identifiability in kinds and not joint.at_bound
-
-
 def _check_rows(problem: CalibrationProblem, fitted: int) -> None:
     if not fitted:
         raise ConfigurationError("every sample is held out, expected some to calibrate with")
@@ -228,7 +228,7 @@ def _chosen(
             )
             problem = task.make(config).subset(fitted)
             solution = solve(problem, robust=config.robust)
-            rms = _rms(problem, leave_one_out(problem, solution, robust=config.robust))
+            rms = channel_rms(problem, leave_one_out(problem, solution, robust=config.robust))
             configs.append(config)
             errors.append({c.name: e for c, e in zip(problem.channels, rms, strict=True)})
             scores.append(_score(rms))
@@ -240,28 +240,19 @@ def _chosen(
     return configs[best], tuple(trials)
 
 
-def _held(
-    problem: CalibrationProblem, solution: Solution, offsets: Array, config: CalibrationConfig
-) -> Array:
-    """Fit only the nuisances, with offsets held at given values and no placement errors."""
-    u = problem.unknowns
-    centre, sigma, bound = u.centre.copy(), u.prior_sigma.copy(), u.bound.copy()
-    centre[: u.n_offsets], sigma[: u.n_offsets], bound[: u.n_offsets] = offsets, HELD_SIGMA, np.inf
-    placements = np.array(["/placement_" in name for name in u.names])
-    sigma[placements] = HELD_SIGMA
-    held = problem.subset(np.arange(problem.n_samples))
-    held.unknowns = replace(u, centre=centre, start=centre, prior_sigma=sigma, bound=bound)
-    start = np.where(sigma == HELD_SIGMA, centre, solution.x)
-    return solve(held, sigma=solution.sigma, estimate_noise=False, robust=config.robust, x=start).x
-
-
 def _joints(
     problem: CalibrationProblem, solution: Solution, knowledge: OffsetKnowledge
 ) -> tuple[JointOffset, ...]:
     sigma = np.sqrt(np.diag(solution.covariance))
+    units = np.where(problem.unknowns.by_kind(0.0, 1.0) > 0.0, "m", "rad")
     return tuple(
         JointOffset(
-            name, float(solution.x[j]), float(sigma[j]), knowledge.kinds[j], bool(solution.at_bound[j])
+            name,
+            float(solution.x[j]),
+            float(sigma[j]),
+            knowledge.kinds[j],
+            bool(solution.at_bound[j]),
+            str(units[j]),
         )
         for j, name in enumerate(problem.unknowns.names[: problem.unknowns.n_offsets])
     )
@@ -274,26 +265,18 @@ def _nuisances(problem: CalibrationProblem, solution: Solution) -> dict[str, tup
     return {name: (float(value), float(s)) for name, value, s in rows}
 
 
-def _rms(problem: CalibrationProblem, residual: Array) -> Array:
-    squares = [
-        channel.components * (residual[:, problem.channel_of_row == c] ** 2).mean()
-        for c, channel in enumerate(problem.channels)
-    ]
-    rms: Array = np.sqrt(np.array(squares))
-    return rms
-
-
 def _channels(
     problem: CalibrationProblem,
     test: CalibrationProblem | None,
     solution: Solution,
     others: tuple[Array, Array],
     left_out: Array | None,
+    trial: AppliedErrors | None,
 ) -> tuple[ChannelError, ...]:
     states = (others[0], solution.x, others[1])
-    fitted = [_rms(problem, fit_local(problem, x, solution.sigma)[0]) for x in states]
-    tested = [_rms(test, fit_local(test, x, solution.sigma)[0]) for x in states] if test else []
-    loo = None if left_out is None else _rms(problem, left_out)
+    fitted = [channel_rms(problem, fit_local(problem, x, solution.sigma)[0]) for x in states]
+    tested = [channel_rms(test, fit_local(test, x, solution.sigma)[0]) for x in states] if test else []
+    loo = None if left_out is None else channel_rms(problem, left_out)
     return tuple(
         ChannelError(
             channel.name,
@@ -302,6 +285,8 @@ def _channels(
             after=float(fitted[1][c]),
             written=float(fitted[2][c]),
             leave_one_out=None if loo is None else float(loo[c]),
+            left_out_before=float(trial.before[c]) if trial else None,
+            left_out_written=float(trial.written[c]) if trial else None,
             held_out_before=float(tested[0][c]) if tested else None,
             held_out=float(tested[1][c]) if tested else None,
             held_out_written=float(tested[2][c]) if tested else None,
@@ -325,7 +310,7 @@ def _warnings(
     solution: Solution,
     knowledge: OffsetKnowledge,
     channels: Sequence[ChannelError],
-    any_written: bool,
+    written: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
 ) -> tuple[str, ...]:
     said = []
     bounded = [joint.joint for joint in joints if joint.at_bound]
@@ -340,11 +325,11 @@ def _warnings(
         said.append(
             f"{outliers} of {len(solution.weights)} samples do not fit the others and have reduced weights"
         )
-    before, written = (
+    before, after = (
         sum((getattr(c, name) / s) ** 2 for c, s in zip(channels, solution.sigma, strict=True))
         for name in ("before", "written")
     )
-    if any_written and written > before:
+    if written.any() and after > before:
         said.append(
             "the offsets written fit these samples worse than none, without those known only in combination: "
             "take more varied postures, or write the combinations too"
@@ -352,30 +337,17 @@ def _warnings(
     return tuple(said)
 
 
-def _with_combinations(
-    problem: CalibrationProblem,
-    solution: Solution,
+def _refusal(
     joints: Sequence[JointOffset],
-    channels: Sequence[ChannelError],
-    config: CalibrationConfig,
+    known: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+    trial: AppliedErrors | None,
 ) -> tuple[str, ...]:
-    """Describe by how much the offsets known only in combination reduce the residuals, if significantly."""
-    informed = [_is_written(joint, combinations=True) for joint in joints]
-    alone = [_is_written(joint, combinations=False) for joint in joints]
-    if informed == alone:
+    """Say why offsets that the samples determine are not written."""
+    if trial is None or trial.gains:
         return ()
-    offsets = np.where(informed, [joint.offset for joint in joints], 0.0)
-    x = _held(problem, solution, offsets, config)
-    rms = _rms(problem, fit_local(problem, x, solution.sigma)[0])
-    written = np.array([channel.written for channel in channels])
-    if np.sum((rms / solution.sigma) ** 2) >= MENTIONED_SHARE * np.sum((written / solution.sigma) ** 2):
-        return ()
-    factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
-    told = []
-    for channel, few, all_of in zip(channels, written, rms, strict=True):
-        factor, unit = factors[channel.unit]
-        told.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
+    names = listing(j.joint for j, one in zip(joints, known, strict=True) if one)
     return (
-        f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
-        f"(--write-combinations) these samples have {', '.join(told)}",
+        f"no offset is written: samples that are left out are not predicted better with those of {names} "
+        f"than without any (weighted squares {trial.written_cost:.3g} and {trial.before_cost:.3g}, standard "
+        f"error of the difference {trial.gain_sigma:.2g})",
     )

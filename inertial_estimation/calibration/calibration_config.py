@@ -13,14 +13,32 @@ class CalibrationConfig:
 
     offset_sigma: float = parameter(
         0.2,
-        "Prior standard deviation of every joint offset, about zero; larger lets the data move the offsets "
-        "further.",
+        "Prior standard deviation of the offset of every revolute joint, about zero; larger lets the data "
+        "move the offsets further.",
         unit="rad",
         lower=1e-4,
         upper=10.0,
     )
     offset_bound: float = parameter(
-        0.35, "Bound on the magnitude of every estimated joint offset.", unit="rad", lower=1e-3, upper=3.1
+        0.35,
+        "Bound on the magnitude of the estimated offset of every revolute joint.",
+        unit="rad",
+        lower=1e-3,
+        upper=3.1,
+    )
+    prismatic_sigma: float = parameter(
+        0.02,
+        "Prior standard deviation of the offset of every prismatic joint, about zero.",
+        unit="m",
+        lower=1e-5,
+        upper=10.0,
+    )
+    prismatic_bound: float = parameter(
+        0.1,
+        "Bound on the magnitude of the estimated offset of every prismatic joint.",
+        unit="m",
+        lower=1e-4,
+        upper=10.0,
     )
     placement_position_sigma: float = parameter(
         0.0,
@@ -39,9 +57,16 @@ class CalibrationConfig:
     )
     identifiable_sigma: float = parameter(
         0.01,
-        "Posterior standard deviation below which a joint offset counts as identifiable.",
+        "Standard deviation up to which the offset of a revolute joint counts as identifiable.",
         unit="rad",
         lower=1e-6,
+        upper=0.2,
+    )
+    prismatic_identifiable_sigma: float = parameter(
+        0.002,
+        "Standard deviation up to which the offset of a prismatic joint counts as identifiable.",
+        unit="m",
+        lower=1e-7,
         upper=0.2,
     )
     robust: bool = parameter(

@@ -15,10 +15,11 @@ class JointOffset:
 
     Attributes:
         joint: Its name.
-        offset: [rad or m].
+        offset: [rad], of a prismatic joint [m].
         sigma: Standard deviation, the prior included [rad or m].
         identifiability: Its identifiability from the samples.
         at_bound: Whether the offset is at its bound.
+        unit: "rad", or "m" of a prismatic joint.
     """
 
     joint: str
@@ -26,6 +27,7 @@ class JointOffset:
     sigma: float
     identifiability: OffsetIdentifiability
     at_bound: bool
+    unit: str = "rad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class ChannelError:
         after: On the fitted samples with all unknowns fitted.
         written: On the fitted samples with only the written offsets and refitted nuisances.
         leave_one_out: Each sample predicted by a calibration without it; None if not computed.
+        left_out_before: Samples predicted with zero offsets, nuisances fitted without them and their
+            neighbours; None where no offset is known well enough to be written.
+        left_out_written: The same with only the offsets that are known well enough to be written, fitted
+            without these samples as well.
         held_out_before: On the held-out samples with zero offsets; None without such samples.
         held_out: On the held-out samples after the calibration.
         held_out_written: On the held-out samples with only the written offsets.
@@ -50,6 +56,8 @@ class ChannelError:
     after: float
     written: float
     leave_one_out: float | None = None
+    left_out_before: float | None = None
+    left_out_written: float | None = None
     held_out_before: float | None = None
     held_out: float | None = None
     held_out_written: float | None = None
@@ -89,9 +97,10 @@ class CalibrationReport:
         samples: Samples fitted.
         held_out: Samples held out.
         outliers: Samples with reduced weights.
-        before: Heights (or marker errors) for the figure with zero offsets, all samples, shape (K, c) [m].
-        after: Heights (or marker errors) for the figure after the calibration, shape (K, c) [m].
-        is_held_out: Which rows of `before` and `after` are held out of the fit, shape (K,).
+        heights_before: Heights (or marker errors) for the figure with zero offsets, all samples, shape
+            (K, c) [m].
+        written_heights: The same with only the written offsets, shape (K, c) [m].
+        is_held_out: Which rows of these are held out of the fit, shape (K,).
         trials: Candidates of the leave-one-out selection; empty without a selection.
         iterations: Gauss-Newton steps.
         converged: Whether they converged.
@@ -109,8 +118,8 @@ class CalibrationReport:
     samples: int
     held_out: int
     outliers: int
-    before: Array
-    after: Array
+    heights_before: Array
+    written_heights: Array
     is_held_out: Array
     trials: tuple[Trial, ...]
     iterations: int

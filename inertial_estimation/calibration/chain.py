@@ -72,16 +72,16 @@ class CalibratedChain:
             *(f"{joints[j]}/placement_{i}" for j, i in self._rows),
             *(n for n, _, _ in nuisances),
         ]
+        config, slides = self._config, self.kinematics.prismatic
         sigma = [
-            *[self._config.offset_sigma] * self.n_offsets,
+            *(config.prismatic_sigma if slide else config.offset_sigma for slide in slides),
             *(float(np.abs(self._basis[j, i]) @ self._sigmas) for j, i in self._rows),
             *(s for _, s, _ in nuisances),
         ]
         start = np.array([*[0.0] * self.n, *(value for _, _, value in nuisances)])
-        bound = np.array(
-            [*[self._config.offset_bound] * self.n_offsets, *[np.inf] * (len(names) - self.n_offsets)]
-        )
-        return Unknowns(tuple(names), self.n_offsets, np.array(sigma), bound, start, start.copy())
+        bounds = [config.prismatic_bound if slide else config.offset_bound for slide in slides]
+        bound = np.array([*bounds, *[np.inf] * (len(names) - self.n_offsets)])
+        return Unknowns(tuple(names), self.n_offsets, np.array(sigma), bound, start, start.copy(), slides)
 
     def poses(self, x: Array) -> ChainPoses:
         """Return poses and derivatives at the chain's part of the unknowns (those beyond are ignored)."""

@@ -44,7 +44,7 @@ class OffsetKnowledge:
     unknown_combinations: tuple[str, ...]
 
 
-def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> OffsetKnowledge:
+def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float | Array) -> OffsetKnowledge:
     """Determine the identifiability from the samples, without the prior that offsets are near zero.
 
     With A the noise-weighted Jacobian by the offsets, projected off the local unknowns and the nuisances
@@ -56,14 +56,14 @@ def offset_knowledge(unknowns: Unknowns, solution: Solution, limit: float) -> Of
     Args:
         unknowns: Unknowns of the problem.
         solution: Its solution.
-        limit: Standard deviation up to which an offset counts as known [rad].
+        limit: Standard deviation up to which an offset counts as known [rad or m], one for all or for each.
     """
     n = unknowns.n_offsets
     stacked = np.vstack([solution.factor, np.diag(1.0 / unknowns.prior_sigma)[n:]])
     order = [*range(n, unknowns.count), *range(n)]
     folded: Array = np.asarray(np.linalg.qr(stacked[:, order], mode="r"))
     corner = folded[unknowns.count - n :, unknowns.count - n :]
-    scaled = corner * limit
+    scaled = corner * limit  # columns in units of the limit
     _, values, Vt = linear_algebra.svd(scaled)
     values = np.concatenate([values, np.zeros(n - len(values))])
     known = values >= 1.0

@@ -22,6 +22,7 @@ class Unknowns:
         bound: Largest magnitude of each, shape (n,); infinite for none.
         start: Where the solution starts, shape (n,).
         centre: What the prior is centred on, shape (n,).
+        prismatic: Which offsets are those of prismatic joints [m], for each offset; empty for none.
     """
 
     names: tuple[str, ...]
@@ -30,12 +31,17 @@ class Unknowns:
     bound: Array
     start: Array
     centre: Array
+    prismatic: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         shape = (len(self.names),)
         for name in ("prior_sigma", "bound", "start", "centre"):
             if getattr(self, name).shape != shape:
                 raise ConfigurationError(f"{name} has shape {getattr(self, name).shape}, expected {shape}")
+
+    def by_kind(self, revolute: float, prismatic: float) -> Array:
+        """Return one value for each offset, by the kind of its joint, shape (n_offsets,)."""
+        return np.where(self.prismatic or np.zeros(self.n_offsets, dtype=bool), prismatic, revolute)
 
     @property
     def count(self) -> int:

@@ -5,7 +5,8 @@ plane CSV          a frame held flush on one unknown plane, one posture a row
 marker CSV         positions x1, y1, z1 of a marker on a link, one posture a row
 
 Writes joint_offsets.yaml (a ROS parameter file: load it after the robot's own), calibration.json and
-figures into the output folder. Only offsets that the samples identify are written. See docs/calibration.md.
+figures into the output folder. Offsets are written only if the samples identify them, and if they predict
+left-out samples better than no offsets do. See docs/calibration.md.
 """
 
 import argparse
@@ -303,8 +304,9 @@ def _summary(report: CalibrationReport) -> list[str]:
     written = report.written_joints
     for j in report.joints:
         mark = "" if j.joint in written else "  (not written)"
+        factor, unit = (1e3, "mm") if j.unit == "m" else (math.degrees(1.0), "deg")
         lines.append(
-            f"  {j.joint:<24}{math.degrees(j.offset):8.3f} +- {math.degrees(j.sigma):.3f} deg  "
+            f"  {j.joint:<24}{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}  "
             f"{j.identifiability.value}{mark}"
         )
     if report.unknown_combinations:

@@ -175,6 +175,13 @@ EXPERIMENTS: tuple[RegisteredExperiment, ...] = (
         seeds=10,
     ),
     RegisteredExperiment(
+        name="tournois-stones",
+        source="Tournois et al., V-C (stepping stones)",
+        summary="HyQ crawls over stones of random heights under a load, with and without identification",
+        implementation=f"{PACKAGE}.tournois_stones:TournoisStones",
+        seeds=3,
+    ),
+    RegisteredExperiment(
         name="trunk-ekf-walk",
         source="Tournois et al., VI (future work)",
         summary="the same walk without stopping: the inertial filter learns the load while HyQ crawls",
@@ -194,6 +201,13 @@ EXPERIMENTS: tuple[RegisteredExperiment, ...] = (
         summary="poses and motions of a humanoid's arm chosen by their information; noise and delay",
         implementation=f"{PACKAGE}.syde_design:SydeDesign",
         seeds=3,
+    ),
+    RegisteredExperiment(
+        name="which-link",
+        source="Foster et al., V (future work)",
+        summary="a moving humanoid is loaded and pushed on random links: which link, a load or a push",
+        implementation=f"{PACKAGE}.which_link:WhichLink",
+        seeds=20,
     ),
 )
 

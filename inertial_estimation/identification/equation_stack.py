@@ -37,6 +37,8 @@ class EquationStack:
         self.left_out = 0
         self.times = 0
         self.sums = np.zeros((m, width))
+        self._friction = np.zeros((m, 2, 2))  # F'F, F sign and velocity of the row's joint
+        self._friction_rows = np.zeros((m, 2, unknowns + 1))  # F'[A, value]
         self._independent = 0.0
         self._factors = np.zeros((m, width, width))
         self._pending: list[list[Array]] = [[] for _ in row_names]
@@ -61,6 +63,9 @@ class EquationStack:
         self.left_out += int((~block.used).sum())
         for i in range(len(self.row_names)):
             kept = rows[block.used[:, i], i]
+            own = block.friction[block.used[:, i], i]
+            self._friction[i] += own.T @ own
+            self._friction_rows[i] += own.T @ kept[:, :-1]
             self.counts[i] += len(kept)
             self.sums[i] += kept.sum(axis=0)
             self._pending[i].append(kept)
@@ -78,6 +83,20 @@ class EquationStack:
         """Return the sum of squares of measured minus predicted of each row name, shape (m,)."""
         direction = np.concatenate((x, [-1.0, 0.0]))
         return np.array([np.sum((self.factor(i) @ direction) ** 2) for i in range(len(self.row_names))])
+
+    def friction_shares(self, x: Array) -> Array:
+        """Return the share of each row's squared residual that friction of its joint would explain.
+
+        It is that of a least-squares fit of Coulomb and viscous friction to the residual, the unknowns held;
+        zero for rows of no joint, shape (m,).
+        """
+        squares = self.residual_squares(x)
+        shares = np.zeros(len(self.row_names))
+        for i, (FF, FA) in enumerate(zip(self._friction, self._friction_rows, strict=True)):
+            force = FA @ np.concatenate((-x, [1.0]))
+            gain = float(force @ linear_algebra.lstsq(FF, force))
+            shares[i] = gain / squares[i] if squares[i] > 0.0 else 0.0
+        return np.clip(shares, 0.0, 1.0)
 
     def measured_squares(self) -> Array:
         """Return the sum of squares of the measured values of each row name, shape (m,)."""

@@ -107,12 +107,15 @@ class RowError:
         rms: Rms of measured minus predicted [Nm or N].
         rms_nominal: Rms of measured minus predicted with the nominal parameters [Nm or N].
         rms_measured: Rms of the measured value, for comparison [Nm or N].
+        friction_share: Share of the squared residual that Coulomb and viscous friction of the row's joint
+            would explain, in addition to what is identified.
     """
 
     row: str
     rms: float
     rms_nominal: float
     rms_measured: float
+    friction_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

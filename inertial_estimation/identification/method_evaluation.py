@@ -111,10 +111,8 @@ class MethodEvaluation:
 def _row_errors(stack: EquationStack, x: Array) -> tuple[RowError, ...]:
     counts = np.maximum(stack.counts, 1)
     squares = (stack.residual_squares(x), stack.residual_squares(np.zeros(len(x))), stack.measured_squares())
-    rms = np.stack([np.sqrt(one / counts) for one in squares], axis=1)
-    return tuple(
-        RowError(name, *numbers) for name, numbers in zip(stack.row_names, rms.tolist(), strict=True)
-    )
+    numbers = np.stack([*(np.sqrt(one / counts) for one in squares), stack.friction_shares(x)], axis=1)
+    return tuple(RowError(name, *row) for name, row in zip(stack.row_names, numbers.tolist(), strict=True))
 
 
 def _relative_error(stack: EquationStack | None, x: Array) -> float:

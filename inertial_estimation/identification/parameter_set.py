@@ -111,7 +111,7 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     maps = [body.to_joint @ linear_algebra.inv(body.to_link) for body in bodies]
     if friction:
         names += friction.names
-        units += tuple(FRICTION_UNITS[term] for term in friction.terms for _ in friction.joints)
+        units += tuple(FRICTION_UNITS[term] for term in friction.parameter_terms)
         nominal = np.concatenate((nominal, friction.nominal_values))
     to_joint = np.eye(len(names))
     for i, X in enumerate(maps):

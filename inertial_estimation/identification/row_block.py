@@ -22,6 +22,8 @@ class RowBlock:
         used: False where a row is left out because its joint stands still, shape (k, m).
         independent: Number of rows of white noise with the information of these k rows, whose noise is
             correlated by the smoothing.
+        friction: Smoothed sign of the velocity of each row's joint, and that velocity [rad/s], smoothed as
+            the rows; zero for rows of no joint, shape (k, m, 2).
     """
 
     stamps_ns: NDArray[np.int64]
@@ -30,6 +32,7 @@ class RowBlock:
     measured: Array
     used: NDArray[np.bool_]
     independent: float
+    friction: Array
 
     @property
     def size(self) -> int:
@@ -51,4 +54,5 @@ class RowBlock:
             measured=np.concatenate([block.measured for block in blocks]),
             used=np.concatenate([block.used for block in blocks]),
             independent=sum(block.independent for block in blocks),
+            friction=np.concatenate([block.friction for block in blocks]),
         )

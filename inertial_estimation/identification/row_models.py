@@ -9,6 +9,7 @@ from inertial_estimation.identification.row_stream import RowModel
 from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
@@ -58,6 +59,8 @@ def row_model(
     joints = {name: j for j, name in enumerate(robot.joint_names)}
     watched = config.smoothing.stiction_speed > 0.0
     row_joints = [joints.get(name, -1) if watched else -1 for name in measurement.row_names]
+    plain = config.rows.selection().contacts is not ContactMode.PROJECTED
+    torque_joints = [joints.get(name, -1) if plain else -1 for name in measurement.row_names]
     return RowModel(
         smoothing=config.smoothing,
         measurement=measurement,
@@ -69,4 +72,5 @@ def row_model(
         nominal=to_joint @ parameters.nominal,
         row_joints=np.array(row_joints, dtype=np.int64),
         coulomb=config.coulomb_law,
+        torque_joints=np.array(torque_joints, dtype=np.int64),
     )

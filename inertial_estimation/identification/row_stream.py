@@ -16,7 +16,7 @@ from inertial_estimation.identification.identification_config import SmoothingCo
 from inertial_estimation.identification.row_block import RowBlock
 from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
+from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_rows import Indices
 from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
@@ -44,6 +44,7 @@ class RowModel:
         nominal: Nominal parameters about the joint frames, shape (p,).
         row_joints: For each row the joint that must not stand still, -1 for none, shape (m,).
         coulomb: Sign model of Coulomb friction.
+        torque_joints: For each row the joint whose torque it is, -1 for none, shape (m,).
     """
 
     smoothing: SmoothingConfig
@@ -56,6 +57,7 @@ class RowModel:
     nominal: Array
     row_joints: Indices
     coulomb: CoulombLaw
+    torque_joints: Indices
 
 
 @dataclass(frozen=True)
@@ -244,7 +246,9 @@ class RowStream:
 
     def _next_rows(self, timing: RowTiming, states: MeasuredState, samples: Indices) -> Iterator[RowBlock]:
         made = self._model.measurement.rows(states)
-        rows = np.concatenate((made.regressor, made.value[:, :, None], made.measured[:, :, None]), axis=2)
+        friction = self._friction(states, made.value.shape[1])
+        columns = (made.regressor, made.value[:, :, None], made.measured[:, :, None], friction)
+        rows = np.concatenate(columns, axis=2)
         self._rows = np.concatenate((self._rows, rows)) if len(self._rows) else rows
         bases = [None] * len(samples) if made.basis is None else list(made.basis)
         self._centres += list(zip(states.v, bases, strict=True))
@@ -260,6 +264,18 @@ class RowStream:
         cut = max(self._first_row - half - oldest, 0)
         self._rows, self._centres = self._rows[cut:], self._centres[cut:]
 
+    def _friction(self, states: MeasuredState, count: int) -> Array:
+        """Return sign and velocity of the joint of each of `count` rows, shape (k, count, 2)."""
+        joints = self._model.torque_joints
+        if not (joints >= 0).any():
+            return np.zeros((len(states.v), count, 2))
+        sign = states.sign
+        if sign is None:
+            sign = smooth_sign(states.v, self._model.coulomb.smoothing_speed)
+        both = np.stack((sign, states.v), axis=2)
+        friction: Array = np.where((joints >= 0)[:, None], both[:, joints], 0.0)
+        return friction
+
     def _finished(self, timing: RowTiming, smooth: Array, kept: Indices, places: Indices) -> RowBlock:
         """Return rows in the unknowns, as deviations from nominal, without their redundant part."""
         model = self._model
@@ -267,8 +283,8 @@ class RowStream:
         bases = [N for _v, N in centres if N is not None]
         if bases:
             smooth = np.array([N.T @ row for row, N in zip(smooth, bases, strict=True)])
-        A = smooth[:, :, :-2]
-        value = smooth[:, :, -2] - A @ model.nominal
+        A = smooth[:, :, :-4]
+        value = smooth[:, :, -4] - A @ model.nominal
         steps = timing.signals.half + timing.stride * kept
         stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * NANOSECONDS)).astype(np.int64)
         speeds = np.abs([v for v, _N in centres])
@@ -276,5 +292,11 @@ class RowStream:
         used = np.ones(value.shape, dtype=bool)
         used[:, watched] = speeds[:, model.row_joints[watched]] >= model.smoothing.stiction_speed
         return RowBlock(
-            stamps, A @ model.to_unknowns, value, smooth[:, :, -1], used, len(kept) * timing.independent
+            stamps_ns=stamps,
+            regressor=A @ model.to_unknowns,
+            value=value,
+            measured=smooth[:, :, -3],
+            used=used,
+            independent=len(kept) * timing.independent,
+            friction=smooth[:, :, -2:],
         )

@@ -83,6 +83,11 @@ class ChainKinematics:
         above = [self._supports(frame) for frame in (*self._frame_ids, self._reference_id)]
         self._supported = np.array([[j in ids for j in self._joint_ids] for ids in above])
 
+    @property
+    def prismatic(self) -> tuple[bool, ...]:
+        """Which of `joints` are prismatic, so that their positions are lengths."""
+        return tuple(not self._turns(joint) for joint in self._joint_ids)
+
     def placement_basis(self) -> Array:
         """Return the placement errors of each joint that its position offset cannot represent.
 
@@ -91,17 +96,24 @@ class ChainKinematics:
         """
         bases = []
         for joint in self._joint_ids:
-            model = self.robot.model.joints[joint]
-            data = model.createData()
-            model.calc(data, pin.neutral(self.robot.model)[model.idx_q : model.idx_q + model.nq])
-            axis = np.asarray(data.S).reshape(6)
-            turns = float(np.abs(axis[3:]).max()) > 0.5
+            axis = self._axis(joint)
+            turns = self._turns(joint)
             free = linear_algebra.svd((axis[3:] if turns else axis[:3])[None])[2][1:]
             basis = np.zeros((5, 6))
             basis[:2, slice(3, 6) if turns else slice(0, 3)] = free
             basis[2:, slice(0, 3) if turns else slice(3, 6)] = np.eye(3)
             bases.append(basis)
         return np.array(bases)
+
+    def _axis(self, joint: int) -> Array:
+        """Return the motion of a joint in its own frame (linear, angular), shape (6,)."""
+        model = self.robot.model.joints[joint]
+        data = model.createData()
+        model.calc(data, pin.neutral(self.robot.model)[model.idx_q : model.idx_q + model.nq])
+        return np.asarray(data.S).reshape(6)
+
+    def _turns(self, joint: int) -> bool:
+        return float(np.abs(self._axis(joint)[3:]).max()) > 0.5
 
     def poses(self, q: Array, offsets: Array, twists: Array | None = None) -> FramePoses:
         """Return the poses at measured positions plus offsets.

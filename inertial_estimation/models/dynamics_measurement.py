@@ -17,6 +17,7 @@ import pinocchio as pin
 
 from inertial_estimation.models.body_columns import BodyColumns
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.friction import FrictionModel, KnownFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
@@ -76,6 +77,7 @@ class LinearEquation:
         noise: Covariance of the noise, shape (m, m).
         measured: S' tau + sum J' lambda, for relative errors [Nm, N], shape (m,).
         paths: How errors of the inputs reach the rows; None where it is not known.
+        state: The measured state it belongs to; None where it is not known.
     """
 
     regressor: Array
@@ -83,6 +85,7 @@ class LinearEquation:
     noise: Array
     measured: Array
     paths: "InputPaths | None" = None
+    state: "MeasuredState | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,8 +196,24 @@ class DynamicsMeasurement:
         paths = InputPaths(M[picked], J_C[:, picked], self._rows.picked)
         noise = self._covariance.at(self._data, paths.inertia, paths.contacts)
         value = (applied - tau_nom)[picked]
-        equation = LinearEquation(A[picked], value, noise, applied[picked], paths)
+        equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
+
+    def causes(self, candidates: CandidateColumns, state: MeasuredState) -> BodyCauses:
+        """Return the columns of loads and external wrenches in the rows `row_names`.
+
+        Args:
+            candidates: The bodies they act on.
+            state: The measurements, all of one time.
+        """
+        q, v, a = self._generalized(state)
+        causes = candidates.at(q, v, a)
+        loads, wrenches = causes.loads[:, self._picked], causes.wrenches[:, self._picked]
+        if self._rows.projects:
+            pin.computeJointJacobians(self._model, self._data, q)
+            P = self._rows.projection(self._contact_jacobian()).T
+            loads, wrenches = P @ loads, P @ wrenches
+        return BodyCauses(loads, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.
@@ -284,6 +303,7 @@ class DynamicsMeasurement:
             N.T @ equation.noise @ N,
             N.T @ equation.measured,
             paths,
+            equation.state,
         )
 
     def _projected_rows(self, rows: MeasuredRows, jacobians: Array) -> MeasuredRows:

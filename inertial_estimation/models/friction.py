@@ -4,17 +4,19 @@
 
 tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
 Coulomb torque does not describe. Friction opposes the motion, so the measured motor torque exceeds the torque
-of rigid-body dynamics by tau_friction.
+of rigid-body dynamics by tau_friction. The friction of a motor that drives several joints is added to it
+(`joint_couplings`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
+from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -43,6 +45,12 @@ class FrictionTerms:
         ("coulomb", "viscous"),
         "Terms of the friction model that are estimated for each joint.",
         choices=FRICTION_TERMS,
+    )
+    couplings: tuple[str, ...] = parameter(
+        (),
+        "Motors that drive several joints, each by its speed as a combination of joints ('joint_5 + "
+        "joint_6'); their friction and rotor inertia (coulomb, viscous, armature of friction.terms) are "
+        "estimated.",
     )
     smoothing_speed: float = parameter(
         CoulombLaw.smoothing_speed,
@@ -94,6 +102,24 @@ class NominalFriction:
         "order; empty means zero.",
         unit="kg m^2",
     )
+    couplings: tuple[str, ...] = parameter(
+        (), "Motors that drive several joints and have known friction, as in friction.couplings."
+    )
+    coupling_coulomb: tuple[float, ...] = parameter(
+        (),
+        "Known Coulomb friction of each entry of nominal_friction.couplings; empty means zero.",
+        unit="Nm",
+    )
+    coupling_viscous: tuple[float, ...] = parameter(
+        (),
+        "Known viscous friction coefficient of each entry of nominal_friction.couplings; empty means zero.",
+        unit="Nm s/rad",
+    )
+    coupling_armature: tuple[float, ...] = parameter(
+        (),
+        "Known rotor inertia of each entry of nominal_friction.couplings; empty means zero.",
+        unit="kg m^2",
+    )
     smoothing_speed: float = parameter(
         CoulombLaw.smoothing_speed,
         "Speed over which the Coulomb term of known friction changes sign, as tanh(v / speed); where "
@@ -125,6 +151,24 @@ class NominalFriction:
             by_term[term] = values_by_joint(f"nominal_friction.{term}", joints, values, robot, 0.0)
         return by_term
 
+    def by_coupling(self, robot: RobotModel) -> tuple[JointCouplings, dict[str, Array]]:
+        """Return the known couplings and the values of every term of them, shape (k,) each.
+
+        Raises:
+            ConfigurationError: If a list is not as long as `couplings`, or a coupling names no joints.
+        """
+        couplings = JointCouplings.of_robot(self.couplings, robot, "nominal_friction.couplings")
+        by_term = {}
+        for term in COUPLING_TERMS:
+            values = getattr(self, f"coupling_{term}")
+            if values and len(values) != couplings.size:
+                raise ConfigurationError(
+                    f"'nominal_friction.coupling_{term}' has {len(values)} values, expected one for each of "
+                    f"its {couplings.size} couplings"
+                )
+            by_term[term] = np.array(values) if values else np.zeros(couplings.size)
+        return couplings, by_term
+
 
 @dataclass(frozen=True, eq=False)
 class FrictionModel:
@@ -137,6 +181,7 @@ class FrictionModel:
         n_joints: Number of joints of the robot.
         smoothing_speed: v_s of the Coulomb term [rad/s].
         nominal: Nominal value of each parameter, shape (size,); None: all zero.
+        couplings: Motors that drive several joints, whose friction is estimated as well; None for none.
     """
 
     joints: tuple[int, ...]
@@ -145,6 +190,7 @@ class FrictionModel:
     n_joints: int
     smoothing_speed: float
     nominal: Array | None = None
+    couplings: JointCouplings | None = None
 
     def __post_init__(self) -> None:
         unknown = [term for term in self.terms if term not in FRICTION_TERMS]
@@ -155,8 +201,20 @@ class FrictionModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each parameter, ``joint/term``, term after term."""
-        return tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
+        """Name of each parameter, ``joint/term``, term after term; then those of couplings."""
+        own = tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
+        coupled = self.couplings.names if self.couplings else ()
+        return own + tuple(f"{name}/{term}" for term in self.coupling_terms for name in coupled)
+
+    @property
+    def coupling_terms(self) -> tuple[str, ...]:
+        """Terms that are estimated of each coupling."""
+        return tuple(term for term in self.terms if term in COUPLING_TERMS) if self.couplings else ()
+
+    @property
+    def parameter_terms(self) -> tuple[str, ...]:
+        """Term of each parameter."""
+        return tuple(name.rpartition("/")[2] for name in self.names)
 
     @property
     def nominal_values(self) -> Array:
@@ -166,7 +224,8 @@ class FrictionModel:
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return len(self.terms) * len(self.joints)
+        coupled = len(self.coupling_terms) * self.couplings.size if self.couplings else 0
+        return len(self.terms) * len(self.joints) + coupled
 
     def regressor(self, v: Array, a: Array, sign: Array | None = None) -> Array:
         """Return F with tau_friction = F phi.
@@ -193,6 +252,12 @@ class FrictionModel:
             else:
                 values = a
             F[..., joints, index * len(joints) + columns] = values[..., joints]
+        if self.couplings:
+            first = len(self.terms) * len(joints)
+            for term in self.coupling_terms:
+                last = first + self.couplings.size
+                F[..., first:last] = self.couplings.regressor(term, v, a, self.smoothing_speed)
+                first = last
         return F
 
 
@@ -203,10 +268,14 @@ class KnownFriction:
     Attributes:
         values: By term, shape (n_joints,) each; zero where not known, or where estimated.
         smoothing_speed: v_s of the Coulomb term [rad/s].
+        couplings: Motors that drive several joints; None for none.
+        coupled: Their friction by term, shape (k,) each.
     """
 
     values: Mapping[str, Array]
     smoothing_speed: float
+    couplings: JointCouplings | None = None
+    coupled: Mapping[str, Array] = field(default_factory=dict)
 
     def torques(self, v: Array, a: Array, sign: Array | None = None) -> Array:
         """Return tau_friction.
@@ -223,12 +292,16 @@ class KnownFriction:
         sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
         values = self.values
         torques: Array = values["coulomb"] * sign + values["viscous"] * v + values["offset"]
-        return torques + values["armature"] * a
+        torques = torques + values["armature"] * a
+        if self.couplings:
+            for term, value in self.coupled.items():
+                torques = torques + self.couplings.regressor(term, v, a, self.smoothing_speed) @ value
+        return torques
 
 
 def coulomb_law(terms: FrictionTerms, nominal: NominalFriction) -> CoulombLaw:
     """Return the sign model of Coulomb friction: that of known friction if any, else that of the estimate."""
-    source = nominal if nominal.joints else terms
+    source = nominal if nominal.joints or nominal.couplings else terms
     return CoulombLaw(source.smoothing_speed, source.presliding)
 
 
@@ -253,13 +326,24 @@ def friction_model(
     joints = robot.joints_matching(terms.joints, "friction.joints")
     nominal = nominal or NominalFriction()
     known = nominal.by_joint(robot)
+    known_couplings, coupled = nominal.by_coupling(robot)
+    couplings = JointCouplings.of_robot(terms.couplings, robot, "friction.couplings")
     speed = coulomb_law(terms, nominal).smoothing_speed
     estimated = None
-    if joints:
+    if joints or couplings.size:
         names = tuple(robot.joint_names[j] for j in joints)
-        start = np.concatenate([known[term][list(joints)] for term in terms.terms])
-        estimated = FrictionModel(joints, names, terms.terms, robot.n_joints, speed, start)
+        estimated = FrictionModel(
+            joints, names, terms.terms, robot.n_joints, speed, None, couplings if couplings.size else None
+        )
+        at = [known_couplings.names.index(n) if n in known_couplings.names else -1 for n in couplings.names]
+        start = [known[term][list(joints)] for term in terms.terms]
+        for term in estimated.coupling_terms:
+            start.append(np.array([coupled[term][i] if i >= 0 else 0.0 for i in at]))
+            coupled[term][[i for i in at if i >= 0]] = 0.0
         for term in terms.terms:
             known[term][list(joints)] = 0.0
-    rest = KnownFriction(known, speed) if any(values.any() for values in known.values()) else None
+        estimated = replace(estimated, nominal=np.concatenate(start))
+    if not any(values.any() for values in (*known.values(), *coupled.values())):
+        return estimated, None
+    rest = KnownFriction(known, speed, known_couplings if known_couplings.size else None, coupled)
     return estimated, rest

@@ -15,7 +15,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState"]
+__all__ = ["TORQUE_ARM", "IdealReadings", "IdealSensors", "MotionState", "PointForce"]
 
 TORQUE_ARM = 0.1  # lever at which contact torques weigh as much as forces in their distribution [m]
 
@@ -52,6 +52,21 @@ class IdealReadings:
     wrenches_C: Array
 
 
+@dataclass(frozen=True, eq=False)
+class PointForce:
+    """A force of the environment on a point of a link.
+
+    Attributes:
+        link: Name of the link.
+        force_W: Force, axes of the world [N], shape (3,).
+        point_L: Point of application in the link frame [m], shape (3,).
+    """
+
+    link: str
+    force_W: Array
+    point_L: Array
+
+
 class IdealSensors:
     """A robot whose inertia is known, with an IMU and contacts.
 
@@ -66,16 +81,16 @@ class IdealSensors:
         imu: ImuMount | None = None,
         contact_frames: Sequence[str] = (),
         point_contacts: Sequence[str] = (),
-        payload: LinkInertia | None = None,
+        payloads: Sequence[LinkInertia] = (),
     ) -> None:
-        """Resolve the frames and attach the payload.
+        """Resolve the frames and attach the payloads.
 
         Args:
             robot: The robot without payload.
             imu: The IMU; None for a robot without one.
             contact_frames: Frames of the contacts that carry a floating base.
             point_contacts: Those of them that transmit no torque.
-            payload: Rigidly attached to its link; None for no payload.
+            payloads: Bodies rigidly attached to their links.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If a frame does not exist, or a floating base has no
@@ -84,14 +99,14 @@ class IdealSensors:
         if robot.floating_base and not contact_frames:
             raise ModelError("a floating base needs at least one contact to stand on")
         self.robot = robot
-        self._model = robot.model if payload is None else _with_payload(robot, payload)
+        self._model = _with_payloads(robot, payloads) if payloads else robot.model
         self._data = self._model.createData()
         self._imu = imu.frame_id if imu is not None else None
         self._contacts = [robot.frame_id(frame) for frame in contact_frames]
         levers = [0.0 if frame in point_contacts else TORQUE_ARM for frame in contact_frames]
         self._scale = np.concatenate([[1.0, 1.0, 1.0, lever, lever, lever] for lever in levers] or [[]])
 
-    def read(self, state: MotionState) -> IdealReadings:
+    def read(self, state: MotionState, pushes: Sequence[PointForce] = ()) -> IdealReadings:
         """Return the readings of ideal sensors.
 
         Joints and contacts together produce the generalised force M a + c. Its base rows determine the sum
@@ -100,12 +115,15 @@ class IdealSensors:
 
         Args:
             state: Configuration, velocity and acceleration.
+            pushes: Forces of the environment in addition to those of the contacts.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If the contacts cannot carry the motion (two points).
         """
         model, data = self._model, self._data
         force = np.array(pin.rnea(model, data, state.q, state.v, state.a))
+        for push in pushes:
+            force -= self._push(state.q, push)
         n_base = self.robot.n_base
         wrenches = np.zeros((len(self._contacts), 6))
         if self._contacts:
@@ -118,6 +136,14 @@ class IdealSensors:
         f_I, w_I = self._imu_reading(state)
         return IdealReadings(force[n_base:], f_I, w_I, wrenches)
 
+    def _push(self, q: Array, push: PointForce) -> Array:
+        """Return J' f of a force at a point of a link, shape (nv,)."""
+        frame = self.robot.frame_id(push.link)
+        J = pin.computeFrameJacobian(self._model, self._data, q, frame, pin.LOCAL_WORLD_ALIGNED)
+        arm = self._data.oMf[frame].rotation @ push.point_L
+        generalized: Array = J.T @ np.concatenate((push.force_W, np.cross(arm, push.force_W)))
+        return generalized
+
     def _imu_reading(self, state: MotionState) -> tuple[Array, Array]:
         if self._imu is None:
             return np.zeros(3), np.zeros(3)
@@ -129,11 +155,12 @@ class IdealSensors:
         return a_WI_I - R_WI.T @ model.gravity.linear, np.array(w_I)
 
 
-def _with_payload(robot: RobotModel, payload: LinkInertia) -> pin.Model:
-    body = robot.link_body(payload.link)
+def _with_payloads(robot: RobotModel, payloads: Sequence[LinkInertia]) -> pin.Model:
     model = robot.model.copy()
-    inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
-    model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
+    for payload in payloads:
+        body = robot.link_body(payload.link)
+        inertia = pin.Inertia(payload.mass, np.array(payload.com_L), np.array(payload.inertia_Lcm))
+        model.appendBodyToJoint(body.joint_id, inertia, body.T_JL)
     return model
 
 

@@ -20,8 +20,9 @@ class JointOffsets:
     joints: tuple[str, ...] = parameter((), "Joints whose position sensor has a known offset.")
     values: tuple[float, ...] = parameter(
         (),
-        "Offset added to the measured position of each entry of joint_offsets.joints, in the same order.",
-        unit="rad",
+        "Offset added to the measured position of each entry of joint_offsets.joints, in the same order; of "
+        "a prismatic joint in metres.",
+        unit="rad or m",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError
+from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError, JointOffset
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
@@ -34,6 +34,8 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
         written[j.joint] = written.get(j.joint, 0.0) + j.offset
     names = ", ".join(written) or '""'
     values = ", ".join(f"{value:.9f}" for value in written.values())
+    slides = [j.joint for j in report.written if j.unit == "m"]
+    units = f"rad (m: {', '.join(slides)})" if slides else "rad"
     lines = [
         f"# Joint offsets: {report.kind} calibration of {report.samples} postures, see calibration.json.",
         "# Load it after the robot's own parameter file.",
@@ -41,7 +43,7 @@ def write_offsets(path: Path, report: CalibrationReport, known: Mapping[str, flo
         "  ros__parameters:",
         "    joint_offsets:",
         f"      joints: [{names}]",
-        *([f"      values: [{values}]      # rad, added to the measured positions"] if written else []),
+        *([f"      values: [{values}]      # {units}, added to the measured positions"] if written else []),
         "",
     ]
     return write_text(path, "\n".join(lines))
@@ -72,9 +74,7 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
         "joints": [
             {
                 "joint": j.joint,
-                "offset_rad": finite_values(j.offset),
-                "offset_deg": finite_values(math.degrees(j.offset)),
-                "sigma_deg": finite_values(math.degrees(j.sigma)),
+                **_offset(j),
                 "identifiability": j.identifiability.value,
                 "at_bound": j.at_bound,
                 "written": j.joint in written,
@@ -101,10 +101,21 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
     }
 
 
+def _offset(joint: JointOffset) -> Mapping[str, float | str | None]:
+    """Return offset and deviation with their units: rad and deg, of a prismatic joint m and mm."""
+    if joint.unit == "m":
+        values = {"offset_m": joint.offset, "offset_mm": 1e3 * joint.offset, "sigma_mm": 1e3 * joint.sigma}
+    else:
+        degrees = (math.degrees(joint.offset), math.degrees(joint.sigma))
+        values = {"offset_rad": joint.offset, "offset_deg": degrees[0], "sigma_deg": degrees[1]}
+    return {name: finite_values(value) for name, value in values.items()}
+
+
 def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
     scale, unit = (1e3, "mm") if channel.unit == "m" else (float(np.rad2deg(1.0)), "deg")
     names = (
-        *("before", "after", "written", "leave_one_out"),
+        *("before", "after", "written"),
+        *("left_out_before", "left_out_written", "leave_one_out"),
         *("held_out_before", "held_out", "held_out_written"),
     )
     values = {name: getattr(channel, name) for name in names}

@@ -20,6 +20,7 @@ from inertial_estimation.identification.identification_result import (
     RowError,
 )
 from inertial_estimation.models.friction import FRICTION_TERMS
+from inertial_estimation.models.joint_couplings import COUPLING_TERMS
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import IdentificationRun
 from inertial_estimation.recordings.json_values import finite_values
@@ -97,17 +98,36 @@ def friction_parameters(
     named = set(known.joints)
     for name, value in identified.items():
         joint, _, term = name.rpartition("/")
+        if joint not in robot.joint_names:
+            continue  # a coupling
         by_term[term][robot.joint_index(joint)] = value
         terms.add(term)
         named.add(joint)
+    coupled = _couplings(identified, config, robot)
     joints = [joint for joint in robot.joint_names if joint in named]
-    if not joints or not terms:
+    if not (joints and terms) and not coupled:
         return None
     columns = [robot.joint_index(joint) for joint in joints]
     values = {term: by_term[term][columns].tolist() for term in FRICTION_TERMS if term in terms}
     law = config.coulomb_law
     values |= {"smoothing_speed": law.smoothing_speed, "presliding": law.presliding}
-    return {"joints": joints, **values}
+    return {"joints": joints, **coupled, **values}
+
+
+def _couplings(
+    identified: Mapping[str, float], config: IdentificationConfig, robot: RobotModel
+) -> dict[str, Any]:
+    """Return the parameters of couplings, identified values over known ones; empty without any."""
+    known, by_term = config.robot.nominal_friction.by_coupling(robot)
+    values = {name: {term: float(by_term[term][i]) for term in by_term} for i, name in enumerate(known.names)}
+    for name, value in identified.items():
+        owner, _, term = name.rpartition("/")
+        if owner not in robot.joint_names:
+            values.setdefault(owner, dict.fromkeys(COUPLING_TERMS, 0.0))[term] = value
+    if not values:
+        return {}
+    lists = {f"coupling_{term}": [one[term] for one in values.values()] for term in COUPLING_TERMS}
+    return {"couplings": list(values), **lists}
 
 
 def report_values(report: IdentificationReport) -> dict[str, Any]:
@@ -160,7 +180,8 @@ def _method(result: MethodResult) -> dict[str, Any]:
 
 
 def _rows(rows: Sequence[RowError]) -> dict[str, dict[str, float]]:
-    return {r.row: {"rms": r.rms, "rms_nominal": r.rms_nominal, "rms_measured": r.rms_measured} for r in rows}
+    names = ("rms", "rms_nominal", "rms_measured", "friction_share")
+    return {row.row: {name: getattr(row, name) for name in names} for row in rows}
 
 
 def _body(body: BodyResult) -> dict[str, Any]:

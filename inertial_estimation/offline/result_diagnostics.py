@@ -25,6 +25,7 @@ POSITIVE_TERMS = ("m", "Ixx", "Iyy", "Izz", "coulomb", "viscous", "armature")  #
 FLAT_BODY_RATIO = 1e-3  # smallest over largest second moment, below which a body is a plate or a rod
 COST_RATIO = 2.0  # cost of a method over that of least squares, above which it is reported
 COST_FLOOR = 1e-4  # relative error below which costs are those of round-off
+FRICTION_SHARE = 0.1  # of a joint's squared error, explained by friction above which it is reported
 WIDE_COM_SIGMA_M = 0.05  # standard deviation of a load's centre of mass, above which it is reported
 MOST_NAMES = 8  # largest number of names listed in one sentence
 
@@ -39,6 +40,7 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
         found += _payload(report, result.payload)
     found += _cost(report, result) + _validation(report, result)
     found += _rows("the fitted data", result.direct) + _rows("the other data", result.validation)
+    found += _friction(result)
     found += _uncertain(result) + _changes(result)
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
     if flat:
@@ -117,6 +119,23 @@ def _rows(data: str, rows: Sequence[RowError]) -> list[str]:
             f"on {data} the error is over half of what was measured: {listing(missed, limit=MOST_NAMES)}"
         )
     return found
+
+
+def _friction(result: MethodResult) -> list[str]:
+    """Report joints whose error is to a good part friction that is not among the unknowns."""
+    missing = [
+        f"{row.row} ({100.0 * row.friction_share:.0f} %)"
+        for row in result.direct
+        if row.friction_share > FRICTION_SHARE
+        and row.rms > COST_FLOOR * row.rms_measured
+        and not {f"{row.row}/coulomb", f"{row.row}/viscous"} <= result.friction.keys()
+    ]
+    if not missing:
+        return []
+    return [
+        "friction that is not identified (friction.joints, friction.terms) would explain this share of the "
+        f"squared error: {listing(missing, limit=MOST_NAMES)}"
+    ]
 
 
 def _uncertain(result: MethodResult) -> list[str]:

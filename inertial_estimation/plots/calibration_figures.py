@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.calibration.calibration_report import CalibrationReport, JointOffset
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 
@@ -35,11 +35,15 @@ def write_calibration_figures(folder: Path, report: CalibrationReport) -> list[P
 
 
 def figure_of_heights(report: CalibrationReport) -> Any:
-    """Draw the heights of every sample before and after, one colour per corner or axis."""
+    """Draw the heights of every sample without offsets and with those written, a colour per corner."""
     figure, axes = new_figure(2)
+    count = len(report.written_joints)
+    titles = ("Without offsets", f"With the {count} offsets written" if count else "No offset written")
     held_out = np.flatnonzero(report.is_held_out > 0.5)
-    k = np.arange(len(report.before))
-    for axis, heights, title in zip(axes, (report.before, report.after), ("Before", "After"), strict=True):
+    k = np.arange(len(report.heights_before))
+    for axis, heights, title in zip(
+        axes, (report.heights_before, report.written_heights), titles, strict=True
+    ):
         for c, column in enumerate(heights.T):
             colour = COLOURS[c % len(COLOURS)]
             axis.plot(k, 1e3 * column, ls="none", marker="o", ms=3.0, color=colour, alpha=0.8)
@@ -56,24 +60,38 @@ def figure_of_heights(report: CalibrationReport) -> Any:
 
 
 def figure_of_offsets(report: CalibrationReport) -> Any:
-    """Draw the offsets with two standard deviations, coloured by identifiability."""
-    figure, axes = new_figure(1, row_height=3.2)
-    axis = axes[0]
+    """Draw the offsets with two standard deviations, coloured by identifiability; filled are those written.
+
+    Revolute joints are in degrees, prismatic ones in millimetres on an axis of their own.
+    """
+    kinds = [("rad", np.rad2deg(1.0), "deg"), ("m", 1e3, "mm")]
+    shown = [kind for kind in kinds if any(j.unit == kind[0] for j in report.joints)]
+    figure, axes = new_figure(len(shown), row_height=3.2)
+    for axis, (unit, factor, name) in zip(axes, shown, strict=True):
+        joints = [j for j in report.joints if j.unit == unit]
+        _draw_offsets(axis, joints, factor, frozenset(report.written_joints))
+        tidy(axis, ylabel=f"offset [{name}]", title="Offsets, bars: two standard deviations; filled: written")
+    return figure
+
+
+def _draw_offsets(axis: Any, joints: list[JointOffset], factor: float, written: frozenset[str]) -> None:
     colours = {
         OffsetIdentifiability.IDENTIFIABLE: COLOURS[0],
         OffsetIdentifiability.COMBINATION: COLOURS[1],
         OffsetIdentifiability.NOT: GREY,
     }
     for kind, colour in colours.items():
-        chosen = [i for i, j in enumerate(report.joints) if j.identifiability is kind]
+        chosen = [i for i, j in enumerate(joints) if j.identifiability is kind]
         if chosen:
-            offsets = [np.rad2deg(report.joints[i].offset) for i in chosen]
-            spread = [2.0 * np.rad2deg(report.joints[i].sigma) for i in chosen]
+            offsets = [factor * joints[i].offset for i in chosen]
+            spread = [2.0 * factor * joints[i].sigma for i in chosen]
             axis.errorbar(
-                chosen, offsets, spread, fmt="o", ms=4.0, color=colour, capsize=3.0, label=kind.value
+                chosen, offsets, spread, fmt="o", ms=4.0, mfc="w", color=colour, capsize=3.0, label=kind.value
+            )
+            full = [i for i in chosen if joints[i].joint in written]
+            axis.plot(
+                full, [factor * joints[i].offset for i in full], ls="none", marker="o", ms=4.0, color=colour
             )
     axis.axhline(0.0, color=BLACK, lw=0.7)
-    names = [j.joint.removesuffix("_joint") for j in report.joints]
+    names = [j.joint.removesuffix("_joint") for j in joints]
     axis.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)
-    tidy(axis, ylabel="offset [deg]", title="Offsets, bars: two standard deviations")
-    return figure

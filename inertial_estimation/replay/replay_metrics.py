@@ -18,6 +18,7 @@ from inertial_estimation.replay.estimate_series import (
     inertial_series,
     tilt_series,
 )
+from inertial_estimation.replay.located_causes import external_wrenches, located_loads
 from inertial_estimation.replay.metrics import (
     TiltErrors,
     interpolated,
@@ -104,6 +105,8 @@ def replay_results(
         payloads = sum(float(link.payload_masses[-1]) for link in inertial.links)
         metrics["total_mass_kg"] = pipelines.nominal_mass + payloads
         metrics |= _final_estimates(run.inertial[-1])
+        metrics["loads"] = located_loads(run.inertial)
+        metrics["external_wrenches"] = external_wrenches(run.inertial)
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
@@ -179,12 +182,15 @@ def _torque_error(
 
 
 def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
-    """Return the known friction by ``joint/term``."""
+    """Return the known friction by ``joint/term`` and ``coupling/term``."""
     terms = config.nominal_friction.by_joint(robot).items()
+    couplings, coupled = config.nominal_friction.by_coupling(robot)
+    named = [(robot.joint_names, terms), (couplings.names, coupled.items())]
     return {
-        f"{joint}/{term}": float(value)
-        for term, values in terms
-        for joint, value in zip(robot.joint_names, values, strict=True)
+        f"{name}/{term}": float(value)
+        for names, by_term in named
+        for term, values in by_term
+        for name, value in zip(names, values, strict=True)
     }
 
 

@@ -13,6 +13,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
 from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
+from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
@@ -69,7 +70,7 @@ def prediction_error(
     )
     step_ns = int(np.median(np.diff(stamps)))
     sign = CoulombDirection(coulomb).along(v, seconds(step_ns))
-    raw = rigid + friction_torques(robot.joint_names, friction, v, a, sign)
+    raw = rigid + friction_torques(robot.joint_names, friction, v, a, sign, coulomb.smoothing_speed)
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
     edge = round(EDGE_S * NANOSECONDS / step_ns)
@@ -101,15 +102,17 @@ def friction_torques(
     v: Array,
     a: Array,
     sign: Array,
+    smoothing_speed: float = CoulombLaw.smoothing_speed,
 ) -> Array:
-    """Return coulomb sign + viscous v + offset + armature a of every joint.
+    """Return coulomb sign + viscous v + offset + armature a of every joint, and the torques of couplings.
 
     Args:
         joint_names: Names of the joints, n of them.
-        friction: Values by ``joint/term``; what is not there is zero.
+        friction: Values by ``joint/term`` and ``coupling/term``; what is not there is zero.
         v: Velocities [rad/s], shape (k, n).
         a: Accelerations [rad/s^2], shape (k, n).
         sign: Sign of Coulomb friction, shape (k, n).
+        smoothing_speed: Speed over which the friction of couplings changes its sign [rad/s].
 
     Returns:
         Torques [Nm], shape (k, n).
@@ -118,4 +121,12 @@ def friction_torques(
         term: np.array([float(friction.get(f"{joint}/{term}", 0.0)) for joint in joint_names])
         for term in FRICTION_TERMS
     }
-    return KnownFriction(values, CoulombLaw().smoothing_speed).torques(v, a, sign)
+    names = dict.fromkeys(name.rpartition("/")[0] for name in friction)
+    texts = [name for name in names if name not in joint_names]
+    couplings = JointCouplings.parsed(texts, joint_names, "friction")
+    coupled = {
+        term: np.array([float(friction.get(f"{text}/{term}", 0.0)) for text in texts])
+        for term in COUPLING_TERMS
+    }
+    known = KnownFriction(values, smoothing_speed, couplings if texts else None, coupled)
+    return known.torques(v, a, sign)

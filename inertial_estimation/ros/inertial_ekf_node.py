@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.publisher import Publisher
@@ -14,14 +15,17 @@ from sensor_msgs.msg import Imu, JointState
 from inertial_estimation.configuration.node_options import InertialNodeOptions
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.parameters import section
-from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
+from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.ros.located_messages import external_wrench_of, located_event_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
 from inertial_estimation.ros.messages import torque_residual_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
+from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate
@@ -70,6 +74,10 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
+        self._located = self.add_output(DiagnosticArray, "load_location", EVENTS)
+        self._external_wrench = self.add_output(WrenchStamped, "external_wrench")
+        self._wrench_msg = WrenchStamped()
+        self._events = LocatedEvents()
         links = self.config.pipeline.links
         self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.friction_names))
         self._covariances = CovarianceOutputs(self, links)
@@ -89,9 +97,20 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
                 self.send(self._inertias[name], partial(link_inertia_to_msg, published, msg))
                 self.send(self._payloads[name], partial(link_inertia_to_msg, payload, msg))
             self.send(self._residual, partial(torque_residual_to_msg, estimate, self._residual_msg))
+            self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
             self._covariances.send(estimate)
         self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
+
+    def _publish_located(self, estimate: InertialEstimate) -> None:
+        """Publish the wrench of a push, and what the locator has found when it changes."""
+        push = external_wrench_of(estimate)
+        if push is not None:
+            sample, link = push
+            self.send(self._external_wrench, partial(wrench_to_msg, sample, self._wrench_msg, link))
+        event = self._events.take(estimate)
+        if event is not None:
+            self.publish(self._located, located_event_to_msg(event, self.get_name()))
 
     def _calibrate(self) -> str:
         self.pipeline.calibrate()

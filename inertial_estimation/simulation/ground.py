@@ -66,12 +66,18 @@ class Ramp:
 
 
 class RoughGround:
-    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes."""
+    """Seeded heights on a square lattice with cubic interpolation, which has zero slope at the nodes.
+
+    With `edge` below one the ground is level around the nodes, as on stepping stones, and only the share
+    `edge` of each cell leads from one height to the next.
+    """
 
     level = False
 
-    def __init__(self, roughness: float, cell: float, begin: float, rng: Generator) -> None:
-        self._cell, self._begin = cell, begin
+    def __init__(
+        self, roughness: float, cell: float, begin: float, rng: Generator, *, edge: float = 1.0
+    ) -> None:
+        self._cell, self._begin, self._edge = cell, begin, edge
         self._heights = roughness * rng.uniform(-1.0, 1.0, (LATTICE_CELLS, LATTICE_CELLS))
 
     def surface(self, xy: Array) -> tuple[Array, Array]:
@@ -79,7 +85,9 @@ class RoughGround:
         u = xy / self._cell
         corner = np.floor(u)
         s = u - corner
-        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / self._cell
+        if self._edge < 1.0:
+            s = np.clip((s - 0.5) / self._edge + 0.5, 0.0, 1.0)
+        weight, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / (self._edge * self._cell)
         h = self._corners(corner.astype(int))
         wx, wy = weight.T
         along_x = h[1] - h[0]
@@ -121,7 +129,7 @@ def terrain_from_config(config: GroundConfig) -> Terrain:
     """Build the terrain."""
     if config.terrain == "ramp":
         return Ramp(config.slope, config.begin)
-    if config.terrain == "rough":
-        rng = default_rng(config.seed)
-        return RoughGround(config.roughness, config.cell, config.begin, rng)
+    if config.terrain in ("rough", "stones"):
+        edge = config.edge if config.terrain == "stones" else 1.0
+        return RoughGround(config.roughness, config.cell, config.begin, default_rng(config.seed), edge=edge)
     return FlatGround()

@@ -18,30 +18,41 @@ class GroundConfig:
 
     terrain: str = parameter(
         "flat",
-        "Shape of the ground: a plane, a ramp along x, or random heights.",
-        choices=("flat", "ramp", "rough"),
+        "Shape of the ground: a plane, a ramp along x, smooth random heights (rough), or level stones of "
+        "random heights with short slopes between them (stones).",
+        choices=("flat", "ramp", "rough", "stones"),
     )
     slope: float = parameter(
         0.1, "Inclination of the ramp, upwards along x.", unit="rad", lower=-1.2, upper=1.2
     )
     roughness: float = parameter(
-        0.02, "Largest height of rough ground above and below zero.", unit="m", lower=0.0, upper=1.0
+        0.02,
+        "Largest height of rough ground and of stones above and below zero.",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
     )
     cell: float = parameter(
         0.2,
-        "Horizontal distance between the random heights of rough ground.",
+        "Horizontal distance between the random heights of rough ground, and between the centres of stones.",
         unit="m",
         lower=0.01,
         upper=10.0,
     )
+    edge: float = parameter(
+        0.2,
+        "Share of the distance between two stones over which the ground leads from one to the other.",
+        lower=0.01,
+        upper=1.0,
+    )
     begin: float = parameter(
         0.3,
-        "Coordinate x at which the ramp or the rough ground begins; before it the ground is flat.",
+        "Coordinate x at which ramp, rough ground or stones begin; before it the ground is flat.",
         unit="m",
         lower=-1e3,
         upper=1e3,
     )
-    seed: int = parameter(0, "Seed of the random heights of rough ground.", lower=0, upper=2**31)
+    seed: int = parameter(0, "Seed of the random heights of rough ground and stones.", lower=0, upper=2**31)
     stiffness: float = parameter(
         1e5, "Stiffness of the ground at each contact point.", unit="N/m", lower=100.0, upper=1e7
     )

@@ -245,11 +245,11 @@ def _truth(
 ) -> Truth:
     frames = list(contacts.values())
 
-    def sensors(load: LinkInertia | None) -> IdealSensors:
-        return IdealSensors(robot, imu=imu, contact_frames=frames, point_contacts=points, payload=load)
+    def sensors(load: Sequence[LinkInertia]) -> IdealSensors:
+        return IdealSensors(robot, imu=imu, contact_frames=frames, point_contacts=points, payloads=load)
 
-    bare = sensors(None)
-    loaded = bare if payload is None else sensors(payload.inertia)
+    bare = sensors(())
+    loaded = bare if payload is None else sensors((payload.inertia,))
     times = np.arange(round(timing.duration_s * timing.rate_hz)) / timing.rate_hz
     states = tuple(state(t) for t in times.tolist())
     readings = tuple(

@@ -12,7 +12,7 @@ from inertial_estimation.identification.row_block import RowBlock
 def random_rows(rng, k, m, n):
     A, value, measured = rng.normal(size=(k, m, n)), rng.normal(size=(k, m)), rng.normal(size=(k, m))
     used = rng.uniform(size=(k, m)) > 0.2
-    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k)
+    return RowBlock(np.arange(k), A, value, measured, used, 0.5 * k, np.zeros((*used.shape, 2)))
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,8 @@ def folded():
     stack = EquationStack(("a", "b", "c"), 8)
     for first in range(0, 900, 71):
         part = slice(first, first + 71)
-        arrays = {n: getattr(rows, n)[part] for n in ("stamps_ns", "regressor", "value", "measured", "used")}
+        names = ("stamps_ns", "regressor", "value", "measured", "used", "friction")
+        arrays = {name: getattr(rows, name)[part] for name in names}
         stack.add(replace(rows, **arrays, independent=0.5 * len(arrays["used"])))
     return rows, stack, rng
 

@@ -56,7 +56,8 @@ def test_rank_of_a_hyq_leg_on_a_level_trunk(make_scene):
     rows = identifier._model.measurement.rows(MeasuredState(q, v, a))
     stack = EquationStack(identifier.row_names, 30)
     A = rows.regressor @ identifier._model.to_unknowns
-    stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, np.ones((200, 3), bool), 200.0))
+    used, none = np.ones((200, 3), bool), np.zeros((200, 3, 2))
+    stack.add(RowBlock(np.arange(200), A, rows.value, rows.measured, used, 200.0, none))
     space = IdentifiableSpace.of(stack.reduced(np.ones(3)), identifier._typical)
     oracle = unit_changes(identifier, q[:40], v[:40], a[:40])
     assert space.rank == np.linalg.matrix_rank(oracle, tol=1e-6) == 17

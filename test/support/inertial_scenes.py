@@ -1,13 +1,22 @@
 """A Panda arm whose links differ from nominal, and the equations its motion gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 from example_robot_data import load
 
+from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
+from inertial_estimation.estimators.inertial.cause_model import CauseModel
 from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationGate
+from inertial_estimation.estimators.inertial.input_causes import InputNames
+from inertial_estimation.estimators.inertial.load_locator import LoadLocator
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import estimated_bodies
-from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation, MeasuredState
+from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
+from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import RowSelection
 from inertial_estimation.models.robot_model import RobotModel
@@ -38,6 +47,18 @@ class ArmScene:
     def gate(self, **settings):
         return InnovationGate(GateConfig(**settings), len(self.measurement.row_names))
 
+    def inquiry(self, window=0.05):
+        """A locator over all links of the arm."""
+        named = [body.link for body in self.bodies]
+        links = candidate_links(self.robot, ("*",), named)
+        candidates = CandidateColumns(self.robot, links)
+        classes = load_classes(self.robot, self.measurement, candidates)
+        names = InputNames(self.robot.joint_names, 0, (), "")
+        config = LocatorConfig()
+        model = CauseModel(self.measurement, candidates, classes, names, config, self.robot.total_mass)
+        bodies = [named.index(link) if link in named else -1 for link in links]
+        return CauseInquiry(LoadLocator(model, config, window), names, bodies, links)
+
     def true_parameters(self):
         return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])
 
@@ -52,7 +73,7 @@ class ArmScene:
         value = bare.regressor @ self.true_parameters()
         if noisy:
             value = value + self.rng.normal(0.0, self.sigma_torque, len(value))
-        return LinearEquation(bare.regressor, value, bare.noise, value, bare.paths)
+        return replace(bare, value=value, measured=value)
 
     def add_payload(self, index, mass, com_L):
         body = self.bodies[index]

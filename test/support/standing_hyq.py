@@ -115,7 +115,7 @@ class StandingHyq:
                 imu=ImuMount.on(ROBOT, "trunk_imu"),
                 contact_frames=FEET,
                 point_contacts=FEET,
-                payload=self.load,
+                payloads=() if self.load is None else (self.load,),
             )
             q = ROBOT.configuration(self.q)
             R_WB = rotation_from_roll_pitch_yaw(*self.tilt, 0.7)

@@ -59,7 +59,7 @@ class Standing:
         self.mass = self.nominal.mass + self.load
         self.com = (self.nominal.mass * self.nominal.com_F + self.load * point) / self.mass
         self.sensors = IdealSensors(
-            self.robot, contact_frames=self.feet, point_contacts=self.feet, payload=payload
+            self.robot, contact_frames=self.feet, point_contacts=self.feet, payloads=(payload,)
         )
         legs = [[-0.2, 0.75, -1.5], [-0.2, -0.75, 1.5]] if self.kind is HYQ else [[0.1, 0.8, -1.6]]
         self.q = np.resize(np.concatenate(legs), self.robot.n_joints)

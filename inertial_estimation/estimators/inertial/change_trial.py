@@ -2,7 +2,6 @@
 
 from enum import Enum
 
-from inertial_estimation.estimators.inertial.explanations import Causes
 from inertial_estimation.estimators.inertial.inertial_filter import (
     FilterState,
     FilterUpdate,
@@ -25,8 +24,8 @@ MOSTLY = (
 class TrialOutcome(Enum):
     """What a trial has found.
 
-    UNDECIDED: nothing yet. CHANGED: a load on one body explains the data. TOLERATED: the new parameters do,
-    but it is not certain that it is a load on one body. BACK: an earlier state explains them again, so
+    UNDECIDED: nothing yet. CHANGED: the located load explains the data. TOLERATED: the new parameters do, but
+    it is not certain that it is a load. BACK: an earlier state explains them again, so
     that the change was a fault that has ended, or a load that was put down. GIVEN_UP: nothing explains them.
     """
 
@@ -43,6 +42,7 @@ class ChangeTrial:
     Attributes:
         earlier: The states to which the filter may return, the last good one first.
         returned_to: The one that explains the data; None while there is none.
+        located: Whether the locator has found the body that carries the load.
         after_freeze: Whether learning was suspended before, so that the last good state is reported.
     """
 
@@ -51,9 +51,9 @@ class ChangeTrial:
         config: WatchConfig,
         level: UsualLevel,
         earlier: tuple[FilterState, ...],
-        causes: Causes,
         loads: LoadRange,
         *,
+        located: bool,
         after_freeze: bool,
     ) -> None:
         """Begin when the filter has been opened.
@@ -62,22 +62,27 @@ class ChangeTrial:
             config: Times and factors.
             level: Usual level of the NIS.
             earlier: States to which the filter may return, the last good one first.
-            causes: Tests single causes.
             loads: Range of plausible masses.
+            located: Whether the locator has found the body that carries the load, the only one opened.
             after_freeze: Whether learning was suspended before.
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
-        self.after_freeze = after_freeze
-        self._config, self._level = config, level
-        self._causes, self._loads = causes, loads
+        self.located, self.after_freeze = located, after_freeze
+        self._config, self._level, self._loads = config, level, loads
         self._explained_for = [0.0] * len(earlier)
         self._matched_for = self._accepted_for = self._lasted_for = 0.0
         self._reopenings = 0
         self._matched_in_all = 0.0
 
     def feed(
-        self, filter_: InertialFilter, equation: LinearEquation, update: FilterUpdate, dt: float
+        self,
+        filter_: InertialFilter,
+        equation: LinearEquation,
+        update: FilterUpdate,
+        dt: float,
+        *,
+        contradicted: bool,
     ) -> TrialOutcome:
         """Judge one update of the opened filter.
 
@@ -86,6 +91,7 @@ class ChangeTrial:
             equation: The measurement.
             update: The outcome of the update.
             dt: Time since the last one [s].
+            contradicted: Whether a push or a fault of one input explains the data better than any load.
         """
         config = self._config
         innovations = [filter_.innovation_of(state, equation) for state in self.earlier]
@@ -100,13 +106,13 @@ class ChangeTrial:
         self._matched_in_all = self._matched_in_all + dt * matches if kept else 0.0
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
-            if self._is_a_load(filter_, innovations, equation):
+            if self._loads.admits(filter_) and (self.located or not self.earlier):
                 return TrialOutcome.CHANGED
         plausible = self._loads.admits(filter_)
         if plausible and self._accepted_for >= config.patience:
             explained = self._matched_in_all >= MOSTLY * self._accepted_for
             self._accepted_for = self._matched_in_all = 0.0
-            if explained or not self._is_a_fault(innovations, equation):
+            if explained or not contradicted:
                 return TrialOutcome.TOLERATED
         hopeless = self._reopenings > config.reopenings or self._lasted_for >= config.give_up
         return TrialOutcome.UNDECIDED if plausible and not hopeless else TrialOutcome.GIVEN_UP
@@ -120,20 +126,3 @@ class ChangeTrial:
                 self.returned_to = self.earlier[i]
                 return True
         return False
-
-    def _is_a_load(self, filter_: InertialFilter, before: list[Innovation], equation: LinearEquation) -> bool:
-        """Return whether a load has changed; without an earlier state every plausible estimate is one."""
-        if not before:
-            return self._loads.admits(filter_)
-        if not self._causes.can_tell_loads(len(equation.value)):
-            return False
-        explanation = self._causes.explain(before[0], equation)
-        limit = self._level.limit(self._config.suspect)
-        return explanation.is_a_load(limit) and self._loads.is_load(filter_, self.earlier[0])
-
-    def _is_a_fault(self, before: list[Innovation], equation: LinearEquation) -> bool:
-        """Return whether a fault of one input explains data better than a load does."""
-        if not before:
-            return False
-        explanation = self._causes.explain(before[0], equation)
-        return explanation.is_a_fault(self._level.limit(self._config.suspect))

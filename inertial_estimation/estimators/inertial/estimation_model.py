@@ -4,18 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.explanations import Causes, InputNames
+from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
+from inertial_estimation.estimators.inertial.cause_model import CauseModel
 from inertial_estimation.estimators.inertial.filters import filter_named
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.input_causes import InputNames
+from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
+from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
 from inertial_estimation.models.friction import FrictionModel, friction_model
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
@@ -86,7 +91,7 @@ class EstimationModel:
         prior, friction = config.prior, self.friction
         sigma, nominal = np.zeros(0), np.zeros(0)
         if friction:
-            sigma = config.friction.prior.sigmas(friction.terms, len(friction.joints))
+            sigma = config.friction.prior.sigmas(friction.parameter_terms, 1)
             nominal = friction.nominal_values
         gate = InnovationGate(config.gate, len(self.measurement.row_names))
         overlap = config.rate * config.window / PARABOLIC_WINDOW
@@ -104,9 +109,23 @@ class EstimationModel:
             config: The parameters.
             inputs: Names of its inputs.
         """
-        causes = Causes(inputs, len(self.bodies))
+        inquiry = self._inquiry(config, inputs)
         loads = LoadRange(self.bodies, self.robot.total_mass)
-        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, causes, loads)
+        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, inquiry, loads)
+
+    def _inquiry(self, config: InertialPipelineConfig, inputs: InputNames) -> CauseInquiry:
+        """Build the locator over the configured candidates, and those that are estimated."""
+        estimated = {body.joint_id: i for i, body in enumerate(self.bodies)}
+        links = candidate_links(self.robot, config.locator.candidates, [body.link for body in self.bodies])
+        candidates = CandidateColumns(self.robot, links)
+        classes = load_classes(self.robot, self.measurement, candidates)
+        model = CauseModel(
+            self.measurement, candidates, classes, inputs, config.locator, self.robot.total_mass
+        )
+        locator = LoadLocator(model, config.locator, config.window)
+        joints = [self.robot.link_body(link).joint_id for link in links]
+        bodies = [estimated.get(joint, -1) for joint in joints]
+        return CauseInquiry(locator, inputs, bodies, links)
 
     def urdf_with(self, pi_C: Array) -> str:
         """Return the URDF with other parameters of the bodies.

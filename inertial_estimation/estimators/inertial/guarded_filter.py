@@ -6,10 +6,13 @@ The phases and their transitions are drawn in docs/inertial_filter.md.
 from dataclasses import replace
 from enum import Enum
 
+from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
-from inertial_estimation.estimators.inertial.explanations import Causes
 from inertial_estimation.estimators.inertial.good_states import GoodStates
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import (
+    FilterUpdate,
+    InertialFilter,
+)
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
@@ -18,7 +21,8 @@ from inertial_estimation.signals import Array, Decision
 
 __all__ = ["GuardedFilter", "WatchPhase"]
 
-MOVED = 0.02  # relative change of a mass by suspect data, from which on the last good state is compared
+MOVED = 0.02  # relative change of a mass by suspect data, from which on a state without it must explain them
+UNDONE = 0.01  # the same, from which on it is undone where the state before explains the data as well
 MOMENT = 0.15  # between the first and the last suspect data, below which nothing is wrong yet [s]
 LONGEST_MOMENT = 0.4  # the same, while suspect data have not moved the estimate [s]
 UNCONFIRMED = 10.0  # time for which a change is reported that need not be a load on one body [s]
@@ -29,12 +33,15 @@ class WatchPhase(Enum):
     """Whether the filter's parameters are trusted.
 
     GOOD: they are. SUSPECT: the innovations are far above their usual level, though within the gate, and the
-    published parameters are held. TRIAL: the gate has re-opened, and a change of the load is on trial.
-    FROZEN: nothing explains the data, and the filter stays at its last good state.
+    published parameters are held while their cause is looked for. PUSHED: a push, a fault of one input or a
+    load on a body that is not estimated explains them, and learning waits. TRIAL: a body has been opened, or
+    all of them, and a change of the load is on trial. FROZEN: nothing explains the data, and the filter stays
+    at its last good state.
     """
 
     GOOD = "good"
     SUSPECT = "suspect"
+    PUSHED = "pushed"
     TRIAL = "trial"
     FROZEN = "frozen"
 
@@ -48,11 +55,12 @@ class GuardedFilter:
         phase: Whether its parameters are trusted.
         returns: Number of returns to an earlier state.
         freezes: Number of times that learning was suspended.
-        cause: Input that the last trial's innovation points to, unless a load has changed; empty before.
+        cause: Input that the suspect data point to; empty before.
+        inquiry: Looks for the cause of suspect data.
     """
 
     def __init__(
-        self, filter_: InertialFilter, rows: int, config: WatchConfig, causes: Causes, loads: LoadRange
+        self, filter_: InertialFilter, rows: int, config: WatchConfig, inquiry: CauseInquiry, loads: LoadRange
     ) -> None:
         """Begin at the filter's state.
 
@@ -60,12 +68,12 @@ class GuardedFilter:
             filter_: The filter.
             rows: Number of rows of a measurement.
             config: Times and factors.
-            causes: Tests single causes of an innovation.
+            inquiry: Looks for the cause of suspect data.
             loads: Range of plausible masses.
         """
         self.config = config
         self.filter = filter_
-        self._causes, self._loads = causes, loads
+        self.inquiry, self._loads = inquiry, loads
         self._level = UsualLevel(rows, filter_.gate.bound)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
@@ -80,6 +88,7 @@ class GuardedFilter:
         self.returns = self.freezes = 0
         self.cause = ""
         self._unconfirmed_for = 0.0
+        self.inquiry.end()
         self._set(WatchPhase.GOOD)
 
     @property
@@ -125,18 +134,17 @@ class GuardedFilter:
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
-        if self.phase is WatchPhase.FROZEN:
-            return self._update_frozen(equation, dt)
+        if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
+            return self._update_waiting(equation, dt)
         if self.phase is WatchPhase.GOOD:
             self._good.held = self.filter.state
-        update = self.filter.update(equation, dt)
+        update = self.filter.update(equation, dt, reopen=not self._level.is_known)
         if self.phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
         if update.decision is Decision.REOPENED:
-            self._begin_trial(equation)
-        else:
-            self._update_good(equation, update, dt)
-        return update
+            self._begin_trial()
+            return update
+        return self._update_good(equation, update, dt)
 
     def return_to_good(self) -> None:
         """Return to the last good state at once: a step has failed."""
@@ -146,7 +154,7 @@ class GuardedFilter:
         if self.phase is not WatchPhase.FROZEN:
             self._set(WatchPhase.GOOD)
 
-    def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> None:
+    def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         limit = self._level.limit(self.config.suspect)
         suspect = self._level.is_known and not (update.accepted and update.nis <= limit)
         self._in_phase_for += dt
@@ -155,64 +163,102 @@ class GuardedFilter:
             self._good.forget_probation()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
-                self.cause = self._causes.of_rows(update.innovation, update.variance, equation.paths)
+                self.inquiry.begin(self.filter, self._good.held, self._level.variance)
+                self.cause = self.inquiry.input_of(update, equation)
             elif self._in_phase_for >= self.config.patience:
                 self._give_in(update)
-            return
-        self._quiet_for += dt
+                return update
+        else:
+            self._quiet_for += dt
         if self.phase is WatchPhase.SUSPECT:
-            if self._quiet_for >= self.config.evidence:
+            update = self._inquire(equation, update, dt)
+            if self.phase is WatchPhase.SUSPECT and self._quiet_for >= self.config.evidence:
                 self._end_suspicion(equation, limit)
-            return
+            return update
         if update.accepted:
             self._level.feed(update.nis, dt)
-        if self._good.advance(dt):
-            self._examine()
+        if not self._good.advance(dt):
+            return update
+        if self._loads.admits(self.filter) and is_sound(self.filter):
+            self._good.confirm()
+        else:
+            self._freeze()
+        return update
 
     def _give_in(self, update: FilterUpdate) -> None:
-        """Take innovations that the gate has accepted for long as usual; others freeze the filter."""
+        """Take innovations that the gate has accepted for long as usual; no single cause explains them.
+
+        Others are put on trial with all bodies open, or freeze the filter.
+        """
         if update.accepted:
             self._level.accept(update.nis)
             self._unconfirmed_for = UNCONFIRMED
             self._set(WatchPhase.GOOD)
         elif update.decision is Decision.UNRESOLVABLE:
             self._freeze()
+        else:
+            self._begin_trial(open_all=True)
+
+    def _inquire(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
+        """Look for the cause of data that contradict the held state, and act on what is certain."""
+        innovation = self.filter.innovation_of(self._good.held, equation)
+        self.inquiry.feed(innovation, equation, dt)
+        if innovation.nis <= self._level.limit(self.config.suspect):
+            return update
+        body = self.inquiry.body
+        located = self._trial is not None and self._trial.located
+        if body is not None and not located:
+            self.filter.restore(self._good.held)
+            self.filter.admit_change(body)
+            self._begin_trial(located=True)
+            update = replace(self.filter.update(equation, 0.0), decision=Decision.REOPENED)
+        elif self.inquiry.keeps_parameters and (located or self.phase is WatchPhase.SUSPECT):
+            self.filter.restore(self._good.held)
+            self._set(WatchPhase.PUSHED)
+        if self.inquiry.found.decided:
+            self.cause = self.inquiry.input_of(update, equation)
+        return update
 
     def _end_suspicion(self, equation: LinearEquation, limit: float) -> None:
         """Undo what suspect data have taught where a state before them explains the present data.
 
         Where none does, the filter has found another explanation, as of a load, which is put on trial.
         """
-        if self._good.moved > MOVED:
+        if self._good.moved > UNDONE:
             states = (self._good.held, self._good.last)
             fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= limit]
-            if not fitting:
-                self._begin_trial(equation)
+            if fitting:
+                self.returns += 1
+                self._good.return_to(fitting[0])
+            elif self._good.moved > MOVED:
+                self._begin_trial()
                 return
-            self.returns += 1
-            self._good.return_to(fitting[0])
         self._set(WatchPhase.GOOD)
 
-    def _examine(self) -> None:
-        """Confirm a good state; one that cannot be is left for the last that could."""
-        if self._loads.admits(self.filter) and is_sound(self.filter):
-            self._good.confirm()
-        else:
-            self._freeze()
-
-    def _begin_trial(self, equation: LinearEquation, *, after_freeze: bool = False) -> None:
+    def _begin_trial(
+        self, *, located: bool = False, open_all: bool = False, after_freeze: bool = False
+    ) -> None:
+        """Put a change on trial: of the located body, or of all where no single cause explains the data."""
+        if open_all:
+            self.filter.admit_change()
+            self.inquiry.begin(self.filter, self._good.held, self._level.variance)
         earlier = self._good.earlier if self._level.is_known else ()
+        self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
-        self.cause = self._causes.name(self.filter.innovation_of(self._good.held, equation), equation)
         self._trial = ChangeTrial(
-            self.config, self._level, earlier, self._causes, self._loads, after_freeze=after_freeze
+            self.config, self._level, earlier, self._loads, located=located, after_freeze=after_freeze
         )
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
         self._in_phase_for += dt
+        if self._level.is_known:
+            self._inquire(equation, update, dt)
+            if self.phase is WatchPhase.PUSHED:
+                return replace(update, accepted=False, decision=Decision.PUSHED)
         assert self._trial is not None
-        outcome = self._trial.feed(self.filter, equation, update, dt)
+        contradicted = self.inquiry.keeps_parameters
+        outcome = self._trial.feed(self.filter, equation, update, dt, contradicted=contradicted)
         if outcome in (TrialOutcome.CHANGED, TrialOutcome.TOLERATED):
             self._unconfirmed_for = UNCONFIRMED if outcome is TrialOutcome.TOLERATED else 0.0
             self._good.change()
@@ -229,17 +275,23 @@ class GuardedFilter:
             self._freeze()
         return replace(update, accepted=False, decision=Decision.FROZEN) if hidden else update
 
-    def _update_frozen(self, equation: LinearEquation, dt: float) -> FilterUpdate:
+    def _update_waiting(self, equation: LinearEquation, dt: float) -> FilterUpdate:
+        """Compare the held state with the data while learning waits."""
+        pushed = self.phase is WatchPhase.PUSHED
         update = self.filter.update(equation, dt, learn=False)
         explained = update.nis <= self._level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
         self._in_phase_for += dt
+        waiting = replace(update, decision=Decision.PUSHED if pushed else Decision.FROZEN)
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
+        elif pushed:
+            waiting = self._inquire(equation, waiting, dt)
+            if self.phase is WatchPhase.PUSHED and self._in_phase_for >= self.config.longest_push:
+                self._begin_trial(open_all=True)
         elif self._in_phase_for >= self.config.retry and not explained:
-            self.filter.admit_change()
-            self._begin_trial(equation, after_freeze=True)
-        return replace(update, decision=Decision.FROZEN)
+            self._begin_trial(open_all=True, after_freeze=True)
+        return waiting
 
     def _freeze(self) -> None:
         if self.phase is WatchPhase.GOOD:  # the present masses are implausible
@@ -252,4 +304,6 @@ class GuardedFilter:
     def _set(self, phase: WatchPhase) -> None:
         self.phase = phase
         self._trial = None
+        if phase is WatchPhase.GOOD:
+            self.inquiry.end()
         self._in_phase_for = self._quiet_for = 0.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
@@ -132,6 +133,7 @@ class InertialPipelineConfig:
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     watch: WatchConfig = section(WatchConfig)
+    locator: LocatorConfig = section(LocatorConfig)
     friction: FrictionConfig = section(FrictionConfig)
     hand_over_rate: float = parameter(
         3.0,

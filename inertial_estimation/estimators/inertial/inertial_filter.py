@@ -194,13 +194,16 @@ class InertialFilter(BodyCoordinates):
         self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
         self._relinearise()
 
-    def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
+    def update(
+        self, equation: LinearEquation, dt: float, *, learn: bool = True, reopen: bool = True
+    ) -> FilterUpdate:
         """Predict the state, then correct it with one equation.
 
         Args:
             equation: Measured rows.
             dt: Time since the last update [s].
             learn: False leaves state and covariance as they are and only reports the innovation.
+            reopen: False rejects for as long as the gate does; the caller knows what has changed.
 
         Returns:
             Innovation, NIS and decision.
@@ -218,6 +221,8 @@ class InertialFilter(BodyCoordinates):
         if not learn:
             return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
         decision = self.gate.decide(nis, dt)
+        if decision is Decision.REOPENED and not reopen:
+            decision = Decision.REJECTED
         if decision is Decision.REJECTED:
             return FilterUpdate(innovation, nis, False, decision, 0, variance)
         if decision is Decision.REOPENED:
@@ -273,13 +278,19 @@ class InertialFilter(BodyCoordinates):
     def _farthest(self, step: Array) -> float:
         return float(np.abs(step[: self._n_inertial]).max())
 
-    def admit_change(self) -> None:
-        """Admit any change of the bodies: their covariance becomes the prior's; friction does not change."""
+    def admit_change(self, body: int | None = None) -> None:
+        """Admit any change of the bodies: their covariance becomes the prior's; friction does not change.
+
+        Args:
+            body: Number of the only body that has changed; None for all of them.
+        """
         n = self._n_inertial
-        self.P[:n, n:] = 0.0
-        self.P[n:, :n] = 0.0
-        self.P[:n, :n] = self._P_prior[:n, :n]
-        self._centre = np.concatenate((self.x[:n], self._centre[n:]))
+        opened = slice(0, n) if body is None else slice(10 * body, 10 * body + 10)
+        self.P[opened] = 0.0
+        self.P[:, opened] = 0.0
+        self.P[opened, opened] = self._P_prior[opened, opened]
+        self._centre = self._centre.copy()
+        self._centre[opened] = self.x[opened]
 
 
 def _compare(

@@ -10,6 +10,7 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.innovation_monitor import InnovationMonitor
+from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
 __all__ = ["FilterRecord", "filter_health", "watch_in_words"]
@@ -79,6 +80,7 @@ class FilterRecord:
             "returns to an earlier state": str(guarded.returns),
             "suspensions of learning": str(guarded.freezes),
         }
+        values |= guarded.inquiry.found.figures()
         values |= {f"mean NIS {group.parameter}": f"{group.ratio:.3g}" for group in self.monitor.reports()}
         _parameters, covariance_C = guarded.estimate()
         for body, covariance in zip(guarded.filter.bodies, covariance_C, strict=True):
@@ -143,6 +145,12 @@ def watch_in_words(guarded: GuardedFilter) -> str:
     suspect = f"check {guarded.cause}" if guarded.cause else "check the inputs"
     if guarded.is_hidden:
         return f"learning is suspended at the last good state, since no load explains the data; {suspect}"
+    certain = guarded.inquiry.certain
+    if guarded.phase is WatchPhase.PUSHED and certain is not None and certain.cause is not Cause.FAULT:
+        elsewhere = ", which is not among 'links'" if certain.cause is Cause.LOAD else ""
+        return f"{certain.sentence}{elsewhere}; published parameters are held"
+    if guarded.phase is WatchPhase.PUSHED:
+        return f"the data contradict the parameters: {suspect}; published ones are held"
     if guarded.phase is WatchPhase.TRIAL:
         return (
             f"the data contradict the parameters: a load has changed, or {suspect}; published ones are held"

@@ -183,6 +183,7 @@ class InertialPipeline:
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self._links.set_rate(config.hand_over_rate)
         self._guarded.config = config.watch
+        self._guarded.inquiry.locator.config = config.locator
         self._record.set_config(config)
 
     def export_urdf(self) -> str:
@@ -238,4 +239,5 @@ class InertialPipeline:
             information_eigenvalues=information.eigenvalues,
             informed_directions=information.informed,
             friction=friction,
+            located=self._guarded.inquiry.certain,
         )

@@ -7,8 +7,8 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.explanations import InputNames
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner
 from inertial_estimation.estimators.inputs.rows import (

@@ -21,6 +21,7 @@ class UsualLevel:
             rows: Number of rows, the expected NIS.
             bound: Of the innovation gate, the largest level.
         """
+        self._rows = rows
         self._least = LEAST_SHARE * rows
         self._bound = bound
         self.reset()
@@ -34,6 +35,11 @@ class UsualLevel:
     def is_known(self) -> bool:
         """Whether enough data have been seen."""
         return self._seen >= FIRST
+
+    @property
+    def variance(self) -> float:
+        """Usual mean of the squared whitened innovations; the expected one while there is no level."""
+        return max(self._mean, self._least) / self._rows if self.is_known else 1.0
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of data that are not suspect.

@@ -75,6 +75,15 @@ class WatchConfig:
         upper=60.0,
         runtime=True,
     )
+    longest_push: float = parameter(
+        10.0,
+        "Time for which a push, a faulty input or a load on a link that is not estimated is believed; after "
+        "it the parameters are opened for whatever change explains the data.",
+        unit="s",
+        lower=0.1,
+        upper=1e4,
+        runtime=True,
+    )
     nis_factor: float = parameter(
         3.0,
         "Factor by which the mean normalised innovation squared of a group of rows must exceed its expected "

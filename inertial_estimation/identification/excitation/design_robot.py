@@ -104,6 +104,7 @@ def _hung(config: IdentificationConfig, urdf: str, names: tuple[str, ...], chose
         joints=tuple(
             p for p in config.friction.joints if any(fnmatch.fnmatchcase(n, p) for n in robot.joint_names)
         ),
+        couplings=(),  # their joints may belong to the rest of the robot
     )
     hung = replace(config, robot=held, rows=rows, links=links, symmetry=(), friction=friction)
     limits = joint_limits(robot)

@@ -1,0 +1,107 @@
+"""Bayesian linear regression of one residual on many alternative causes, recursively and all at once.
+
+Cause c predicts the whitened residual r = B_c theta_c + e. Its amplitudes theta have a normal prior and may
+walk from one measurement to the next; the noise e is normal with a common unknown scale s^2, of which a
+conjugate prior (inverse gamma) knows the usual value. The evidence of a cause is then that of a Student
+distribution (Murphy, Machine Learning, 2012, eq. 7.70-7.75, in recursive form):
+
+    log p_c = -(nu_0 + N)/2 log(nu_0 s_0^2 + rss_c) - 1/2 log det_c + constant
+
+rss_c is the sum of squared innovations normalised by their predicted covariance 1 + B P B', det_c the
+product of the determinants of these: the Occam factor of amplitudes that the data had to determine. "Noise
+larger than stated" is the cause without columns, since the scale is unknown in all of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["CauseBank", "NoiseScale"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseScale:
+    """Prior of the variance of whitened residuals.
+
+    Attributes:
+        variance: Usual value s_0^2.
+        strength: Number nu_0 of residuals that this knowledge is worth.
+    """
+
+    variance: float
+    strength: float
+
+
+class CauseBank:
+    """Amplitudes and evidence of causes with the same number of columns.
+
+    Attributes:
+        amplitudes: In units of their prior standard deviations, shape (n, d).
+        covariance: Of the amplitudes, in units of s^2, shape (n, d, d).
+        rss: Normalised innovations squared, summed, shape (n,).
+        log_det: Logarithm of det_c, shape (n,).
+    """
+
+    def __init__(self, causes: int, columns: int) -> None:
+        """Begin with amplitudes known to be zero.
+
+        Args:
+            causes: Number n of causes.
+            columns: Number d of columns of each.
+        """
+        self.amplitudes: Array = np.zeros((causes, columns))
+        self.covariance: Array = np.zeros((causes, columns, columns))
+        self.rss: Array = np.zeros(causes)
+        self.log_det: Array = np.zeros(causes)
+        self._identity = np.eye(columns)
+
+    def feed(self, columns: Array, residual: Array, weight: float, walk: float) -> None:
+        """Add one measurement.
+
+        With F = w B'B and b = w B'(r - B theta), P becomes (P^-1 + F)^-1 = (1 + P F)^-1 P and theta moves
+        by P b.
+
+        Args:
+            columns: Whitened columns B in units of the amplitudes' prior deviations, shape (n, m, d).
+            residual: Whitened residual r, shape (m,).
+            weight: Number w of independent measurements that this one counts for.
+            walk: Variance of the amplitudes' change since the last measurement, in units of s^2.
+        """
+        transposed = columns.transpose(0, 2, 1)
+        error = residual - (columns @ self.amplitudes[:, :, None])[:, :, 0]
+        F = weight * (transposed @ columns)
+        b = weight * (transposed @ error[:, :, None])
+        P = self.covariance + walk * self._identity
+        widened = self._identity + P @ F
+        P = linear_algebra.solve(widened, P)
+        self.covariance = 0.5 * (P + P.transpose(0, 2, 1))
+        step = self.covariance @ b
+        self.amplitudes = self.amplitudes + step[:, :, 0]
+        self.rss += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
+        self.log_det += np.log(np.maximum(np.linalg.det(widened), 1.0))
+
+    def log_evidence(self, total: float, scale: NoiseScale) -> Array:
+        """Return the logarithm of the evidence up to a constant, shape (n,).
+
+        Args:
+            total: Number N of independent residuals seen, weights included.
+            scale: Prior of the noise.
+        """
+        evidence: Array = log_student(self.rss, total, scale) - 0.5 * self.log_det
+        return evidence
+
+
+def log_student(rss: Array, total: float, scale: NoiseScale) -> Array:
+    """Return -(nu_0 + N)/2 log(1 + rss / (nu_0 s_0^2)).
+
+    Args:
+        rss: Normalised innovations squared, summed.
+        total: Number N of independent residuals.
+        scale: Prior of the noise.
+    """
+    prior = scale.strength * scale.variance
+    value: Array = -0.5 * (scale.strength + total) * np.log1p(rss / prior)
+    return value

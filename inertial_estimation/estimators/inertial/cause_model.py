@@ -1,0 +1,130 @@
+"""Single causes of large innovations, as whitened columns: loads, pushes, faults of an input."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from inertial_estimation.estimators.inertial.inertial_filter import Innovation
+from inertial_estimation.estimators.inertial.input_causes import (
+    InputKind,
+    InputNames,
+    single_causes,
+    spatial_causes,
+)
+from inertial_estimation.estimators.inertial.linearisation import cholesky
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.models.candidate_columns import CandidateColumns
+from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.signals import Array
+
+__all__ = ["CauseModel", "WhiteCauses"]
+
+WRENCH_FAULT = 2.0  # expected error of a wrench sensor, in forces of a push
+ACCELERATION_FAULT = (1.0, 2.0)  # expected error of the base's acceleration [m/s^2, rad/s^2]
+MOTION_FAULT = 5.0  # expected error of a joint's acceleration [rad/s^2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhiteCauses:
+    """A residual and the columns of its causes, whitened, amplitudes in units of their expected size.
+
+    Attributes:
+        residual: Shape (m,).
+        loads: Of a load on each body, shape (n, m, 4).
+        spatial: Of a wrench on each body, then of each input with six components, shape (n + k, m, 6).
+        single: Of each input with one component, shape (j, m, 1).
+        inputs: Names of the inputs in both, those with six components first.
+        R_BJ: Orientation of the bodies' joint frames in the base, shape (n, 3, 3).
+    """
+
+    residual: Array
+    loads: Array
+    spatial: Array
+    single: Array
+    inputs: tuple[str, ...]
+    R_BJ: Array
+
+
+class CauseModel:
+    """Builds the causes of one innovation.
+
+    Attributes:
+        candidates: The bodies on which loads and pushes are looked for.
+        classes: Class of each body, see `load_classes`.
+        load_size: Expected size of mass [kg] and first moment [kg m], shape (4,).
+        wrench_size: Expected size of force [N] and moment [Nm], shape (6,).
+        reach: Expected distance of loads and pushes from the centre of mass [m].
+    """
+
+    def __init__(
+        self,
+        measurement: DynamicsMeasurement,
+        candidates: CandidateColumns,
+        classes: Sequence[int],
+        names: InputNames,
+        config: LocatorConfig,
+        total_mass: float,
+    ) -> None:
+        """Prepare the expected sizes.
+
+        Args:
+            measurement: The measurement equation.
+            candidates: The bodies.
+            classes: Class of each body.
+            names: Names of the inputs.
+            config: Expected load and reach.
+            total_mass: Mass of the robot [kg].
+        """
+        self.candidates, self.classes = candidates, np.array(classes, dtype=np.int64)
+        self._measurement, self._names = measurement, names
+        self.reach = config.reach
+        mass, reach = config.load * total_mass, config.reach
+        force = mass * STANDARD_GRAVITY
+        self.load_size: Array = mass * np.array([1.0, reach, reach, reach])
+        self.wrench_size: Array = force * np.array([1.0, 1.0, 1.0, reach, reach, reach])
+        self._input_size: dict[InputKind, Array] = {
+            InputKind.WRENCH: WRENCH_FAULT * self.wrench_size,
+            InputKind.ACCELERATION: np.repeat(ACCELERATION_FAULT, 3),
+            InputKind.EFFORT: np.array([force * reach]),
+            InputKind.MOTION: np.array([MOTION_FAULT]),
+        }
+
+    def causes(self, innovation: Innovation, equation: LinearEquation) -> WhiteCauses | None:
+        """Return the whitened causes; None where the state of the equation is not known.
+
+        Args:
+            innovation: Of the state to which loads are compared.
+            equation: The measurement.
+
+        Raises:
+            MeasurementError: If the covariance of the innovation is not positive definite.
+        """
+        if equation.state is None or equation.paths is None:
+            return None
+        bodies = self._measurement.causes(self.candidates, equation.state)
+        spatial = spatial_causes(self._names, equation.paths)
+        single = single_causes(self._names, equation.paths)
+        wrenches = [bodies.wrenches * self.wrench_size]
+        wrenches += [(cause.columns * self._input_size[cause.kind])[None] for cause in spatial]
+        singles = np.array([cause.columns * self._input_size[cause.kind] for cause in single])
+        factor = cholesky(innovation.S.copy())
+        blocks = (bodies.loads * self.load_size, np.concatenate(wrenches), singles)
+        white = _whitened(factor, (innovation.y[None, :, None], *blocks))
+        names = tuple(cause.name for cause in (*spatial, *single))
+        return WhiteCauses(white[0][0, :, 0], white[1], white[2], white[3], names, bodies.R_BJ)
+
+
+def _whitened(factor: Array, blocks: Sequence[Array]) -> list[Array]:
+    """Return L^-1 times each block (n, m, d), in one triangular solution."""
+    m = len(factor)
+    flat = np.hstack([block.transpose(1, 0, 2).reshape(m, -1) for block in blocks])
+    white, _info = dtrtrs(factor, flat, lower=1)
+    ends = np.cumsum([block.shape[0] * block.shape[2] for block in blocks])[:-1]
+    parts = np.split(white, ends, axis=1)
+    return [
+        part.reshape(m, block.shape[0], block.shape[2]).transpose(1, 0, 2)
+        for part, block in zip(parts, blocks, strict=True)
+    ]

@@ -1,0 +1,283 @@
+"""Which link carries a load, which is pushed, or which input is wrong: likelihood ratios over single causes.
+
+While innovations disagree with a state of the filter, every cause is fitted to them at once (`CauseBank`): a
+point mass on each body (four amplitudes), an external wrench on each body (six), errors of the inputs (six or
+one), and noise larger than stated (none). The posterior over the causes is the softmax of their evidence and
+priors. A load has a mass that the body can have lost or gained, and stays; a push ends. Readings are averaged
+over windows: during the first one the amplitudes grow, afterwards that of a load is constant, while forces
+and faults may change slowly.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.inertial.cause_bank import CauseBank, NoiseScale, log_student
+from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
+from inertial_estimation.estimators.inertial.inertial_filter import Innovation
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["LoadLocator", "Posterior"]
+
+STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
+INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
+STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is learned from about as many
+WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
+SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
+EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is noise
+LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
+LOST = 0.1  # share of a load that may come off in addition to it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """Probabilities of all causes; their sum is one.
+
+    Attributes:
+        noise: Noise larger than stated, and nothing else.
+        loads: A load on each body, shape (n,).
+        pushes: An external wrench on each body, shape (n,).
+        faults: An error of each input, shape (k,).
+    """
+
+    noise: float
+    loads: Array
+    pushes: Array
+    faults: Array
+
+    @property
+    def kind(self) -> Cause:
+        """The most probable kind of cause."""
+        sums = {
+            Cause.NOISE: self.noise,
+            Cause.LOAD: float(self.loads.sum()),
+            Cause.PUSH: float(self.pushes.sum()),
+            Cause.FAULT: float(self.faults.sum()),
+        }
+        return max(sums, key=lambda kind: sums[kind])
+
+    def decides(self, probability: float, odds: float) -> bool:
+        """Return whether a probability reaches some odds against all other causes.
+
+        Args:
+            probability: Of one or several causes.
+            odds: Against the others.
+        """
+        return probability >= odds * max(1.0 - probability, 0.0)
+
+
+class LoadLocator:
+    """Accumulates the evidence of single causes of the innovations.
+
+    Attributes:
+        config: Odds and expected sizes.
+    """
+
+    def __init__(self, model: CauseModel, config: LocatorConfig, window: float) -> None:
+        """Begin without data.
+
+        Args:
+            model: The causes.
+            config: Odds and expected sizes.
+            window: Time over which readings are averaged [s].
+        """
+        self.config = config
+        self._model, self._window = model, window
+        self.begin(1.0, np.zeros(len(model.candidates.links)))
+
+    def begin(self, variance: float, carried: Array) -> None:
+        """Discard all data.
+
+        Args:
+            variance: Usual mean of the squared whitened innovations.
+            carried: Load that each body carries at present and can lose [kg], shape (n,).
+        """
+        self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
+        self._least = -(1.0 + LOST) * np.maximum(carried, 0.0)
+        self._banks: tuple[CauseBank, CauseBank, CauseBank] | None = None
+        self._latest: WhiteCauses | None = None
+        self._age = self._pending = 0.0
+        self._total = self._rss = 0.0
+
+    @property
+    def age(self) -> float:
+        """Time since the first measurement [s]."""
+        return self._age
+
+    @property
+    def _is_half_grown(self) -> bool:
+        """Whether half of a window holds readings with the cause: longer than an impact."""
+        return self._age >= 0.5 * self._window
+
+    def feed(self, innovation: Innovation, equation: LinearEquation, dt: float) -> bool:
+        """Add one measurement; most of those that share their readings are skipped.
+
+        Args:
+            innovation: Of the state whose contradiction is to be explained.
+            equation: The measurement.
+            dt: Time since the last one [s].
+
+        Returns:
+            Whether it was used.
+        """
+        self._pending += dt
+        if self._banks is not None and self._pending < self._window / STEPS_PER_WINDOW:
+            return False
+        try:
+            causes = self._model.causes(innovation, equation)
+        except MeasurementError:
+            causes = None
+        if causes is None or not np.isfinite(causes.residual).all():
+            return False
+        elapsed, self._pending = min(self._pending, self._window), 0.0
+        self._accumulate(causes, elapsed)
+        self._age += elapsed
+        return True
+
+    def posterior(self) -> Posterior | None:
+        """Return the probabilities of all causes; None before the first measurement."""
+        if self._banks is None or self._latest is None:
+            return None
+        loads, spatial, single = (self._evidence(bank) for bank in self._banks)
+        n = len(loads)
+        noise = log_student(np.array([self._rss]), self._total, self._scale)
+        share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
+        admissible = self._log_admissible()
+        pushes = spatial[:n] + share - self._age / self.config.push_duration
+        inputs = np.concatenate((spatial[n:], single)) + share
+        logs = np.concatenate((noise, loads + share + admissible, pushes, inputs))
+        p = np.exp(logs - logsumexp(logs))
+        return Posterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], p[1 + 2 * n :])
+
+    def located(self) -> LocatedCause:
+        """Return the most probable cause, and whether it is certain enough to act on."""
+        posterior = self.posterior()
+        if posterior is None or self._banks is None or self._latest is None:
+            return LocatedCause.nothing()
+        cause = posterior.kind
+        if cause is Cause.LOAD:
+            return self._load(posterior)
+        if cause is Cause.PUSH:
+            return self._push(posterior)
+        if cause is Cause.FAULT:
+            best = int(np.argmax(posterior.faults))
+            not_load = float(posterior.faults.sum() + posterior.pushes.sum())
+            sure = self._is_half_grown and posterior.decides(not_load, self.config.odds)
+            return LocatedCause(
+                cause, float(posterior.faults[best]), decided=sure, input=self._latest.inputs[best]
+            )
+        return LocatedCause(cause, posterior.noise, decided=False)
+
+    def _accumulate(self, causes: WhiteCauses, elapsed: float) -> None:
+        if self._banks is None:
+            self._banks = (
+                CauseBank(*causes.loads.shape[::2]),
+                CauseBank(*causes.spatial.shape[::2]),
+                CauseBank(*causes.single.shape[::2]),
+            )
+        self._latest = causes
+        weight = elapsed * INDEPENDENT / self._window
+        expected = 1.0 / self._scale.variance  # squared amplitude, in units of the noise
+        growth = expected * elapsed / self._window if self._age < self._window else 0.0
+        walk = growth + WALK * expected * elapsed
+        loads, spatial, single = self._banks
+        loads.feed(causes.loads, causes.residual, weight, growth)
+        spatial.feed(causes.spatial, causes.residual, weight, walk)
+        single.feed(causes.single, causes.residual, weight, walk)
+        self._total += weight * len(causes.residual)
+        self._rss += weight * float(causes.residual @ causes.residual)
+
+    def _evidence(self, bank: CauseBank) -> Array:
+        """Return the evidence of causes of one kind, with the mean of their Occam factors.
+
+        Each one's own would prefer bodies that the data inform less: a load on the axis of a joint would be
+        taken for one on the body before it, because a load anywhere would be a coincidence there.
+        """
+        informed = bank.log_det[bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)]
+        occam = 0.5 * float(informed.mean()) if len(informed) else 0.0
+        evidence: Array = log_student(bank.rss, self._total, self._scale) - occam
+        return evidence
+
+    def _log_admissible(self) -> Array:
+        """Return the logarithm of the probability that the body can carry the load, twice that of a coin."""
+        assert self._banks is not None
+        bank, size = self._banks[0], float(self._model.load_size[0])
+        mass = size * bank.amplitudes[:, 0]
+        noise = self._scale.strength * self._scale.variance
+        variance = (noise + bank.rss) / (self._scale.strength + self._total) * bank.covariance[:, 0, 0]
+        sigma = size * np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+        logs: Array = log_ndtr((mass - self._least) / sigma) + np.log(2.0)
+        return logs
+
+    def _load(self, posterior: Posterior) -> LocatedCause:
+        assert self._banks is not None
+        loads, classes = posterior.loads, self._model.classes
+        best = int(np.argmax(loads))
+        alike = classes == classes[best]
+        near = self._near(loads, best) | alike
+        of_links = float(loads[near].sum())
+        mass, com_L = self._model.candidates.load_in_link(
+            best, self._banks[0].amplitudes[best] * self._model.load_size
+        )
+        left, before = float(self._banks[0].rss[best]), self._rss
+        explained = left <= max(EXPLAINED * self._scale.variance * self._total, LEFT * before)
+        grown = self._age >= self._window
+        return LocatedCause(
+            Cause.LOAD,
+            of_links,
+            decided=grown and explained and posterior.decides(of_links, self.config.odds),
+            links=self._links(loads, near),
+            mass=mass,
+            com_L=com_L,
+        )
+
+    def _push(self, posterior: Posterior) -> LocatedCause:
+        assert self._banks is not None
+        assert self._latest is not None
+        best = int(np.argmax(posterior.pushes))
+        near = self._near(posterior.pushes, best)
+        bank, size = self._banks[1], self._model.wrench_size
+        force, torque, point = self._model.candidates.wrench_in_link(
+            best, self._newest_amplitude(best) * size, self._latest.R_BJ[best]
+        )
+        variance = np.maximum(bank.covariance[best].diagonal() * self._scale.variance, 0.0)
+        lever = float(np.sqrt(variance[3:].max()) * size[3]) / max(float(np.sqrt(force @ force)), 1e-9)
+        not_load = float(posterior.pushes.sum() + posterior.faults.sum())
+        return LocatedCause(
+            Cause.PUSH,
+            float(posterior.pushes[near].sum()),
+            decided=self._is_half_grown and posterior.decides(not_load, self.config.odds),
+            links=self._links(posterior.pushes, near),
+            force_L=force,
+            torque_L=torque,
+            point_L=point if lever < 0.25 * self._model.reach else None,
+        )
+
+    def _newest_amplitude(self, body: int) -> Array:
+        """Return the wrench on a body that the newest measurement shows, in units of its expected size, (6,).
+
+        What is known of a constant wrench is its prior, as wide as a new one: a push may change at any time.
+        """
+        assert self._banks is not None
+        assert self._latest is not None
+        B, known = self._latest.spatial[body], self._banks[1].amplitudes[body]
+        information = B.T @ B + self._scale.variance * np.eye(B.shape[1])
+        newest: Array = known + linear_algebra.solve(information, B.T @ (self._latest.residual - B @ known))
+        return newest
+
+    def _near(self, probabilities: Array, best: int) -> NDArray[np.bool_]:
+        """Return which bodies are within the odds of ambiguity of the best."""
+        near: NDArray[np.bool_] = probabilities * self.config.ambiguity >= probabilities[best]
+        return near
+
+    def _links(self, probabilities: Array, near: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Return the links of some bodies, the most probable first."""
+        order = [i for i in np.argsort(-probabilities).tolist() if near[i]]
+        return tuple(self._model.candidates.links[i] for i in order)

@@ -1,0 +1,80 @@
+"""Events of the locator: a cause has become certain, has moved to another link, or has ended."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.signals import HealthLevel, InertialEstimate
+
+__all__ = ["LocatedEvent", "LocatedEvents", "LocatedKind"]
+
+
+class LocatedKind(Enum):
+    """Kind of an event; topic and files show the value."""
+
+    LOADED = "loaded"
+    UNLOADED = "unloaded"
+    PUSHED = "pushed"
+    FAULT = "fault"
+    ENDED = "ended"
+
+    @classmethod
+    def of(cls, cause: LocatedCause) -> "LocatedKind":
+        """Return the kind of event that a cause is."""
+        if cause.cause is Cause.LOAD:
+            return cls.LOADED if cause.mass >= 0.0 else cls.UNLOADED
+        return cls.PUSHED if cause.cause is Cause.PUSH else cls.FAULT
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocatedEvent:
+    """One event.
+
+    Attributes:
+        stamp_ns: Stamp of the measurement [ns].
+        kind: What has happened.
+        message: One sentence.
+        cause: The cause that has begun, or the one that has ended.
+    """
+
+    stamp_ns: int
+    kind: LocatedKind
+    message: str
+    cause: LocatedCause
+
+    @property
+    def level(self) -> HealthLevel:
+        """Severity: the end of a cause is none."""
+        return HealthLevel.OK if self.kind is LocatedKind.ENDED else HealthLevel.WARN
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The kind, then the figures of the cause, rendered as text."""
+        return {"kind": self.kind.value, **self.cause.figures()}
+
+
+class LocatedEvents:
+    """Compares estimates with the ones before."""
+
+    def __init__(self) -> None:
+        self._present: LocatedCause | None = None
+
+    def take(self, estimate: InertialEstimate) -> LocatedEvent | None:
+        """Return the event that an estimate shows; None for none.
+
+        Args:
+            estimate: The next estimate.
+        """
+        before, now = self._present, estimate.located
+        self._present = now
+        if now is None:
+            if before is None:
+                return None
+            message = f"ended: {before.sentence}"
+            return LocatedEvent(estimate.stamp_ns, LocatedKind.ENDED, message, before)
+        same = before is not None and (before.cause, before.links[:1], before.input) == (
+            now.cause,
+            now.links[:1],
+            now.input,
+        )
+        return None if same else LocatedEvent(estimate.stamp_ns, LocatedKind.of(now), now.sentence, now)

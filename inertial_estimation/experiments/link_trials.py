@@ -1,0 +1,153 @@
+"""Trials of the locator: a synthetic TALOS that moves, is loaded and is pushed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import default_rng
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.models.candidate_columns import candidate_links
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.replay.replay import replay_recording
+from inertial_estimation.signals import Array
+from inertial_estimation.simulation.disturbances import Attachment, Push
+from inertial_estimation.simulation.payload import attached_ball
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
+
+__all__ = ["LinkScene", "LinkTrial"]
+
+ROBOT = "talos"
+RATE_HZ = 250.0
+SPREAD = 0.04  # of the point of a load or push about the centre of mass of the body, per axis [m]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTrial:
+    """One run of the filter.
+
+    Attributes:
+        links: Links whose masses are published.
+        times: Times of the estimates [s], shape (n,).
+        published: Published masses [kg], shape (n, links).
+        located: What had been located at each time.
+    """
+
+    links: tuple[str, ...]
+    times: Array
+    published: Array
+    located: tuple[LocatedCause | None, ...]
+
+    def found(self, cause: Cause, since_s: float = 0.0) -> list[tuple[float, LocatedCause]]:
+        """Return the times at which a kind of cause was certain, and the cause.
+
+        Args:
+            cause: Its kind.
+            since_s: Earliest time [s].
+        """
+        pairs = zip(self.times.tolist(), self.located, strict=True)
+        return [(t, c) for t, c in pairs if c is not None and c.cause is cause and t >= since_s]
+
+    def moved(self, since_s: float, until_s: float) -> float:
+        """Return the largest relative change of a published mass from one time to another [s]."""
+        later = self.published[(self.times >= since_s) & (self.times <= until_s)]
+        return float(np.abs(later / later[0] - 1.0).max())
+
+
+class LinkScene:
+    """A motion of TALOS to which loads and pushes are added.
+
+    Attributes:
+        links: One link of every moving body.
+        rng: Source of loads and pushes.
+    """
+
+    def __init__(self, seed: int, duration_s: float) -> None:
+        """Simulate the motion.
+
+        Args:
+            seed: Of motion, disturbances and noise.
+            duration_s: Its length [s].
+        """
+        motion, self.rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
+        timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=0.3, fade_s=0.5)
+        self._truth = synthetic_truth(ROBOT, timing, motion, payload_time_s=None)
+        self.links = candidate_links(self._truth.robot, ("*",), _built()[0].config.links)
+
+    def load(self, link: str, mass: float, start: float, stop: float = float("inf")) -> Attachment:
+        """Return a steel ball at a random point of a body.
+
+        Args:
+            link: Link of the body.
+            mass: Its mass [kg].
+            start: When it is attached [s].
+            stop: When it is removed [s].
+        """
+        return attached_ball(link, mass, self._point(link), start, stop)
+
+    def push(self, link: str, strength: float, start: float, duration: float) -> Push:
+        """Return a push in a random direction at a random point of a body.
+
+        Args:
+            link: Link of the body.
+            strength: Its force [N].
+            start: When it begins [s].
+            duration: How long it lasts [s].
+        """
+        direction = self.rng.normal(size=3)
+        force = strength * direction / float(np.sqrt(direction @ direction))
+        return Push(link, force, start, duration, self._point(link))
+
+    def run(self, disturbances: Sequence[Attachment | Push], until_s: float) -> LinkTrial:
+        """Run the filter with the shipped parameters.
+
+        Args:
+            disturbances: Loads and pushes.
+            until_s: Time after which nothing is read [s].
+        """
+        truth = disturbed_truth(_until(self._truth, until_s), synthetic_robot(ROBOT).contacts, disturbances)
+        recording = measure(truth, REALISTIC, self._noise)
+        pipeline, topics = _built()
+        estimates = replay_recording(recording, topics, tilt=None, inertial=pipeline).inertial
+        start_ns = int(truth.stamps_ns[0])
+        return LinkTrial(
+            pipeline.config.links,
+            np.array([estimate.stamp_ns - start_ns for estimate in estimates]) * 1e-9,
+            np.array([[link.published.mass for link in estimate.links] for estimate in estimates]),
+            tuple(estimate.located for estimate in estimates),
+        )
+
+    def _point(self, link: str) -> Array:
+        body = self._truth.robot.link_body(link)
+        com_L = np.array(body.T_JL.actInv(body.nominal_J.lever))
+        point: Array = com_L + self.rng.normal(0.0, SPREAD, 3)
+        return point
+
+
+def _built() -> tuple[InertialPipeline, RecordedTopics]:
+    """Return a filter with the shipped parameters, and the topics it reads."""
+    pipelines = build_pipelines(load_config_file(find_config(ROBOT)))
+    if pipelines.inertial is None:
+        raise ConfigurationError(f"config/{ROBOT}.yaml has no inertial filter, expected one")
+    return pipelines.inertial, replay_topics(pipelines.values, {})
+
+
+def _until(truth: Truth, time_s: float) -> Truth:
+    """Return the first part of a truth."""
+    n = int(np.searchsorted(truth.times_s, time_s))
+    return replace(
+        truth,
+        times_s=truth.times_s[:n],
+        stamps_ns=truth.stamps_ns[:n],
+        states=truth.states[:n],
+        readings=truth.readings[:n],
+    )

@@ -1,0 +1,286 @@
+"""Which link is loaded, and is it a load or a push: the locator on a moving TALOS, shipped parameters.
+
+Loads of 1 to 5 kg on the links of the limbs, and pushes of 10 to 100 N in random directions on any link, one
+at a time; then a sequence of loads on both forearms, one of which is taken off again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment_result import Bound, TableRow
+from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
+from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
+from inertial_estimation.located_cause import Cause
+from inertial_estimation.signals import Array
+from inertial_estimation.simulation.disturbances import Push
+
+__all__ = ["WhichLink"]
+
+ON_S = 1.5  # when a load or a push begins
+LOADS, PUSHES = 3, 3  # of each seed
+LOAD_S = 0.8  # after its beginning, for which a load is watched
+AFTER_S = 0.8  # after its end, for which a push is watched
+PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
+LIMBS = ("arm_", "leg_", "gripper_", "head_")
+LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
+SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
+
+
+@dataclass(frozen=True, eq=False)
+class _Loaded:
+    """A load on a link and what was found.
+
+    Attributes:
+        link: The link.
+        mass: The load [kg].
+        trial: The run.
+    """
+
+    link: str
+    mass: float
+    trial: LinkTrial
+
+    @property
+    def delay(self) -> float:
+        """Time until a load was certain [s]; infinite if it never was."""
+        found = self.trial.found(Cause.LOAD, ON_S)
+        return found[0][0] - ON_S if found else np.inf
+
+    def named(self, place: int | None, within_s: float) -> bool:
+        """Return whether the link was among the first so many links named within a time."""
+        found = [c for t, c in self.trial.found(Cause.LOAD, ON_S) if t <= ON_S + within_s]
+        return bool(found) and self.link in found[-1].links[:place]
+
+    @property
+    def mass_error(self) -> float:
+        """Relative error of the located mass when it was seen last; not a number if it never was."""
+        found = self.trial.found(Cause.LOAD, ON_S)
+        return abs(found[-1][1].mass / self.mass - 1.0) if found else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class _Pushed:
+    """A push and what was found."""
+
+    push: Push
+    trial: LinkTrial
+
+    @property
+    def as_load(self) -> bool:
+        """Whether it was taken for a load."""
+        return bool(self.trial.found(Cause.LOAD, ON_S - 0.1))
+
+    @property
+    def found(self) -> bool:
+        """Whether its link was among those named, most of the time."""
+        named = [self.push.link in c.links for _t, c in self.trial.found(Cause.PUSH, ON_S)]
+        return bool(named) and sum(named) > 0.5 * len(named)
+
+    @property
+    def force_error(self) -> float:
+        """Relative error of the median force; not a number if no push was found."""
+        inside = (ON_S + 0.1, ON_S + self.push.duration)
+        forces = [
+            _strength(c.force_L)
+            for t, c in self.trial.found(Cause.PUSH, ON_S)
+            if c.force_L is not None and inside[0] <= t <= inside[1]
+        ]
+        true = _strength(np.asarray(self.push.force))
+        return abs(float(np.median(forces)) / true - 1.0) if forces else np.nan
+
+    @property
+    def moved(self) -> float:
+        """Largest relative change of a published mass until what was averaged with the push is past."""
+        return self.trial.moved(ON_S - 0.1, ON_S + self.push.duration + PAST_S)
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    loads: list[_Loaded]
+    pushes: list[_Pushed]
+    sequences: list[LinkTrial]
+
+
+class WhichLink(Experiment[_Data]):
+    """Loads and pushes on random links."""
+
+    quick_seeds = 1
+
+    def simulate(self, progress: Progress) -> _Data:
+        """Run loads, pushes and a sequence for every seed."""
+        data = _Data([], [], [])
+        count = 1 if self.quick else LOADS
+        for i, seed in enumerate(self.seeds):
+            progress(f"seed {seed}, motion", i / len(self.seeds))
+            scene = LinkScene(seed, 2.4 if self.quick else SEQUENCE_S[-1] + 0.5)
+            progress(f"seed {seed}, loads", (i + 0.2) / len(self.seeds))
+            data.loads.extend(_loaded(scene) for _ in range(count))
+            progress(f"seed {seed}, pushes", (i + 0.5) / len(self.seeds))
+            data.pushes.extend(_pushed(scene, longest=0.1 if self.quick else 3.0) for _ in range(count))
+            if not self.quick:
+                progress(f"seed {seed}, sequence", (i + 0.8) / len(self.seeds))
+                data.sequences.append(_sequence(scene))
+        return data
+
+    def table(self, data: _Data) -> tuple[TableRow, ...]:
+        """Return the shares of loads and pushes that were recognised."""
+        delays = np.array([load.delay for load in data.loads])
+        return (
+            _share("load: link named first within 0.3 s", [x.named(1, 0.3) for x in data.loads], 95.0),
+            _share(
+                "load: link among those named within 0.3 s", [x.named(None, 0.3) for x in data.loads], 95.0
+            ),
+            _share("load: link named first at the end", [x.named(1, LOAD_S) for x in data.loads]),
+            TableRow("load: time until certain, median", "s", float(np.median(delays))),
+            TableRow("load: time until certain, longest", "s", float(delays.max())),
+            _median("load: error of the mass", [x.mass_error for x in data.loads]),
+            TableRow(
+                "push: change of a published mass, largest",
+                "%",
+                100.0 * max(x.moved for x in data.pushes),
+                bound=Bound("<=", 2.0),
+            ),
+            TableRow(
+                "push: taken for a load",
+                "",
+                float(sum(x.as_load for x in data.pushes)),
+                bound=Bound("<=", 0.0),
+            ),
+            _share("push: link among those named", [x.found for x in data.pushes]),
+            _median("push: error of the force", [x.force_error for x in data.pushes]),
+            *self._sequence_rows(data),
+        )
+
+    def panels(self, data: _Data) -> tuple[Panel, ...]:
+        """Return one push, the sequence of the first seed, and all times until a load was certain."""
+        push = max(data.pushes, key=lambda x: x.push.duration)
+        times, label = push.trial.times, "time [s]"
+        shown = times >= ON_S - 0.5
+        ratios = push.trial.published / push.trial.published[np.searchsorted(times, ON_S - 0.1)]
+        end = ON_S + push.push.duration
+        span = (Span(ON_S, end, "push or load"),)
+        found = push.trial.found(Cause.PUSH, ON_S)
+        forces = [
+            float(np.sqrt(c.force_L @ c.force_L)) if c.force_L is not None else np.nan for _t, c in found
+        ]
+        true = float(np.sqrt(np.sum(np.square(push.push.force))))
+        delays = np.sort([load.delay for load in data.loads])
+        masses = tuple(
+            thinned(link, times[shown], ratios[shown, i], colour=i) for i, link in enumerate(push.trial.links)
+        )
+        force = (
+            Series("true force", np.array([ON_S, end]), np.array([true, true]), "reference"),
+            Series("located force", np.array([t for t, _c in found]), np.array(forces), "points", colour=3),
+        )
+        shares = 100.0 * np.arange(1, len(delays) + 1) / len(delays)
+        title = f"Push on {push.push.link}"
+        panels = (
+            Panel(title, label, "published / before", masses, span, y_limits=(0.97, 1.03)),
+            Panel(title, label, "force [N]", force, span),
+            Panel(
+                "Loads on limbs",
+                "time since the load [s]",
+                "located [%]",
+                (Series("all seeds", delays, shares, "steps", colour=0),),
+            ),
+        )
+        return (*panels, *(_sequence_panel(trial) for trial in data.sequences[:1]))
+
+    def per_seed(self, data: _Data) -> Mapping[str, tuple[float, ...]]:
+        """Return the largest change of a published mass under the pushes of each seed."""
+        each = len(data.pushes) // len(self.seeds)
+        moved = [x.moved for x in data.pushes]
+        return {"push_moved": tuple(max(moved[each * i : each * (i + 1)]) for i in range(len(self.seeds)))}
+
+    def facts(self, data: _Data) -> tuple[str, ...]:
+        """Return which loads and pushes were not recognised."""
+        missed = [f"{x.link} {x.mass:.1f} kg" for x in data.loads if not x.named(1, 0.3)]
+        taken = [
+            f"{x.push.link} {np.round(np.asarray(x.push.force), 1).tolist()} N"
+            for x in data.pushes
+            if x.as_load
+        ]
+        return (
+            f"{len(data.loads)} loads on limbs, {len(data.pushes)} pushes, {len(data.sequences)} sequences; "
+            "realistic noise, config/talos.yaml as it is.",
+            f"Loads whose link was not named first within 0.3 s: {', '.join(missed) or 'none'}.",
+            f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
+            "A link that is not in 'links' is named, but its load is not estimated.",
+        )
+
+    def _sequence_rows(self, data: _Data) -> tuple[TableRow, ...]:
+        if not data.sequences:
+            return ()
+        right = [_sequence_is_right(trial) for trial in data.sequences]
+        errors = [_sequence_error(trial) for trial in data.sequences]
+        return (
+            _share("sequence: every load put on and taken off named", right, 95.0),
+            TableRow("sequence: error of a published mass at the end", "%", 100.0 * max(errors)),
+        )
+
+
+def _strength(force: Array) -> float:
+    """Return the magnitude of a force [N]."""
+    return float(np.sqrt(force @ force))
+
+
+def _share(quantity: str, hits: list[bool], bound: float | None = None) -> TableRow:
+    share = 100.0 * sum(hits) / max(len(hits), 1)
+    return TableRow(quantity, "%", share, bound=None if bound is None else Bound(">=", bound))
+
+
+def _median(quantity: str, errors: list[float]) -> TableRow:
+    known = np.array(errors)[np.isfinite(errors)]
+    return TableRow(f"{quantity}, median", "%", 100.0 * float(np.median(known)) if len(known) else np.inf)
+
+
+def _loaded(scene: LinkScene) -> _Loaded:
+    link = str(scene.rng.choice([link for link in scene.links if link.startswith(LIMBS)]))
+    mass = float(scene.rng.uniform(1.0, 5.0))
+    return _Loaded(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
+
+
+def _pushed(scene: LinkScene, longest: float) -> _Pushed:
+    link = str(scene.rng.choice(scene.links))
+    strength, duration = 10.0 ** scene.rng.uniform(1.0, 2.0), scene.rng.uniform(0.1, longest)
+    push = scene.push(link, float(strength), ON_S, float(duration))
+    return _Pushed(push, scene.run([push], ON_S + push.duration + AFTER_S))
+
+
+def _sequence(scene: LinkScene) -> LinkTrial:
+    left, right, off, end = SEQUENCE_S
+    return scene.run([scene.load(LEFT, 2.0, left, off), scene.load(RIGHT, 1.5, right)], end)
+
+
+def _sequence_is_right(trial: LinkTrial) -> bool:
+    """Return whether the load on the left, that on the right, and the loss on the left were named in time."""
+    times = (*SEQUENCE_S[:3],)
+    for start, link, sign in zip(times, (LEFT, RIGHT, LEFT), (1.0, 1.0, -1.0), strict=True):
+        found = [c for t, c in trial.found(Cause.LOAD, start) if t <= start + 0.5]
+        if not any(link in c.links and c.mass * sign > 0.0 for c in found):
+            return False
+    return True
+
+
+def _sequence_error(trial: LinkTrial) -> float:
+    """Return the largest relative error of a published mass at the end."""
+    before = trial.published[np.searchsorted(trial.times, SEQUENCE_S[0] - 0.1)]
+    true: Array = before + np.array([1.5 if link == RIGHT else 0.0 for link in trial.links])
+    return float(np.abs(trial.published[-1] / true - 1.0).max())
+
+
+def _sequence_panel(trial: LinkTrial) -> Panel:
+    left, right, off, end = SEQUENCE_S
+    shown = [i for i, link in enumerate(trial.links) if link in (LEFT, RIGHT)]
+    start = trial.published[np.searchsorted(trial.times, left - 0.1)]
+    series = []
+    for i in shown:
+        steps = [left, off] if trial.links[i] == LEFT else [right, end]
+        load = 2.0 if trial.links[i] == LEFT else 1.5
+        inside = (trial.times >= steps[0]) & (trial.times < steps[1])
+        series.append(thinned("true", trial.times, start[i] + load * inside, "reference"))
+        series.append(thinned(trial.links[i], trial.times, trial.published[:, i], colour=i))
+    return Panel("One load after another", "time [s]", "published mass [kg]", tuple(series))

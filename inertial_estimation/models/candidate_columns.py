@@ -1,0 +1,155 @@
+"""Directions in which single causes change the measurement equation: a load, or a force, on each body.
+
+A load on body k adds A_k [m, m r] to the generalized forces, the first four columns of its regressor (a point
+mass m at r from the body's nominal centre of mass). A force f and a moment n of the environment at that
+centre of mass add J_k' [f; n] to what acts on the robot, so they subtract it from the torques that the model
+explains; the axes are those of the base.
+"""
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import transfer_matrix
+
+__all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
+
+LOAD_COLUMNS = 4  # mass and first moment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyCauses:
+    """Columns of the causes at one state.
+
+    Attributes:
+        loads: Of mass [kg] and first moment about the nominal centre of mass, axes of the joint [kg m],
+            shape (n, m, 4).
+        wrenches: Of force and moment at the nominal centre of mass, axes of the base [N, Nm], shape
+            (n, m, 6).
+        R_BJ: Orientation of each body's joint frame in the base, shape (n, 3, 3).
+    """
+
+    loads: Array
+    wrenches: Array
+    R_BJ: Array
+
+
+class CandidateColumns:
+    """Columns of loads and external wrenches on some bodies of a robot.
+
+    Attributes:
+        links: A link of each body, in the order of the columns.
+    """
+
+    def __init__(self, robot: RobotModel, links: Sequence[str]) -> None:
+        """Prepare the model.
+
+        Args:
+            robot: The robot, with its nominal inertias.
+            links: A link of each body; none is fixed to the world.
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If there is no such link.
+        """
+        self.links = tuple(links)
+        self._model = robot.model.copy()
+        if robot.floating_base:
+            self._model.gravity.linear = np.zeros(3)
+        self._data = self._model.createData()
+        bodies = [robot.link_body(link) for link in links]
+        self._T_JL = [body.T_JL for body in bodies]
+        self._joints = np.array([body.joint_id for body in bodies], dtype=np.int64)
+        self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
+        to_joint = [transfer_matrix(pin.SE3(np.eye(3), com))[:, :LOAD_COLUMNS] for com in self._coms_J]
+        self._to_joint = np.array(to_joint).reshape(-1, 10, LOAD_COLUMNS)
+        self._supports = np.array([_support(self._model, body.joint_id) for body in bodies])
+
+    def at(self, q: Array, v: Array, a: Array) -> BodyCauses:
+        """Return the columns in all generalized forces.
+
+        Args:
+            q: Configuration, the base at the origin, shape (nq,).
+            v: Generalized velocity, shape (nv,).
+            a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
+        """
+        model, data = self._model, self._data
+        Y = pin.computeJointTorqueRegressor(model, data, q, v, a)
+        blocks = Y.reshape(model.nv, -1, 10)[:, self._joints - 1]
+        loads = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
+        J = pin.computeJointJacobians(model, data, q)  # at the origin of the base, in its axes
+        poses = [data.oMi[j] for j in self._joints.tolist()]
+        R_BJ = np.array([pose.rotation for pose in poses])
+        points = [pose.act(com) for pose, com in zip(poses, self._coms_J, strict=True)]
+        wrenches = J.T * self._supports[:, :, None]
+        # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
+        wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], np.array([pin.skew(p) for p in points]))
+        return BodyCauses(loads, -wrenches, R_BJ)
+
+    def load_in_link(self, index: int, amplitude: Array) -> tuple[float, Array]:
+        """Return mass [kg] and position in the link frame [m], shape (3,), of a load.
+
+        Args:
+            index: Number of the body.
+            amplitude: Its mass and first moment, as the columns count them, shape (4,); the mass is not zero.
+        """
+        com_J = self._coms_J[index] + amplitude[1:] / amplitude[0]
+        return float(amplitude[0]), np.array(self._T_JL[index].actInv(com_J))
+
+    def wrench_in_link(self, index: int, wrench: Array, R_BJ: Array) -> tuple[Array, Array, Array]:
+        """Return force [N], moment about the link's origin [Nm], and point of attack [m], in the link frame.
+
+        Of the points on the line of action the one nearest to the nominal centre of mass is given,
+        f x n / |f|^2 from there: a force does not tell where on its line it acts.
+
+        Args:
+            index: Number of the body.
+            wrench: Force and moment as the columns count them, shape (6,); the force is not zero.
+            R_BJ: Orientation of its joint frame in the base, shape (3, 3).
+        """
+        T_JL = self._T_JL[index]
+        R_LB = T_JL.rotation.T @ R_BJ.T
+        force, moment = R_LB @ wrench[:3], R_LB @ wrench[3:]
+        com_L = np.array(T_JL.actInv(self._coms_J[index]))
+        point = com_L + np.cross(force, moment) / float(force @ force)
+        return force, moment + np.cross(com_L, force), point
+
+
+def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+    """Return one link of every moving body that has a link of some name.
+
+    Args:
+        robot: The robot.
+        patterns: Names or shell patterns of links.
+        named: Links that stand for their bodies, candidates in any case; other bodies by their first match.
+
+    Raises:
+        ConfigurationError: If a pattern matches no link of a moving body.
+    """
+    by_joint = {robot.link_body(link).joint_id: link for link in named}
+    moving = [(link, robot.link_body(link).joint_id) for link in robot.link_names]
+    moving = [(link, joint_id) for link, joint_id in moving if joint_id > 0]
+    for pattern in patterns:
+        hits = [(link, joint_id) for link, joint_id in moving if fnmatch.fnmatchcase(link, pattern)]
+        if not hits:
+            raise ConfigurationError(
+                f"no moving link matches '{pattern}' in 'locator.candidates'; the model moves "
+                f"{listing(link for link, _joint_id in moving)}"
+            )
+        for link, joint_id in hits:
+            by_joint.setdefault(joint_id, link)
+    return tuple(by_joint[joint_id] for joint_id in sorted(by_joint))
+
+
+def _support(model: pin.Model, joint_id: int) -> Array:
+    """Return ones at the velocities that move a joint's body, shape (nv,)."""
+    moving = np.zeros(model.nv)
+    for parent in list(model.supports[joint_id])[1:]:
+        first = model.idx_vs[parent]
+        moving[first : first + model.nvs[parent]] = 1.0
+    return moving

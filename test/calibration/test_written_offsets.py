@@ -1,0 +1,120 @@
+"""What is written: offsets that predict left-out samples better, in the units of their joints."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("example_robot_data")
+
+import pinocchio as pin
+import yaml
+from support.calibration_scenes import marker_scene
+
+from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
+from inertial_estimation.calibration.calibration_config import CalibrationConfig
+from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.calibration.chain import CalibratedChain
+from inertial_estimation.calibration.identifiability import OffsetIdentifiability
+from inertial_estimation.calibration.marker import MarkerProblem
+from inertial_estimation.calibration.problem import CalibrationProblem
+from inertial_estimation.models.chain_kinematics import ChainKinematics
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.offline.calibration_files import report_document, write_offsets
+from inertial_estimation.plots.calibration_figures import figure_of_heights, figure_of_offsets
+
+JOINT = (
+    '<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/><origin xyz="0.1 0 0.2"/>'
+    '<axis xyz="{4}"/><limit lower="-2" upper="2" effort="9" velocity="9"/></joint>'
+)
+AXES = {"turn": "0 0 1", "slide": "1 0 0", "tilt": "0 1 0", "twist": "1 0 0"}
+
+
+def slider() -> RobotModel:
+    """An arm with one prismatic joint."""
+    names = ["base", *(f"link_{joint}" for joint in AXES)]
+    links = "".join(f'<link name="{name}"/>' for name in names)
+    joints = "".join(
+        JOINT.format(joint, "prismatic" if joint == "slide" else "revolute", names[i], names[i + 1], axis)
+        for i, (joint, axis) in enumerate(AXES.items())
+    )
+    return RobotModel.from_urdf(f'<robot name="slider">{links}{joints}</robot>', floating_base=False)
+
+
+def calibrated(problem: CalibrationProblem, config: CalibrationConfig) -> CalibrationReport:
+    return calibrate(CalibrationTask("marker", lambda _c: problem, config, np.zeros(problem.n_samples, bool)))
+
+
+@pytest.fixture(scope="module")
+def slid() -> CalibrationReport:
+    """The slider's joints off by 12 mm and 0.03 rad, seen by cameras to 0.1 mm."""
+    robot, rng = slider(), np.random.default_rng(0)
+    q = rng.uniform(-1.0, 1.0, (30, 4)) * [1.0, 0.2, 1.0, 1.0]
+    data, frame = robot.model.createData(), robot.frame_id("link_twist")
+    points = []
+    for row in q:
+        pin.framesForwardKinematics(robot.model, data, row)
+        points.append(data.oMf[frame] * np.array([0.1, 0.15, 0.05]))
+    kinematics = ChainKinematics(robot, reference="base", frames=["link_twist"])
+    assert kinematics.prismatic == (False, True, False, False)
+    config = CalibrationConfig()
+    chain = CalibratedChain(kinematics, q - [0.0, 0.012, 0.03, 0.0], config)
+    noisy = np.array(points) + 1e-4 * rng.standard_normal((30, 3))
+    return calibrated(MarkerProblem(chain, noisy), config)
+
+
+def test_the_offset_of_a_prismatic_joint_is_in_metres(slid, tmp_path) -> None:
+    found = {j.joint: j for j in slid.joints}
+    assert (found["slide"].unit, found["tilt"].unit) == ("m", "rad")
+    assert found["slide"].offset == pytest.approx(0.012, abs=4e-4)
+    assert found["tilt"].offset == pytest.approx(0.03, abs=4e-3)
+    assert {"slide", "tilt"} <= set(slid.written_joints)
+    entries = {j["joint"]: j for j in report_document(slid)["joints"]}
+    assert entries["slide"]["offset_mm"] == pytest.approx(1e3 * entries["slide"]["offset_m"])
+    assert "offset_deg" not in entries["slide"]
+    assert "offset_m" not in entries["tilt"]
+    text = write_offsets(tmp_path / "offsets.yaml", slid).read_text()
+    assert "# rad (m: slide)" in text
+    values = yaml.safe_load(text)["/**"]["ros__parameters"]["joint_offsets"]
+    written = dict(zip(values["joints"], values["values"], strict=True))
+    assert written["slide"] == pytest.approx(found["slide"].offset, abs=1e-8)
+
+
+def test_bound_and_limit_of_a_prismatic_joint_are_lengths() -> None:
+    """1 mm of noise fixes a length to 0.3 mm: known within 2 mm, not within 0.05 mm."""
+    kinematics = ChainKinematics(slider(), reference="base", frames=["link_twist"])
+    config = CalibrationConfig(prismatic_sigma=0.004, prismatic_bound=0.007)
+    unknowns = CalibratedChain(kinematics, np.zeros((1, 4)), config).unknowns([])
+    assert unknowns.prior_sigma == pytest.approx([0.2, 0.004, 0.2, 0.2])
+    assert unknowns.bound == pytest.approx([0.35, 0.007, 0.35, 0.35])
+    assert unknowns.by_kind(1.0, 2.0) == pytest.approx([1.0, 2.0, 1.0, 1.0])
+
+
+def test_offsets_that_predict_left_out_samples_worse_than_none_are_not_written() -> None:
+    """An arm without offsets, seen badly: what is fitted is the noise."""
+    scene = marker_scene(np.random.default_rng(3), noise=6e-3, count=16, size=0.0)
+    report = calibrated(scene.problem, CalibrationConfig(identifiable_sigma=0.1, robust=False))
+    assert any(joint.identifiability is OffsetIdentifiability.IDENTIFIABLE for joint in report.joints)
+    (marker,) = report.channels
+    assert marker.left_out_written > marker.left_out_before
+    assert report.written_joints == ()
+    assert marker.written == pytest.approx(marker.before, rel=1e-9)
+    assert any("no offset is written" in warning for warning in report.warnings)
+
+
+def test_left_out_samples_are_predicted_by_the_written_offsets_alone(slid) -> None:
+    (marker,) = slid.channels
+    assert marker.left_out_written < 0.1 * marker.left_out_before
+    assert marker.written < marker.left_out_written < 1.5 * marker.written
+
+
+def test_figures_show_the_file_that_is_written(slid) -> None:
+    (marker,) = slid.channels
+    for heights, error in ((slid.heights_before, marker.before), (slid.written_heights, marker.written)):
+        assert np.sqrt((heights**2).sum(axis=1).mean()) == pytest.approx(error, rel=1e-6)
+    figure = figure_of_heights(slid)
+    drawn = np.array([line.get_ydata() for line in figure.axes[1].lines[:6:2]])
+    assert drawn == pytest.approx(1e3 * slid.written_heights.T)
+    labels = [axis.get_ylabel() for axis in figure_of_offsets(slid).axes]
+    assert labels == ["offset [deg]", "offset [mm]"]
+    assert json.dumps(report_document(slid))

@@ -1,0 +1,101 @@
+"""Loads and pushes on a moving TALOS, from raw readings: which link, how much, and what is published."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
+from inertial_estimation.located_cause import Cause
+from inertial_estimation.parameters import build_config
+from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
+from inertial_estimation.simulation.disturbances import Push
+from inertial_estimation.simulation.payload import attached_ball
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
+from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
+from inertial_estimation.synthetic.synthetic_sensors import measure
+from inertial_estimation.synthetic.synthetic_truth import Timing
+
+ON_S, OFF_S, END_S = 1.2, 1.7, 2.1
+FOREARM = "arm_left_5_link"
+VALUES = {
+    "imu_frame": "imu_link",
+    "contacts": ("left_foot", "right_foot"),
+    "contact_frames": ("left_sole_link", "right_sole_link"),
+    "links": ("torso_2_link", FOREARM),
+    "rate": 125.0,
+}
+
+
+@pytest.fixture(scope="module")
+def motion():
+    timing = Timing(duration_s=END_S, rate_hz=125.0, rest_s=0.1, fade_s=0.3)
+    return synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
+
+
+def estimates_of(truth, *disturbances):
+    """Times, estimates and health of a pipeline that reads the disturbed robot."""
+    disturbed = disturbed_truth(truth, synthetic_robot("talos").contacts, disturbances)
+    recording = measure(disturbed, REALISTIC, np.random.default_rng(4))
+    config = build_config(InertialPipelineConfig, VALUES)
+    pipeline = InertialPipeline(config, read_urdf("example-robot-data:talos_reduced"))
+    wanted = [topic for topic in recording.topics if "ground" not in topic]
+    rows = []
+    for entry in recording.entries(wanted, 0):
+        sample = entry.sample
+        if isinstance(sample, ImuSample):
+            pipeline.push_imu(sample)
+        elif isinstance(sample, JointReading):
+            pipeline.push_joints(sample)
+        else:
+            pipeline.push_wrench(entry.topic.split("/")[1], sample)
+        for estimate in pipeline.tick(sample.stamp_ns):
+            time_s = (estimate.stamp_ns - int(truth.stamps_ns[0])) * 1e-9
+            rows.append((time_s, estimate, pipeline.health(estimate.stamp_ns)[-1]))
+    return rows
+
+
+def published(rows, since_s):
+    return np.array([[link.published.mass for link in e.links] for t, e, _health in rows if t >= since_s])
+
+
+def found(rows, cause):
+    return [(t, e.located) for t, e, _health in rows if e.located is not None and e.located.cause is cause]
+
+
+def test_a_push_teaches_nothing_and_its_force_is_reported(motion):
+    force = np.array([0.0, 20.0, 0.0])
+    rows = estimates_of(motion, Push(FOREARM, force, ON_S, OFF_S - ON_S))
+    masses = published(rows, ON_S - 0.1)
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
+    pushes = found(rows, Cause.PUSH)
+    assert pushes[0][0] < ON_S + 0.2
+    assert pushes[-1][0] < OFF_S + 0.2
+    assert not found(rows, Cause.LOAD)
+    steady = [cause for t, cause in pushes if ON_S + 0.15 < t < OFF_S - 0.1]
+    assert all(any(link.startswith("arm_left") for link in cause.links) for cause in steady)
+    strengths = [float(np.linalg.norm(cause.force_L)) for cause in steady]
+    assert np.mean(strengths) == pytest.approx(20.0, abs=2.0)
+    during = [health for t, _estimate, health in rows if ON_S + 0.15 < t < OFF_S - 0.1]
+    assert {health.level for health in during} == {HealthLevel.WARN}
+    assert "a push of" in during[-1].message
+
+
+def test_a_load_is_located_within_three_tenths_of_a_second_and_followed(motion):
+    rows = estimates_of(motion, attached_ball(FOREARM, 2.0, (0.02, 0.0, 0.05), start=ON_S))
+    when, cause = found(rows, Cause.LOAD)[0]
+    assert when < ON_S + 0.3
+    assert FOREARM in cause.links
+    assert cause.mass == pytest.approx(2.0, abs=0.3)
+    nominal = rows[0][1].links[1].estimate.mass - rows[0][1].links[1].payload.mass
+    assert rows[-1][1].links[1].estimate.mass == pytest.approx(nominal + 2.0, abs=0.1)
+    assert published(rows, END_S - 0.1)[-1, 1] > nominal + 1.0
+
+
+def test_a_load_on_a_link_that_is_not_estimated_is_named_and_moves_no_mass(motion):
+    rows = estimates_of(motion, attached_ball("arm_right_5_link", 2.0, (0.02, 0.0, 0.05), start=ON_S))
+    masses = published(rows, ON_S - 0.1)
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
+    assert any("arm_right_5_link" in cause.links for _t, cause in found(rows, Cause.LOAD))
+    assert rows[-1][2].level is HealthLevel.WARN
+    assert "which is not among 'links'" in rows[-1][2].message

@@ -1,0 +1,45 @@
+"""Stepping stones: level on top, as high as drawn, with slopes that are those of the heights."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.parameters import build_config
+from inertial_estimation.simulation.ground import terrain_from_config
+from inertial_estimation.simulation.simulation_config import GroundConfig
+
+CELL, EDGE, HEIGHT = 0.3, 0.2, 0.04
+
+
+def ground(**values):
+    given = {"terrain": "stones", "roughness": HEIGHT, "cell": CELL, "edge": EDGE, "begin": 0.4, **values}
+    return terrain_from_config(build_config(GroundConfig, given))
+
+
+def test_a_stone_is_level_and_of_one_height():
+    stones = ground()
+    centres = CELL * np.stack(np.meshgrid(np.arange(3, 9), np.arange(-3, 3)), axis=-1).reshape(-1, 2)
+    heights, _normals = stones.surface(centres)
+    assert np.abs(heights).max() <= HEIGHT
+    assert np.ptp(heights) > HEIGHT
+    reach = 0.49 * (1.0 - EDGE) * CELL
+    for corner in ([reach, reach], [-reach, reach], [reach, -reach]):
+        height, normals = stones.surface(centres + corner)
+        assert height == pytest.approx(heights, abs=1e-12)
+        assert normals == pytest.approx(np.tile([0.0, 0.0, 1.0], (len(height), 1)), abs=1e-12)
+
+
+def test_normals_between_stones_are_those_of_the_heights():
+    stones, h = ground(), 1e-6
+    xy = np.random.default_rng(0).uniform(0.8, 3.0, (400, 2))
+    _height, normals = stones.surface(xy)
+    sides = [[stones.surface(xy + sign * h * step)[0] for sign in (1.0, -1.0)] for step in np.eye(2)]
+    slopes = [(ahead - behind) / (2.0 * h) for ahead, behind in sides]
+    assert -normals[:, :2] / normals[:, 2:] == pytest.approx(np.stack(slopes, axis=1), abs=1e-3)
+    assert (normals[:, 2] < 0.95).any()
+
+
+def test_edges_as_wide_as_stones_are_rough_ground_and_the_start_is_flat():
+    xy = np.random.default_rng(1).uniform(-1.0, 3.0, (300, 2))
+    wide, rough = ground(edge=1.0).surface(xy), ground(terrain="rough").surface(xy)
+    assert wide[0] == pytest.approx(rough[0], abs=0.0)
+    assert not ground().surface(xy)[0][xy[:, 0] < 0.3].any()
