@@ -16,7 +16,8 @@ from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.data_checks.effort_checks import telling_joints
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
-from inertial_estimation.signals import DEGREES, Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.spatial.vectors import DEGREES
 
 Change = Callable[[Array], Array]
 Injection = tuple[str, Callable[[Scene, np.random.Generator], Callable[[Reading], Reading] | None], str]

@@ -13,9 +13,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.located_cause import LocatedCause
 
 __all__ = [
-    "DEGREES",
     "NANOSECONDS",
-    "REPORTED_NS",
     "Array",
     "BaseEstimate",
     "BaseReference",
@@ -38,8 +36,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000  # in one second
-DEGREES = 180.0 / math.pi  # in one radian
-REPORTED_NS = 10 * NANOSECONDS  # for which an event stays in the diagnostics: they have a low rate
 
 
 @overload

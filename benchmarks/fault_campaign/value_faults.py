@@ -7,7 +7,8 @@ import numpy as np
 from benchmarks.fault_campaign.fault import Draw, Kind
 from benchmarks.fault_campaign.readings import CHANNELS, Reading, joint_columns, with_channel
 from inertial_estimation.models.imu import STANDARD_GRAVITY as G
-from inertial_estimation.signals import DEGREES, Array, JointReading
+from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["IN_RANGE", "SENSORS", "VALUE_KINDS"]
 

@@ -11,7 +11,8 @@ from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES
 from inertial_estimation.estimators.telemetry import GATE_DECISIONS
 from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
-from inertial_estimation.signals import DEGREES, HealthLevel
+from inertial_estimation.signals import HealthLevel
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["band", "monitor_view"]
 

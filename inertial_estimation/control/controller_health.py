@@ -7,7 +7,8 @@ from inertial_estimation.control.control_supervisor import ControllerStepCounts
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
-from inertial_estimation.signals import REPORTED_NS, Health, HealthLevel, seconds
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import Health, HealthLevel, seconds
 
 __all__ = ["controller_health"]
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
-from inertial_estimation.signals import NANOSECONDS, REPORTED_NS, Health, HealthLevel, LinkInertia, seconds
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
 __all__ = ["InertiaIntake"]
 

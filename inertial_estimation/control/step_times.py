@@ -4,7 +4,8 @@ from collections import deque
 
 import numpy as np
 
-from inertial_estimation.signals import REPORTED_NS, Health, HealthLevel
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["StepTimes"]
 

@@ -10,7 +10,8 @@ from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.foot_rotation import rotation_of_base
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import IMU_TOPIC
-from inertial_estimation.signals import DEGREES, Array
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
 
 Mask = NDArray[np.bool_]
 

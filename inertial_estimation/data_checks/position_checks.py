@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.regression import best_assignment, correlations, scale_factor
-from inertial_estimation.signals import DEGREES
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["position_checks", "velocity_checks"]
 

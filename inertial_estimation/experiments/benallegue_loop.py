@@ -28,7 +28,8 @@ from inertial_estimation.experiments.balance_run import (
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
-from inertial_estimation.signals import DEGREES, Array
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["BenallegueLoop"]
 

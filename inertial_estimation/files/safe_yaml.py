@@ -132,7 +132,7 @@ def load_yaml(text: str, where: str) -> Any:
 
     Raises:
         ConfigurationError: If it is not valid YAML, is larger than `LARGEST_TEXT`, holds an alias, a tag
-            beyond the core ones and that of a tuple, a key twice, a number out of range or too deep a nesting;
+            beyond the core ones and that of a tuple, a key twice, a number out of range or too deep nesting;
             names the line.
     """
     if len(text) > LARGEST_TEXT:

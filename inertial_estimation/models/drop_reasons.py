@@ -3,10 +3,11 @@
 from enum import Enum
 
 from inertial_estimation.errors import DuplicateJointError, MeasurementError
-from inertial_estimation.signals import REPORTED_NS
+from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["DropCounts", "DropReason", "misfit"]
+__all__ = ["REPORTED_NS", "DropCounts", "DropReason", "misfit"]
 
+REPORTED_NS = 10 * NANOSECONDS  # for which an event stays in the diagnostics, whose rate is low
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
 

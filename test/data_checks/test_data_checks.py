@@ -11,8 +11,9 @@ from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDO
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.rows_config import RowsConfig
-from inertial_estimation.signals import DEGREES, HealthLevel, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.spatial.vectors import DEGREES
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing

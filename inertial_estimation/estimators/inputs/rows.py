@@ -15,8 +15,9 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.signals import DEGREES, Array, BaseState, ImuSample, JointReading
+from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = [
     "BASE_STATE",

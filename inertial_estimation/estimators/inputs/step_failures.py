@@ -1,6 +1,7 @@
 """Failed steps of a pipeline: how many, how recently, and why the last one failed."""
 
-from inertial_estimation.signals import REPORTED_NS, seconds
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import seconds
 
 __all__ = ["StepFailures"]
 

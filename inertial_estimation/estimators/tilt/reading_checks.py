@@ -10,7 +10,8 @@ from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
-from inertial_estimation.signals import NANOSECONDS, REPORTED_NS, HealthLevel
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import NANOSECONDS, HealthLevel
 from inertial_estimation.spatial.vectors import Vector
 
 __all__ = ["Finding", "ReadingChecks"]

@@ -27,7 +27,6 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
-    DEGREES,
     Array,
     BaseEstimate,
     Health,
@@ -38,7 +37,7 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
-from inertial_estimation.spatial.vectors import Matrix, matrix, norm
+from inertial_estimation.spatial.vectors import DEGREES, Matrix, matrix, norm
 
 __all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
