@@ -15,8 +15,7 @@ from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.methods import METHODS
-from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import urdf_with_bodies
+from inertial_estimation.models.body_reference import robot_with_bodies
 from inertial_estimation.offline.identification_run import block_stream, run_identification
 from inertial_estimation.offline.identification_setup import identification_config, identification_topics
 from inertial_estimation.recordings.recording import BagRecording
@@ -48,8 +47,7 @@ def main() -> None:
     print("relative torque error [%]   fitted   held out   held out, 10 Hz Butterworth   bodies")
     for name, result in run.report.methods.items():
         values = [body.inertia.vector for body in result.bodies]
-        text = urdf_with_bodies(urdf, identifier.robot, identifier.parameters.bodies, values)
-        robot = RobotModel.from_urdf(text, floating_base=False, locked_joints=config.robot.locked_joints)
+        robot = robot_with_bodies(identifier.robot, identifier.parameters.bodies, values)
         judged = prediction_error(
             robot,
             held_out,

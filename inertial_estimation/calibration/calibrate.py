@@ -109,11 +109,11 @@ def calibrate(
     held_out = np.flatnonzero(task.held_out)
     test = everything.subset(held_out) if len(held_out) else None
     channels = _channels(problem, test, solution, (x_before, x_written), left_out, trial)
-    every = (everything, solution.sigma)
     return CalibrationReport(
         kind=task.kind,
         joints=joints,
         rank=knowledge.rank,
+        rank_with_placements=offset_knowledge(problem.unknowns, solution, limits).rank,
         unknown_combinations=knowledge.unknown_combinations,
         channels=channels,
         noise={c.name: float(s) for c, s in zip(problem.channels, solution.sigma, strict=True)},
@@ -121,8 +121,8 @@ def calibrate(
         samples=len(fitted),
         held_out=len(held_out),
         outliers=int((solution.weights < 0.5).sum()),
-        heights_before=_heights(*every, x_before),
-        written_heights=_heights(*every, x_written),
+        heights_before=_heights(everything, solution.sigma, x_before),
+        written_heights=_heights(everything, solution.sigma, x_written),
         is_held_out=task.held_out.astype(float),
         trials=trials,
         iterations=solution.iterations,

@@ -90,6 +90,7 @@ class CalibrationReport:
         kind: "flat-feet", "plane" or "marker".
         joints: Offsets in the model's order.
         rank: Number of combinations of offsets the samples determine.
+        rank_with_placements: The same where the placement errors of the fit are unknown as well.
         unknown_combinations: Combinations of offsets they do not determine, as text.
         channels: Residuals.
         noise: Noise level by channel, estimated from the residuals.
@@ -111,6 +112,7 @@ class CalibrationReport:
     kind: str
     joints: tuple[JointOffset, ...]
     rank: int
+    rank_with_placements: int
     unknown_combinations: tuple[str, ...]
     channels: tuple[ChannelError, ...]
     noise: Mapping[str, float]

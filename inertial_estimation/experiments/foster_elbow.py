@@ -56,7 +56,13 @@ def elbow_disturbances() -> list[MassWaveform]:
 
 
 def elbow_run(
-    robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float, hoist_s: float = HOIST_S
+    robot: RobotLoop,
+    seed: int,
+    *,
+    adaptation: bool,
+    duration_s: float,
+    hoist_s: float = HOIST_S,
+    true_urdf: str = "",
 ) -> dict[str, Array]:
     """Run the experiment once.
 
@@ -66,11 +72,14 @@ def elbow_run(
         adaptation: Whether the controller is given the estimates.
         duration_s: Length [s].
         hoist_s: Shortest time on the hoist [s].
+        true_urdf: Description of the simulated robot; empty: that of estimators and controller.
 
     Returns:
         Columns time, error (of the elbow [rad]), mass (true [kg]), estimate, published.
     """
-    loop = robot.build(disturbances=elbow_disturbances(), seed=seed, adaptation=adaptation)
+    loop = robot.build(
+        disturbances=elbow_disturbances(), seed=seed, adaptation=adaptation, true_urdf=true_urdf
+    )
     elbow = loop.simulation.robot.joint_index(ELBOW)
     loop.release(hoist_s)
     home = float(loop.simulation.truth().q[elbow])

@@ -109,7 +109,13 @@ def _true_height(height: PelvisHeight, truth: GroundTruth) -> float:
 
 
 def pelvis_run(
-    robot: RobotLoop, seed: int, *, adaptation: bool, duration_s: float, hoist_s: float = HOIST_S
+    robot: RobotLoop,
+    seed: int,
+    *,
+    adaptation: bool,
+    duration_s: float,
+    hoist_s: float = HOIST_S,
+    true_urdf: str = "",
 ) -> tuple[dict[str, Array], bool]:
     """Run the experiment once.
 
@@ -119,12 +125,17 @@ def pelvis_run(
         adaptation: Whether the controller is given the estimates.
         duration_s: Length [s].
         hoist_s: Shortest time on the hoist [s].
+        true_urdf: Description of the simulated robot; empty: that of estimators and controller.
 
     Returns:
         Columns time, height and reference [m], mass, estimate (handed over) [kg]; whether it fell.
     """
     loop = robot.build(
-        overrides=pelvis_ground(seed), disturbances=pelvis_disturbances(), seed=seed, adaptation=adaptation
+        overrides=pelvis_ground(seed),
+        disturbances=pelvis_disturbances(),
+        seed=seed,
+        adaptation=adaptation,
+        true_urdf=true_urdf,
     )
     loop.release(hoist_s)
     height = PelvisHeight(loop.simulation.robot, loop.controller.config.robot.contact_frames)

@@ -68,6 +68,7 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
         "held_out": report.held_out,
         "outliers": report.outliers,
         "rank": report.rank,
+        "rank_with_placements": report.rank_with_placements,
         "converged": report.converged,
         "iterations": report.iterations,
         "warnings": list(report.warnings),
