@@ -194,9 +194,8 @@ class BaseState:
     w_WB_B: Array
 
     def __post_init__(self) -> None:
-        shapes = {"quaternion_xyzw": (4,), "p_WB": (3,), "v_WB_B": (3,), "w_WB_B": (3,)}
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, frozen_array(name, getattr(self, name), shape))
+        for name, length in (("quaternion_xyzw", 4), ("p_WB", 3), ("v_WB_B", 3), ("w_WB_B", 3)):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (length,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

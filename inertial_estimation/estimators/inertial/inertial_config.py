@@ -19,7 +19,9 @@ from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
+__all__ = ["AUTO", "FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
+
+AUTO = "auto"  # entry of `links`
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,9 @@ class InertialPipelineConfig:
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     links: tuple[str, ...] = parameter(
-        (), "Links whose inertial parameters are estimated; each must belong to a different body."
+        (),
+        "Links whose inertial parameters are estimated; each must belong to a different body. The entry "
+        "`auto` adds every link of `locator.candidates`, nominal until a load is found on it.",
     )
     rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
     filter: str = parameter(

@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     filter_health,
     watch_in_words,
 )
+from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -50,6 +51,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         filter: The inertial filter.
+        model: The bodies, friction terms and equation of the filter.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -67,10 +69,10 @@ class InertialPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot = setup.robot
         self._inputs = InertialInputs.of(config, setup)
-        self._model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
-        self.row_names = self._model.measurement.row_names
-        self.filter = self._model.make_filter(config)
-        self._guarded = self._model.guard(self.filter, config, self._inputs.names(self.robot))
+        self.model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
+        self.row_names = self.model.measurement.row_names
+        self.filter = self.model.make_filter(config)
+        self._guarded = self.model.guard(self.filter, config, self._inputs.names(self.robot))
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
@@ -86,15 +88,12 @@ class InertialPipeline:
             ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed),
             AdaptiveNoise(self.row_names, config.gate.quantile, config.noise_adaptation),
         )
-        self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
+        model = self.model
+        idle = model.idle_covariances(config)
+        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
         self._record = FilterRecord(config, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
-
-    @property
-    def friction_names(self) -> tuple[str, ...]:
-        """Names of the friction states, ``joint/term``; empty where none is estimated."""
-        return self._model.friction_names
 
     @property
     def noise_parameters(self) -> tuple[str, ...]:
@@ -198,12 +197,12 @@ class InertialPipeline:
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self._model.urdf_with(self._guarded.parameters)
+        return self.model.urdf_with(self._guarded.trusted())
 
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self._model.total_mass(self._guarded.parameters)
+        return self.model.total_mass(self._guarded.trusted())
 
     def _forget(self) -> None:
         self._corrected.reset()
@@ -219,17 +218,28 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            equation = self._model.measurement.equation(state)
+            equation = self.model.measurement.equation(state)
             update = self._corrected.update(equation, state.v, dt, learn=self._learning)
+            self._switch_on(self._guarded.inquiry.unestimated)
             self._record.count(update)
             return self._estimate(sample, update, dt)
+
+    def _switch_on(self, link: str) -> None:
+        """Estimate a published link from now on: a load has been located on it; none for an empty name."""
+        if link not in self.model.links:
+            return
+        self.model = self.model.with_link(self.config, link)
+        self.filter = self.model.make_filter(self.config)
+        self._guarded.carry_over(self.filter, self.model.loads)
+        self._links.set_estimated(self.model.bodies)
+        self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
         pi_C, covariance_C = self._guarded.estimate()
         links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
         information = self._record.information
         information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
-        friction = dict(zip(self.friction_names, self.filter.friction.tolist(), strict=True))
+        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
             links=links,

@@ -201,7 +201,7 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
     pipeline = panda_pipeline(calibration_window=0.5, calibrate_at_start=at_start)
     robot = pipeline.robot
     q = np.full(7, -0.5)
-    tau = pipeline._model.measurement  # inverse dynamics at rest is the equation's prediction
+    tau = pipeline.model.measurement  # inverse dynamics at rest is the equation's prediction
     offset = np.linspace(-2.0, 2.0, 7)
     zero = np.zeros(7)
     from inertial_estimation.models.dynamics_measurement import MeasuredState
