@@ -79,7 +79,9 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._wrench_msg = WrenchStamped()
         self._events = LocatedEvents()
         links = self.pipeline.model.links
-        self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.model.friction_names))
+        self._telemetry = TelemetryOutput(
+            self, InertialTelemetry(links, self.pipeline.model.friction_names, self.pipeline.noise_parameters)
+        )
         self._covariances = CovarianceOutputs(self, links)
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)

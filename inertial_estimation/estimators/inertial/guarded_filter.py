@@ -74,7 +74,7 @@ class GuardedFilter:
         self.config = config
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
-        self._level = UsualLevel(rows, filter_.gate.bound)
+        self._level = UsualLevel(rows, filter_.gate)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
         self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0

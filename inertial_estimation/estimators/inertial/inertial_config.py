@@ -8,6 +8,7 @@ import numpy as np
 from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
@@ -134,6 +135,7 @@ class InertialPipelineConfig:
         upper=2.0,
     )
     noise: MeasurementNoise = section(MeasurementNoise)
+    noise_adaptation: NoiseAdaptationConfig = section(NoiseAdaptationConfig)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     watch: WatchConfig = section(WatchConfig)

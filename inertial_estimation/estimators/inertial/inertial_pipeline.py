@@ -1,9 +1,9 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
-from dataclasses import replace
-
 import numpy as np
 
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
@@ -28,11 +28,9 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
-from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
-    Array,
     BaseState,
     Health,
     ImuSample,
@@ -85,13 +83,22 @@ class InertialPipeline:
             on_failure=self._guarded.return_to_good,
             defect=estimate_defect,
         )
-        self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
+        self._corrected = CorrectedFilter(
+            self._guarded,
+            ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed),
+            AdaptiveNoise(self.row_names, config.gate.quantile, config.noise_adaptation),
+        )
         model = self.model
         idle = model.idle_covariances(config)
         self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
-        self._record = FilterRecord(config, self.row_names, len(self.filter.x))
+        self._record = FilterRecord(config, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
+
+    @property
+    def noise_parameters(self) -> tuple[str, ...]:
+        """Parameters of the groups of rows whose noise is estimated."""
+        return tuple(self._corrected.noise.factors())
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
@@ -138,20 +145,22 @@ class InertialPipeline:
             aligner.missing(now_ns),
             self._record.figures(
                 self._guarded,
+                self._corrected.noise,
                 short_windows=self._windows.short,
                 velocity_source=self._joints.velocity_source,
             ),
             learning=self._learning,
-            calibrating=self._bias.active,
+            calibrating=self._corrected.bias.active,
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(self._guarded),
-            noise=self._record.noise_note(self.config.watch.nis_factor),
+            noise=self._corrected.noise.too_small(self.config.watch.nis_factor),
+            remark=self._corrected.noise.too_large(self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
-        self._bias.start()
+        self._corrected.bias.start()
 
     def set_enabled(self, enabled: bool) -> None:
         """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
@@ -161,9 +170,9 @@ class InertialPipeline:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
         self._joints.reset()
-        self._bias.reset()
+        self._corrected.bias.reset()
         if self.config.calibrate_at_start:
-            self._bias.start()
+            self._corrected.bias.start()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -184,6 +193,7 @@ class InertialPipeline:
         self._guarded.config = config.watch
         self._guarded.inquiry.locator.config = config.locator
         self._record.set_config(config)
+        self._corrected.noise.config = config.noise_adaptation
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
@@ -195,7 +205,7 @@ class InertialPipeline:
         return self.model.total_mass(self._guarded.trusted())
 
     def _forget(self) -> None:
-        self._guarded.reset()
+        self._corrected.reset()
         self._links.reset()
         self._record.reset()
 
@@ -208,19 +218,11 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            update = self._update(self.model.measurement.equation(state), state.v, dt)
-            self._record.count(update, dt)
-            return self._estimate(sample, update, dt)
-
-    def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
-        if not self._bias.active:
-            biased = replace(equation, value=equation.value - self._bias.bias)
-            update = self._guarded.update(biased, dt, learn=self._learning)
+            equation = self.model.measurement.equation(state)
+            update = self._corrected.update(equation, state.v, dt, learn=self._learning)
             self._switch_on(self._guarded.inquiry.unestimated)
-            return update
-        update = self.filter.update(equation, dt, learn=False)
-        decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
-        return replace(update, decision=decision)
+            self._record.count(update)
+            return self._estimate(sample, update, dt)
 
     def _switch_on(self, link: str) -> None:
         """Estimate a published link from now on: a load has been located on it; none for an empty name."""
@@ -250,5 +252,6 @@ class InertialPipeline:
             information_eigenvalues=information.eigenvalues,
             informed_directions=information.informed,
             friction=friction,
+            noise=self._corrected.noise.factors(),
             located=self._guarded.inquiry.certain,
         )
