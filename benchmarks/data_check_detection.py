@@ -21,6 +21,7 @@ from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSa
 Change = Callable[[Array], Array]
 Injection = tuple[str, Callable[[Scene, np.random.Generator], Callable[[Reading], Reading] | None], str]
 DEGREES = 180.0 / np.pi
+TURN = 2.0 * np.pi  # [rad]
 MOVING, TRAVEL = 0.1, 0.05  # rms speed and travel of a joint that moves [rad/s, rad]
 
 
@@ -193,7 +194,8 @@ def swapped_efforts(scene: Scene, rng: np.random.Generator) -> Callable[[Reading
 
 def turned(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Reading] | None:
     robot = scene.clean.robot
-    limited = [name for name, high in zip(robot.names, robot.upper, strict=True) if np.isfinite(high)]
+    # a joint that may turn once may be a turn further, which changes nothing
+    limited = [name for name, span in zip(robot.names, robot.upper - robot.lower, strict=True) if span < TURN]
     if not limited:
         return None
     target = str(rng.choice(limited))
@@ -203,7 +205,7 @@ def turned(scene: Scene, rng: np.random.Generator) -> Callable[[Reading], Readin
         if not isinstance(sample, JointReading):
             return reading
         return contact, replace(
-            sample, position=sample.position + (column(sample.names, target, 1 + 2 * np.pi) - 1)
+            sample, position=sample.position + (column(sample.names, target, 1 + TURN) - 1)
         )
 
     return aimed(inject, target)

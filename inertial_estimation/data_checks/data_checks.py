@@ -35,12 +35,13 @@ from inertial_estimation.signals import (
 
 __all__ = ["DataChecks"]
 
-FEWEST_WINDOWS = 16  # 2.4 s of data of a node, 1.6 s of a recording
+FEWEST_WINDOWS = 16  # 4 s of data of a node, 1.6 s of a recording
+FEWEST_STATIC = 8  # of a node, for the checks that need no motion
 MOST_WINDOWS = 240  # of a recording, spread over all of it
 NODE_WINDOWS = 60  # of a node: the last minute
-DENSE_WINDOWS = 20  # the first ones of a node, one after the other, for an early first judgement
+DENSE_WINDOWS = 20  # the first ones of a node, four a second
 SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
-FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node judges for the first time
+FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node looks for gross errors; twice as many for all others
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
 JOINTS = "joint_states"
 Check = Callable[[DataTable, CheckedRobot], list[CheckResult]]
@@ -69,7 +70,8 @@ class DataChecks:
         """
         self.robot = CheckedRobot.of(setup)
         self._collector = WindowCollector(setup, config)
-        self._collector.period_ns = WINDOW_NS
+        if whole_recording:
+            self._collector.period_ns = WINDOW_NS
         self._predictor = WindowPredictor(setup)
         gap = config.inputs.max_gap
         names = (JOINTS, IMU_TOPIC, *(f"{contact}/wrench" for contact in setup.contact_names))
@@ -176,20 +178,27 @@ class DataChecks:
     def _stages(self) -> Iterator[list[CheckResult]]:
         """Judge the data of this moment: all but the efforts, then these, which take longest."""
         windows, named = list(self._windows), name_checks(self._collector.missing)
-        if len(windows) < FEWEST_WINDOWS:
+        early = len(windows) < FEWEST_WINDOWS
+        if early and (self._whole or len(windows) < FEWEST_STATIC):
             yield [result for result in named if result.failed]
             return
         table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
         found = [*named, *stamp_checks(self._streams.values())]
-        right = _add_all(found, self._sensor_checks(), table, robot)
-        yield found
-        if right:
+        right = _add_all(found, self._sensor_checks(early=early), table, robot)
+        yield [result for result in found if result.failed] if early else found
+        if right and not early:
             yield _quietly(effort_checks, table, robot)
 
-    def _sensor_checks(self) -> list[Check]:
-        """Return the checks that efforts rely on, in an order in which each relies on those before."""
-        floating = [accelerometer_checks, gyroscope_checks, wrench_checks]
-        return [position_checks, velocity_checks, *(floating if self.robot.model.floating_base else [])]
+    def _sensor_checks(self, *, early: bool) -> list[Check]:
+        """Return the checks that efforts rely on, in an order in which each relies on those before.
+
+        Early ones are those of gross errors that show at rest and in any motion.
+        """
+        floating = self.robot.model.floating_base
+        if early:
+            return [position_checks, *([accelerometer_checks, wrench_checks] if floating else [])]
+        moving = [accelerometer_checks, gyroscope_checks, wrench_checks]
+        return [position_checks, velocity_checks, *(moving if floating else [])]
 
 
 def _add_all(found: list[CheckResult], checks: list[Check], table: DataTable, robot: CheckedRobot) -> bool:

@@ -81,9 +81,9 @@ class InputConfig:
     )
     on_jump: str = parameter(
         "reset",
-        "Reaction to a jump in time: reset (backward: everything except an identified trunk; forward: "
-        "everything except inertias and gyroscope bias), or keep the state and drop readings until their "
-        "stamps catch up.",
+        "Reaction to a jump in time: reset (forward: everything except inertias and gyroscope bias; "
+        "backward: everything, except inertias where joint positions go on), or keep the state and drop "
+        "readings until their stamps catch up.",
         choices=("reset", "keep"),
     )
     stamps: str = parameter(

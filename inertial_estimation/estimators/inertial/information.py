@@ -71,7 +71,7 @@ class InformationReport:
             prior_factor: Lower Cholesky factor of the prior covariance, shape (n, n).
         """
         last = self._computed_at_ns
-        if last is not None and seconds(time_ns - last) < self.period:
+        if last is not None and 0.0 <= seconds(time_ns - last) < self.period:
             return
         self._computed_at_ns = time_ns
         self.eigenvalues = frozen_array("information", relative_information(P, prior_factor))

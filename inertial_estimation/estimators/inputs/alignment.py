@@ -28,9 +28,10 @@ class Continuity(Enum):
 
     Attributes:
         CONTINUOUS: The sample follows without a gap.
-        AFTER_GAP: Every input was missing for longer than a jump. State that does not change during a gap
-            (inertias, gyroscope bias) is still valid.
-        RESTARTED: The sample is the first, or stamps went back; no earlier state is valid.
+        AFTER_GAP: Every input was missing for longer than a jump, or the clock was set back. State that does
+            not change during a gap (inertias, gyroscope bias) is still valid.
+        RESTARTED: The sample is the first, or stamps went back and the driver does not show that the motion
+            goes on (a recording or simulation begins anew); no earlier state is valid.
     """
 
     CONTINUOUS = "continuous"
@@ -243,13 +244,14 @@ class SignalAligner:
         everything = verdict is Verdict.ALL
         moved = [s for s in self._streams.values() if s is target or (everything and s.candidate is not None)]
         steps = {stream.spec.name: stream.candidate_step_ns for stream in moved}
+        goes_on = self._driver.goes_on
         held = [(stream, stream.take_candidate()) for stream in moved]
         jumped = [s for s in moved if not 0 < steps[s.spec.name] <= self._limits.jump_ns]
         if verdict is not Verdict.REJOINS:
             for stream in jumped:
                 stream.drop(DropReason.CLOCK_JUMP, f"{seconds(steps[stream.spec.name]):+.3f} s")
         if everything and target in jumped:
-            self._discard(None, back=steps[target.spec.name] < -self._limits.jump_ns)
+            self._discard(None, back=steps[target.spec.name] < -self._limits.jump_ns and not goes_on)
         else:
             for stream in jumped:
                 self._discard(stream, back=False)

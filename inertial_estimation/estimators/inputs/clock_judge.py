@@ -104,7 +104,8 @@ class ClockJudge:
             return Verdict.ALL if self._stopped(target, candidate, back * STEP_BACK_NS) else Verdict.HELD
         quiet = candidate.last_ns - candidate.quiet_since_ns
         alone = not others and not back
-        if self._stopped(target, candidate, SILENCE_NS if alone else LONG_SILENCE_NS):
+        silence_ns = SILENCE_NS if alone else STEP_BACK_NS if back else LONG_SILENCE_NS
+        if self._stopped(target, candidate, silence_ns):
             return Verdict.ALL if alone or quiet >= LONG_SILENCE_NS else Verdict.HELD
         return Verdict.HELD
 

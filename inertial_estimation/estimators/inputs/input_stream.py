@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from inertial_estimation.estimators.inputs.clock_candidate import ClockCandidate
 from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.estimators.inputs.stamped_buffer import StampedBuffer
@@ -14,6 +16,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, HealthLevel,
 
 __all__ = ["InputStream", "StreamClock", "StreamSpec"]
 
+MOST_STEADY_STEP = 0.1  # of a position between two readings [rad or m]: 10 rad/s at 100 Hz
 OTHER_CLOCK_S = 3600.0  # age of a reading from which another clock is the likely cause
 
 
@@ -28,6 +31,8 @@ class StreamSpec:
         required: Whether steps wait for it and its loss stops the output.
         range: Beyond which a row is dropped; None accepts every finite row.
         quantities: What its sensors measure, to recognise their faults; empty: they are not followed.
+        steady: Columns that change little from one reading to the next while the robot moves (positions), by
+            which a step of the clock is told from a recording or simulation that begins anew; None: unknown.
     """
 
     name: str
@@ -36,6 +41,7 @@ class StreamSpec:
     required: bool = True
     range: RowRange | None = None
     quantities: tuple[Quantity, ...] = ()
+    steady: slice | None = None
 
 
 class StreamClock:
@@ -148,6 +154,17 @@ class InputStream(StreamClock):
         self.contest()
         self.candidate = ClockCandidate(stamp_ns, row, others)
         return self.candidate
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the first reading held on another clock continues the motion of the last one stored."""
+        columns, newest = self.spec.steady, self.buffer.newest_ns
+        if columns is None or newest is None or self.candidate is None or not self.candidate.held:
+            return False
+        last = self.buffer.latest(newest, 0)
+        assert last is not None
+        change = self.candidate.held[0][1][columns] - last[columns]
+        return float(np.abs(change).max(initial=0.0)) < MOST_STEADY_STEP
 
     @property
     def held_s(self) -> float:

@@ -166,7 +166,14 @@ def joint_spec(columns: JointRow, inputs: InputConfig, robot: RobotModel) -> Str
         floor = EFFORT_LEVER * STANDARD_GRAVITY * robot.total_mass
         efforts = Quantity("effort", columns.tau, floor, (1000.0,), zero=True, sign=True, components=3)
         quantities += (efforts,)
-    return StreamSpec(JOINTS, columns.width, inputs.joint_delay, range=plausible, quantities=quantities)
+    return StreamSpec(
+        JOINTS,
+        columns.width,
+        inputs.joint_delay,
+        range=plausible,
+        quantities=quantities,
+        steady=columns.q,
+    )
 
 
 def wrench_spec(contact: str, inputs: InputConfig, robot: RobotModel) -> StreamSpec:

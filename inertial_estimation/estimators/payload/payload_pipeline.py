@@ -68,7 +68,7 @@ class TrunkPayloadPipeline:
             self._inputs.aligner,
             on_step=self._step,
             on_gap=self._resume,
-            on_restart=self._resume,  # a step of the clock says nothing about the load
+            on_restart=self._forget,
             on_failure=self._recover,
             defect=PayloadCheck().defect,
         )

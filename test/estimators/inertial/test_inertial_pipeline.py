@@ -170,6 +170,18 @@ def test_masses_outlive_a_gap_but_not_a_step_back(panda_with_a_weight):
         assert (after.published.mass == pytest.approx(before.published.mass, rel=0.02)) == kept
 
 
+def test_masses_outlive_a_clock_that_is_set_back_while_the_motion_goes_on(panda_with_a_weight):
+    _start, stream = panda_with_a_weight
+    pipeline, half = panda_pipeline(), len(stream) // 2
+    before = run(pipeline, stream[:half])[-1].links[0]
+    later = [
+        (topic, replace(sample, stamp_ns=sample.stamp_ns - 20 * 10**9)) for topic, sample in stream[half:]
+    ]
+    after = run(pipeline, later)
+    assert after
+    assert after[0].links[0].published.mass == pytest.approx(before.published.mass, rel=0.02)
+
+
 def test_switched_off_it_reports_residuals_of_frozen_parameters(panda_with_a_weight):
     _start, stream = panda_with_a_weight
     pipeline = panda_pipeline()
