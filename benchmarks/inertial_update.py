@@ -34,7 +34,7 @@ def talos_pipeline() -> InertialPipeline:
 def consistent_states(pipeline: InertialPipeline, n: int, rng: np.random.Generator) -> list[MeasuredState]:
     """Random states whose torques and wrenches fit the nominal model, so that the gate accepts them."""
     joints = pipeline.robot.n_joints
-    measurement = pipeline._model.measurement
+    measurement = pipeline.model.measurement
     states = []
     for _ in range(n):
         q, v, a = 0.3 * rng.normal(size=(3, joints))
@@ -86,7 +86,7 @@ def main() -> None:
     args = parser.parse_args()
     pipeline = talos_pipeline()
     states = consistent_states(pipeline, 200, np.random.default_rng(0))
-    measurement, filter_ = pipeline._model.measurement, pipeline.filter
+    measurement, filter_ = pipeline.model.measurement, pipeline.filter
 
     decisions: dict[str, int] = {}
 

@@ -65,7 +65,9 @@ class Robot:
             self._add_tilt(self._topic("tilt_observer", TiltTelemetry(pipelines.tilt.contacts).names))
         if pipelines.inertial is not None:
             links = pipelines.inertial.config.links
-            names = InertialTelemetry(links, pipelines.inertial.friction_names).names
+            names = InertialTelemetry(
+                links, pipelines.inertial.model.friction_names, pipelines.inertial.noise_parameters
+            ).names
             self._add_inertial(self._topic("inertial_ekf", names), links)
         if pipelines.payload is not None:
             trunk = pipelines.payload.trunk

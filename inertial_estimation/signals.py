@@ -194,9 +194,8 @@ class BaseState:
     w_WB_B: Array
 
     def __post_init__(self) -> None:
-        shapes = {"quaternion_xyzw": (4,), "p_WB": (3,), "v_WB_B": (3,), "w_WB_B": (3,)}
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, frozen_array(name, getattr(self, name), shape))
+        for name, length in (("quaternion_xyzw", 4), ("p_WB", 3), ("v_WB_B", 3), ("w_WB_B", 3)):
+            object.__setattr__(self, name, frozen_array(name, getattr(self, name), (length,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,9 +264,7 @@ class LinkEstimate:
 
 
 class Decision(Enum):
-    """What became of one measurement of the inertial filter; files and displays show the value.
-
-    The order is the number of a decision in the telemetry.
+    """What became of a measurement of the inertial filter; its value is displayed, its order is telemetry.
 
     Attributes:
         ACCEPTED: It corrected the state.
@@ -310,6 +307,7 @@ class InertialEstimate:
         information_eigenvalues: Of the information relative to the prior, ascending; below one: not informed.
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
+        noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
         located: What makes the innovations large, once it is certain; None while they are not, or before.
     """
 
@@ -324,6 +322,7 @@ class InertialEstimate:
     information_eigenvalues: Array
     informed_directions: int
     friction: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     located: LocatedCause | None = None
 
 

@@ -19,6 +19,7 @@ from inertial_estimation.configuration.pipelines import CONFIG_CLASSES, build_pi
 from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
 from inertial_estimation.errors import ConfigurationError, RecordingError, listing
+from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentence
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
@@ -35,6 +36,7 @@ from inertial_estimation.signals import NANOSECONDS, Health, seconds
 
 __all__ = ["add_arguments", "run"]
 
+NOISE_BAND = 1.7  # factor between seen and stated noise that is worth a line
 OWN_FILES = (
     *("base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv", "metrics.json"),
     *("tilt.png", "gyro_bias.png", "masses.png", "nis.png", "trunk.png"),
@@ -199,10 +201,21 @@ def _summarise(folder: Path, evaluation: ReplayResults, results: list[CheckResul
     if "torque_error_relative" in metrics:
         text = f"{100 * metrics['torque_error_relative']:.2f} %"
         print(f"torque error          {_number(metrics, 'torque_error_relative', text, results)}")
+    if metrics.get("noise"):
+        _summarise_noise(metrics)
     for name, times in metrics["tick_us"].items():
         print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
     print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
     print(f"results               {folder}")
+
+
+def _summarise_noise(metrics: Mapping[str, Any]) -> None:
+    """Print the NIS, and which stated noise it contradicts."""
+    nis = metrics["nis"]
+    print(f"NIS                   median {nis['median']:.2g}, expected {nis['expected']}")
+    for parameter, factors in metrics["noise"].items():
+        if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
+            print(f"  {noise_sentence(parameter, factors['seen'])}: used times {factors['used']:.2g}")
 
 
 def _summarise_trunk(metrics: Mapping[str, Any]) -> None:

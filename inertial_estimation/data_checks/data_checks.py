@@ -76,6 +76,7 @@ class DataChecks:
         gap = config.inputs.max_gap
         names = (JOINTS, IMU_TOPIC, *(f"{contact}/wrench" for contact in setup.contact_names))
         self._streams = {name: StreamStatistics(name, gap) for name in names}
+        self._joints, self._imu = self._streams[JOINTS], self._streams[IMU_TOPIC]
         self._wrench_streams = {
             contact: self._streams[f"{contact}/wrench"] for contact in setup.contact_names
         }
@@ -89,14 +90,14 @@ class DataChecks:
 
     def push_joints(self, reading: JointReading) -> None:
         """Take a joint state, as it was sent."""
-        self._streams[JOINTS].push(reading.stamp_ns)
+        self._joints.push(reading.stamp_ns)
         window = self._collector.push_joints(reading)
         if window is not None:
             self._add(window)
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
-        self._streams[IMU_TOPIC].push(sample.stamp_ns)
+        self._imu.push(sample.stamp_ns)
         self._collector.push_imu(sample)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:

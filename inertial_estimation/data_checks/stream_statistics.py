@@ -38,7 +38,8 @@ class StreamStatistics:
         step = stamp_ns - last
         if 0 < step <= self._max_gap_ns:
             self.span_ns += step
-            self.bursts += step * self.count < BURST_SHARE * self.span_ns
+            if step * self.count < BURST_SHARE * self.span_ns:
+                self.bursts += 1
         elif step > 0:
             self.gaps += 1
             self.longest_s = max(self.longest_s, seconds(step))

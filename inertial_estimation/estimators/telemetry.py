@@ -100,12 +100,15 @@ class InertialTelemetry:
         names: Of the figures.
     """
 
-    def __init__(self, links: Iterable[str], friction_names: Iterable[str] = ()) -> None:
+    def __init__(
+        self, links: Iterable[str], friction_names: Iterable[str] = (), noise_parameters: Iterable[str] = ()
+    ) -> None:
         """Name them.
 
         Args:
             links: Estimated links, in the order of the estimates.
             friction_names: Friction states, ``joint/term``, in the order of the estimates.
+            noise_parameters: Parameters of the groups of rows, in the order of the estimates.
         """
         self.names = (
             *(name for link in links for name in mass_names(link)),
@@ -116,6 +119,7 @@ class InertialTelemetry:
             "information/directions",
             "information/informed",
             *(f"friction/{name}" for name in friction_names),
+            *(f"{which}/{name}" for name in noise_parameters for which in ("noise_seen", "noise_used")),
             AGE,
         )
 
@@ -140,6 +144,7 @@ class InertialTelemetry:
             float(len(estimate.information_eigenvalues)),
             float(estimate.informed_directions),
             *estimate.friction.values(),
+            *(factor for seen_and_used in estimate.noise.values() for factor in seen_and_used),
             age_s,
         ]
 

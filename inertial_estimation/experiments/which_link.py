@@ -20,7 +20,7 @@ from inertial_estimation.simulation.disturbances import Push
 __all__ = ["WhichLink"]
 
 ON_S = 1.5  # when a load or a push begins
-LOADS, PUSHES = 3, 3  # of each seed
+LOADS, PUSHES = 2, 2  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it

@@ -45,6 +45,7 @@ class CandidateColumns:
 
     Attributes:
         links: A link of each body, in the order of the columns.
+        masses: Nominal mass of each body [kg], shape (n,).
     """
 
     def __init__(self, robot: RobotModel, links: Sequence[str]) -> None:
@@ -63,6 +64,7 @@ class CandidateColumns:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
         bodies = [robot.link_body(link) for link in links]
+        self.masses: Array = np.array([body.nominal_J.mass for body in bodies])
         self._T_JL = [body.T_JL for body in bodies]
         self._joints = np.array([body.joint_id for body in bodies], dtype=np.int64)
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)

@@ -196,11 +196,11 @@ class ContactKinematics:
         self._v[self._n_base :] = v[self.joints]
         pin.forwardKinematics(model, data, self._robot.configuration(q[self.joints]), self._v)
         imu = self._fixed_imu or self._imu_motion()
-        contacts = tuple(
+        contacts = [
             _relative_motion(imu, *self._frame_motion(frame_id), wrench_frame)
             for frame_id, wrench_frame in zip(self._contact_ids, self._wrench_frames, strict=True)
-        )
-        return KinematicState(contacts, imu.R_BI, imu.p_BI, imu.v_BI_B, imu.w_BI_B)
+        ]
+        return KinematicState(tuple(contacts), imu.R_BI, imu.p_BI, imu.v_BI_B, imu.w_BI_B)
 
     def _frame_motion(self, frame_id: int) -> tuple[pin.SE3, pin.Motion]:
         """Pose of a frame in the base, and its spatial velocity relative to the base, its own axes."""
@@ -209,9 +209,10 @@ class ContactKinematics:
 
     def _imu_motion(self) -> _ImuMotion:
         T_BI, V_BI_I = self._frame_motion(self._imu_id)
-        R_BI = matrix(T_BI.rotation)
-        v_BI_B, w_BI_B = times(R_BI, vector(V_BI_I.linear)), times(R_BI, vector(V_BI_I.angular))
-        return _ImuMotion(T_BI.copy(), V_BI_I, R_BI, vector(T_BI.translation), v_BI_B, w_BI_B)
+        R_BI, p_BI = _rotation_and_translation(T_BI)
+        vx, vy, vz, wx, wy, wz = V_BI_I.vector.tolist()
+        v_BI_B, w_BI_B = times(R_BI, (vx, vy, vz)), times(R_BI, (wx, wy, wz))
+        return _ImuMotion(T_BI.copy(), V_BI_I, R_BI, p_BI, v_BI_B, w_BI_B)
 
 
 class ContactTrigger:
@@ -314,10 +315,16 @@ def _relative_motion(
     """
     T_IC = imu.T_BI.actInv(T_BC)
     vx, vy, vz, wx, wy, wz = (T_IC.act(V_BC_C) - imu.V_BI_I).vector.tolist()
-    x, y, z = T_IC.translation.tolist()
-    r_I, w_I = (x, y, z), (wx, wy, wz)
+    R_IC, r_I = _rotation_and_translation(T_IC)
+    w_I = (wx, wy, wz)
     v_I = add((vx, vy, vz), cross(w_I, r_I))
-    return RelativeContact(matrix(T_IC.rotation), r_I, v_I, w_I, *wrench_frame)
+    return RelativeContact(R_IC, r_I, v_I, w_I, *wrench_frame)
+
+
+def _rotation_and_translation(T: pin.SE3) -> tuple[Matrix, Vector]:
+    """Both parts of a placement, by one call of Pinocchio."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _last = T.homogeneous.tolist()
+    return ((a, b, c), (d, e, f), (g, h, i)), (x, y, z)
 
 
 def _supporting_joints(robot: RobotModel, frames: Sequence[str]) -> set[str]:

@@ -141,4 +141,4 @@ class JointMap:
 
 def _usable(velocity: Array) -> bool:
     """Whether velocities are neither all zero nor NaN; a dot product would overflow for absurd ones."""
-    return bool(np.count_nonzero(velocity)) and np.count_nonzero(np.isnan(velocity)) == 0
+    return bool(np.count_nonzero(velocity)) and b"\1" not in np.isnan(velocity).tobytes()

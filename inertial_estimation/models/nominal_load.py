@@ -48,6 +48,7 @@ class NominalLoad:
         """
         self._robot = robot
         self._data = robot.model.createData()
+        self._has_mass = robot.total_mass > 0.0
         self._frames = [robot.frame_id(contact.wrench_frame) for contact in contacts]
 
     def at(self, q: Array, v: Array, a: Array, base: tuple[Array, Array, Array] | None) -> NominalState:
@@ -97,10 +98,6 @@ class NominalLoad:
 
     def _com(self) -> Array:
         """Centre of mass by the placements of the last recursion [m], shape (3,)."""
-        masses = [inertia.mass for inertia in self._robot.model.inertias]
-        total = sum(masses)
-        if not total > 0.0:
+        if not self._has_mass:
             return np.zeros(3)
-        bodies = zip(masses, self._data.oMi, self._robot.model.inertias, strict=True)
-        com: Array = sum((m * T.act(body.lever) for m, T, body in bodies), np.zeros(3)) / total
-        return com
+        return np.array(pin.centerOfMass(self._robot.model, self._data, pin.POSITION, False))

@@ -28,6 +28,7 @@ LATE_PERIODS = 0.9  # by which the sample before it is late at least: it waited 
 PROMPT_SHARE = 0.3  # of samples, the least delayed ones, that the period is fitted to
 DELAYS_COMPARED = 100  # samples the smallest delay is sought in
 BURST_SHARE = 0.1  # of short steps, beyond which stamps are taken to be those of arrival
+MOST_CATCHING_UP = BURST_SHARE * STEPS_JUDGED  # such steps among those judged that are no bursts yet
 LARGEST_SLEW_SHARE = 0.05  # of a period, by which the times may move later per sample
 SHORTEST_STEP_SHARE = 0.1  # of a period, the smallest step between two times
 LARGEST_LAG_PERIODS = 3  # periods by which times lie before stamps without a burst to explain it
@@ -80,6 +81,7 @@ class StampRegulator:
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
+        self._last: int | None = None  # stamp
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
         self._catching_up = _CatchingUp()
         self._lags = _Lags()
@@ -97,23 +99,26 @@ class StampRegulator:
         """
         if self._mode == "as_is":
             return stamp_ns
-        self._note(stamp_ns)
-        time = self._regular_time(stamp_ns) if self.active else stamp_ns
-        self._time = time if time > self._time else self._time + 1  # after a return from times that led
-        return self._time
-
-    def _note(self, stamp_ns: int) -> None:
-        """Add a stamp to the history; fit the period where it is time to."""
-        if self.period_ns and self._stamps:
-            step = stamp_ns - self._stamps[-1]
-            self._catching_up.add(step, self.period_ns)
+        last, self._last = self._last, stamp_ns
+        if last is not None and self.period_ns:
+            self._catching_up.add(stamp_ns - last, self.period_ns)
         self._stamps.append(stamp_ns)
         self._until_fit -= 1
+        if self._until_fit <= 0 or self._catching_up.count > MOST_CATCHING_UP:
+            self._fit_again()
+        time = self._regular_time(stamp_ns) if self.active else stamp_ns
+        if time <= self._time:  # after a return from times that led
+            time = self._time + 1
+        self._time = time
+        return time
+
+    def _fit_again(self) -> None:
+        """Fit the period where it is time to, or where stamps have begun to come in bursts."""
         if self._until_fit <= 0:
             most = SAMPLES_TO_NEXT_ACTIVE_FIT if self.active else MOST_SAMPLES_TO_NEXT_FIT
             self._wait = min(2 * self._wait, most)
             self._refit()
-        elif not self.active and self._catching_up.count > BURST_SHARE * STEPS_JUDGED:
+        elif not self.active:
             self._refit()
 
     def _refit(self) -> None:
@@ -187,21 +192,27 @@ class _CatchingUp:
     """
 
     def __init__(self) -> None:
-        self._steps: deque[bool] = deque(maxlen=STEPS_JUDGED)
         self.count = 0
         self.short = False
+        self._steps = 0
+        self._found: deque[int] = deque()  # numbers of those steps, among the last ones
         self._late = 0.0  # of the last sample, since the last long step [ns]
 
     def add(self, step: float, period: float) -> None:
         """Take the step to a sample [ns]; `period` is that of the samples [ns]."""
+        self._steps += 1
+        if self.count and self._found[0] <= self._steps - STEPS_JUDGED:
+            self._found.popleft()
+            self.count -= 1
+        lateness = step - period
         self.short = step < SHORT_STEP_SHARE * period
-        catching_up = step < CAUGHT_UP_STEP_SHARE * period and self._late >= LATE_PERIODS * period
-        late = self._late if self.short else 0.0  # a long step before a regular one was of lost samples
-        self._late = max(late + step - period, 0.0)
-        if len(self._steps) == STEPS_JUDGED:
-            self.count -= self._steps[0]
-        self._steps.append(catching_up)
-        self.count += catching_up
+        if self.short:
+            if step < CAUGHT_UP_STEP_SHARE * period and self._late >= LATE_PERIODS * period:
+                self._found.append(self._steps)
+                self.count += 1
+            lateness = self._late + step - period
+        # A long step before a regular one was of lost samples: only short ones make up for it.
+        self._late = lateness if lateness > 0.0 else 0.0
 
 
 class _Lags:
@@ -246,8 +257,19 @@ def _envelope_slope(stamps: np.ndarray) -> float:
     """Slope of the line under the stamps, over sample numbers."""
     index = np.arange(len(stamps), dtype=float)
     delays = stamps - _slope(index, stamps) * index
-    prompt = delays <= np.quantile(delays, PROMPT_SHARE)
+    prompt = delays <= _quantile(delays, PROMPT_SHARE)
     return _slope(index[prompt], stamps[prompt])
+
+
+def _quantile(values: np.ndarray, share: float) -> float:
+    """Quantile by linear interpolation, like `np.quantile`, which first imports for a tenth of a second."""
+    at = (len(values) - 1) * share
+    low = int(at)
+    below, above = np.partition(values, (low, low + 1))[low : low + 2].tolist()
+    weight = at - low
+    if weight >= 0.5:  # so that it is exact at both ends
+        return float(above - (above - below) * (1.0 - weight))
+    return float(below + (above - below) * weight)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:

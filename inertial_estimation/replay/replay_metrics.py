@@ -1,5 +1,6 @@
 """Assembly of the metrics of one replay for `metrics.json`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,7 @@ def replay_results(
         error = _torque_error(run, pipelines, inertial, hold_out_ns)
         if error is not None:
             metrics["torque_error_relative"] = error
+        metrics |= _innovation_metrics(run.inertial)
         learning = np.array([decision is not Decision.DISABLED for decision in inertial.decisions])
         if learning.any():
             metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
@@ -144,6 +146,21 @@ def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
         for link in last.links
     }
     return {"links": links, "friction": dict(last.friction)} if last.friction else {"links": links}
+
+
+def _innovation_metrics(estimates: Sequence[InertialEstimate]) -> dict[str, Any]:
+    """Return the NIS seen and expected, and the noise that the innovations show over the stated one."""
+    learned = [e for e in estimates if e.decision not in (Decision.DISABLED, Decision.UNRESOLVABLE)]
+    if not learned:
+        return {}
+    last = learned[-1]
+    nis = {
+        "mean": float(np.mean([e.nis for e in learned])),
+        "median": float(np.median([e.nis for e in learned])),
+        "expected": len(last.row_names),
+    }
+    noise = {name: {"seen": seen, "used": used} for name, (seen, used) in last.noise.items()}
+    return {"nis": nis, "noise": noise}
 
 
 def _torque_error(

@@ -70,7 +70,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
         self._residual = self.add_output(JointState, "torque_residual")
-        for link in self.config.pipeline.links:
+        for link in self.pipeline.model.links:
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
@@ -78,8 +78,10 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._external_wrench = self.add_output(WrenchStamped, "external_wrench")
         self._wrench_msg = WrenchStamped()
         self._events = LocatedEvents()
-        links = self.config.pipeline.links
-        self._telemetry = TelemetryOutput(self, InertialTelemetry(links, self.pipeline.friction_names))
+        links = self.pipeline.model.links
+        self._telemetry = TelemetryOutput(
+            self, InertialTelemetry(links, self.pipeline.model.friction_names, self.pipeline.noise_parameters)
+        )
         self._covariances = CovarianceOutputs(self, links)
         self._markers = MarkerOutput(self)
         self.add_trigger("~/calibrate", self._calibrate)

@@ -6,6 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import Matrix
 
 __all__ = [
     "exp_so3",
@@ -17,6 +18,7 @@ __all__ = [
     "rotation_from_roll_pitch_yaw",
     "skew",
     "skews",
+    "unit_quaternion",
     "vertical_of_quaternion",
     "yaw_of",
 ]
@@ -152,7 +154,13 @@ def quaternion_from_rotation(R: Array) -> Array:
     Returns:
         Quaternion x y z w, shape (4,).
     """
-    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R.tolist()
+    first, second, third = R.tolist()
+    return np.array(unit_quaternion((first, second, third)))
+
+
+def unit_quaternion(R: Matrix) -> tuple[float, float, float, float]:
+    """Return the unit quaternion (x, y, z, w), w >= 0, of a rotation given by its rows (Shepperd)."""
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
     trace = r00 + r11 + r22
     largest = max(trace, r00, r11, r22)
     if largest == trace:
@@ -163,8 +171,9 @@ def quaternion_from_rotation(R: Array) -> Array:
         quaternion = (r10 + r01, 1.0 + r11 - r00 - r22, r21 + r12, r02 - r20)
     else:
         quaternion = (r20 + r02, r21 + r12, 1.0 + r22 - r00 - r11, r10 - r01)
-    scale = math.copysign(1.0 / math.sqrt(sum(c * c for c in quaternion)), quaternion[3])
-    return np.array(quaternion) * scale
+    x, y, z, w = quaternion
+    scale = math.copysign(1.0 / math.sqrt(x * x + y * y + z * z + w * w), w)
+    return x * scale, y * scale, z * scale, w * scale
 
 
 def roll_pitch_of(R_WB: Array) -> tuple[float, float]:

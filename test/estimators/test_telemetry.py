@@ -53,6 +53,7 @@ def inertial_estimate(**changes):
     estimate = InertialEstimate(
         *(7, links, ("row",), np.zeros(1), 5.0, 10.8, True, Decision.REOPENED, np.ones(20), 13),
         friction={"elbow/coulomb": 1.5},
+        noise={"noise.torque": (2.0, 1.5)},
     )
     return replace(estimate, **changes)
 
@@ -88,7 +89,9 @@ def test_tilt_figures_say_what_the_estimate_says():
 
 
 def test_inertial_figures_say_what_the_estimate_says():
-    found = figures(InertialTelemetry(("hand", "torso"), ("elbow/coulomb",)), inertial_estimate())
+    found = figures(
+        InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",)), inertial_estimate()
+    )
     assert (found["mass/hand [kg]"], found["mass/torso [kg]"]) == (3.0, 20.0)
     assert (found["mass_published/hand [kg]"], found["mass_nominal/torso [kg]"]) == (2.5, 2.0)
     assert found["mass_sigma/torso [kg]"] == pytest.approx(0.1)
@@ -98,6 +101,7 @@ def test_inertial_figures_say_what_the_estimate_says():
     assert GATE_DECISIONS[int(found["gate/decision"])] is Decision.REOPENED
     assert (found["information/informed"], found["information/directions"]) == (13.0, 20.0)
     assert (found["friction/elbow/coulomb"], found[AGE]) == (1.5, 0.02)
+    assert (found["noise_seen/noise.torque"], found["noise_used/noise.torque"]) == (2.0, 1.5)
 
 
 def test_payload_figures_say_what_the_estimate_says():
@@ -126,7 +130,7 @@ def test_every_decision_of_filter_and_calibration_has_a_number():
     decided += [Decision.DISABLED, Decision.UNRESOLVABLE]  # of the pipeline
     decided += [Decision.FROZEN, Decision.PUSHED]  # of the watch
     assert set(decided) == set(GATE_DECISIONS)
-    telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",))
+    telemetry = InertialTelemetry(("hand", "torso"), ("elbow/coulomb",), ("noise.torque",))
     for decision in decided:
         found = figures(telemetry, inertial_estimate(decision=decision))
         assert GATE_DECISIONS[int(found["gate/decision"])] == decision
@@ -136,7 +140,7 @@ def test_every_decision_of_filter_and_calibration_has_a_number():
     "names",
     [
         TiltTelemetry(("left", "right")).names,
-        InertialTelemetry(("hand",), ("elbow/coulomb",)).names,
+        InertialTelemetry(("hand",), ("elbow/coulomb",), ("noise.torque",)).names,
         PayloadTelemetry("trunk").names,
     ],
 )

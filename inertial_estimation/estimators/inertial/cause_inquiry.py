@@ -56,6 +56,22 @@ class CauseInquiry:
         self.locator.begin(variance, np.array([payloads[body] for body in self._bodies.values()]))
         self.found = LocatedCause.nothing()
 
+    def estimate(self, link: str, body: int) -> None:
+        """Note that a candidate is estimated from now on.
+
+        Args:
+            link: Its link.
+            body: Number of the estimated body.
+        """
+        self._bodies[link] = body
+
+    @property
+    def unestimated(self) -> str:
+        """Link on which a load has been located that is not estimated; empty for none."""
+        found = self.found
+        elsewhere = found.decided and found.cause is Cause.LOAD and self.body is None
+        return found.links[0] if elsewhere else ""
+
     def end(self) -> None:
         """Forget what was found: the data agree."""
         self.found = LocatedCause.nothing()

@@ -1,5 +1,6 @@
 """Check of an inertial estimate before it is published."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,7 +8,9 @@ import numpy as np
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["estimate_defect", "inertia_defect", "numbers_of"]
+__all__ = ["estimate_defect", "has_finite_numbers", "inertia_defect"]
+
+CLEARLY_POSITIVE = 1e-9  # determinant of the second moments, over the cube of their trace, beyond doubt
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -21,24 +24,23 @@ def estimate_defect(estimate: InertialEstimate) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not (np.isfinite(estimate.nis) and np.isfinite(estimate.innovation).all()):
+    if not (math.isfinite(estimate.nis) and _is_finite(estimate.innovation)):
         return "the innovation is not finite"
-    if not np.isfinite(estimate.information_eigenvalues).all():
+    if not _is_finite(estimate.information_eigenvalues):
         return "the information of the data is not finite"
-    if not all(np.isfinite(value) for value in estimate.friction.values()):
+    if not all(map(math.isfinite, estimate.friction.values())):
         return "the friction is not finite"
-    covariances = np.array([link.covariance for link in estimate.links])
-    if not np.isfinite(covariances).all() or (np.diagonal(covariances, axis1=1, axis2=2) < 0.0).any():
-        return "the covariance of a link is not finite, or has a negative variance"
-    own = [link.estimate for link in estimate.links]
-    if not np.isfinite(numbers_of(own)).all():
+    for link in estimate.links:
+        if not _is_finite(link.covariance) or min(link.covariance.diagonal().tolist()) < 0.0:
+            return "the covariance of a link is not finite, or has a negative variance"
+    if not all(has_finite_numbers(link.estimate) for link in estimate.links):
         return "an estimated inertia is not finite"
     return inertia_defect([link.published for link in estimate.links])
 
 
-def numbers_of(links: Sequence[LinkInertia]) -> Array:
-    """Return mass, centre of mass and inertia of links in rows, shape (n, 13)."""
-    return np.array([[link.mass, *link.com_L.tolist(), *link.inertia_Lcm.ravel().tolist()] for link in links])
+def has_finite_numbers(link: LinkInertia) -> bool:
+    """Return whether mass, centre of mass and inertia of a link are finite."""
+    return math.isfinite(link.mass) and _is_finite(link.com_L) and _is_finite(link.inertia_Lcm)
 
 
 def inertia_defect(links: Sequence[LinkInertia]) -> str:
@@ -50,13 +52,31 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    if not np.isfinite(numbers_of(links)).all():
-        return "a published inertia is not finite"
-    inertias = np.array([link.inertia_Lcm for link in links])
-    # The second moments of mass about the centre of mass, whose eigenvalues are positive for a real body.
-    moments = 0.5 * np.trace(inertias, axis1=1, axis2=2)[:, None, None] * np.eye(3) - inertias
-    smallest = linear_algebra.eigvalsh(moments)[:, 0]
-    for link, least in zip(links, smallest.tolist(), strict=True):
-        if link.mass <= 0.0 or least <= 0.0:
+    for link in links:
+        if not has_finite_numbers(link):
+            return "a published inertia is not finite"
+    for link in links:
+        if link.mass <= 0.0 or not (_is_clearly_real(link.inertia_Lcm) or _is_real(link.inertia_Lcm)):
             return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"
     return ""
+
+
+def _is_finite(values: Array) -> bool:
+    return b"\0" not in np.isfinite(values).tobytes()  # takes a fraction of the time of `all`
+
+
+def _is_clearly_real(inertia: Array) -> bool:
+    """Whether the second moments of mass are positive definite beyond round-off (Sylvester's criterion)."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    half = 0.5 * (xx + yy + zz)  # the trace of the second moments, which are half 1 - inertia
+    a, b, c = half - xx, half - yy, half - zz
+    second = a * b - xy * xy
+    third = c * second - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
+    least = CLEARLY_POSITIVE * half
+    return bool(a > least and second > least * half and third > least * half * half)
+
+
+def _is_real(inertia: Array) -> bool:
+    """Whether the eigenvalues of the second moments of mass about the centre of mass are positive."""
+    moments = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+    return bool(linear_algebra.eigvalsh(moments)[0] > 0.0)

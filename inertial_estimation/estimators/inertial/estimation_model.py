@@ -1,6 +1,6 @@
 """The robot model of an inertial pipeline: bodies, friction and measurement equation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.input_causes import InputNames
+from inertial_estimation.estimators.inertial.link_choice import published_bodies, starting_links
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.prior import PriorSigma
@@ -36,14 +37,18 @@ class EstimationModel:
     """The bodies and friction terms to estimate, and the equation that measures them.
 
     Attributes:
-        robot: The robot, with its nominal inertias.
+        setup: The robot and its contacts.
+        imu: IMU that senses the acceleration of the base; None without one.
+        published: Bodies whose inertias are published; the others of them than `bodies` stay nominal.
         bodies: The bodies to estimate, in the order of the state.
         friction: The friction to estimate; None for none.
         measurement: The measurement equation.
         urdf: Text of the robot's URDF.
     """
 
-    robot: RobotModel
+    setup: RobotSetup
+    imu: ImuMount | None
+    published: tuple[BodyReference, ...]
     bodies: tuple[BodyReference, ...]
     friction: FrictionModel | None
     measurement: DynamicsMeasurement
@@ -65,8 +70,31 @@ class EstimationModel:
             ~inertial_estimation.errors.ConfigurationError: If parameters contradict one another.
             ~inertial_estimation.errors.ModelError: If a joint or link does not exist.
         """
+        published = published_bodies(setup.robot, config)
+        return cls._of(config, setup, imu, urdf, published, starting_links(config, published))
+
+    def with_link(self, config: InertialPipelineConfig, link: str) -> "EstimationModel":
+        """Return the model with one more estimated body.
+
+        Args:
+            config: The parameters.
+            link: Link of a published body.
+        """
+        links = (*(body.link for body in self.bodies), link)
+        return self._of(config, self.setup, self.imu, self.urdf, self.published, links)
+
+    @classmethod
+    def _of(
+        cls,
+        config: InertialPipelineConfig,
+        setup: RobotSetup,
+        imu: ImuMount | None,
+        urdf: str,
+        published: tuple[BodyReference, ...],
+        links: tuple[str, ...],
+    ) -> "EstimationModel":
         robot = setup.robot
-        bodies = estimated_bodies(robot, config.links)
+        bodies = estimated_bodies(robot, links)
         check_priors(robot, bodies)
         friction, known_friction = friction_model(config.friction, robot, config.robot.nominal_friction)
         measurement = DynamicsMeasurement(
@@ -79,12 +107,32 @@ class EstimationModel:
             imu,
             known_friction,
         )
-        return cls(robot, bodies, friction, measurement, urdf)
+        return cls(setup, imu, published, bodies, friction, measurement, urdf)
+
+    @property
+    def robot(self) -> RobotModel:
+        """The robot, with its nominal inertias."""
+        return self.setup.robot
+
+    @property
+    def loads(self) -> LoadRange:
+        """Range of plausible masses of the estimated bodies."""
+        return LoadRange(self.bodies, self.robot.total_mass)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links whose inertias are published, in the order of the estimates."""
+        return tuple(body.link for body in self.published)
 
     @property
     def friction_names(self) -> tuple[str, ...]:
         """Names of the friction states, ``joint/term``; empty where none is estimated."""
         return self.friction.names if self.friction else ()
+
+    def idle_covariances(self, config: InertialPipelineConfig) -> Array:
+        """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
+        alone = (replace(self, bodies=(body,)).make_filter(config) for body in self.published)
+        return np.concatenate([filter_.body_parameters()[1] for filter_ in alone])
 
     def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
         """Build the configured filter at the nominal parameters, with its gate."""
@@ -110,13 +158,12 @@ class EstimationModel:
             inputs: Names of its inputs.
         """
         inquiry = self._inquiry(config, inputs)
-        loads = LoadRange(self.bodies, self.robot.total_mass)
-        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, inquiry, loads)
+        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, inquiry, self.loads)
 
     def _inquiry(self, config: InertialPipelineConfig, inputs: InputNames) -> CauseInquiry:
         """Build the locator over the configured candidates, and those that are estimated."""
         estimated = {body.joint_id: i for i, body in enumerate(self.bodies)}
-        links = candidate_links(self.robot, config.locator.candidates, [body.link for body in self.bodies])
+        links = candidate_links(self.robot, config.locator.candidates, [body.link for body in self.published])
         candidates = CandidateColumns(self.robot, links)
         classes = load_classes(self.robot, self.measurement, candidates)
         model = CauseModel(

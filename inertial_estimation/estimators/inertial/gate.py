@@ -42,14 +42,24 @@ class InnovationGate:
     22 gates it with a hand-picked bound). Rejection that lasts longer than an impact means that the
     parameters have changed; the gate then requests re-opening. Rejected time is added to a counter and
     accepted time subtracted, so a single measurement that fits by chance does not reset the counter.
+
+    Attributes:
+        config: Quantile and times.
+        factor: Factor of the chi-square quantile in the bound, for noise that is not Gaussian.
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
         from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
 
         self.config = config
-        self.bound = float(chdtri(rows, 1.0 - config.quantile))
+        self._quantile = float(chdtri(rows, 1.0 - config.quantile))
+        self.factor = 1.0
         self._rejected_for = 0.0
+
+    @property
+    def bound(self) -> float:
+        """Largest NIS that is accepted: the chi-square quantile, times the factor the NIS seen calls for."""
+        return self.factor * self._quantile
 
     def reset(self) -> None:
         """Reset the counter of rejected time."""

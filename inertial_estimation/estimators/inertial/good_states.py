@@ -42,6 +42,18 @@ class GoodStates:
         self.last = self.held = self._filter.state
         self.forget_probation()
 
+    def carry_over(self, filter_: InertialFilter) -> None:
+        """Keep all states for a filter with more bodies.
+
+        Args:
+            filter_: The filter.
+        """
+        self._filter = filter_
+        self._on_probation = deque(filter_.adopted(state) for state in self._on_probation)
+        self.last, self.held = filter_.adopted(self.last), filter_.adopted(self.held)
+        if self.before_change is not None:
+            self.before_change = filter_.adopted(self.before_change)
+
     @property
     def earlier(self) -> tuple[FilterState, ...]:
         """The states to which the filter may return, the one before the first suspect data first."""

@@ -74,7 +74,7 @@ class GuardedFilter:
         self.config = config
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
-        self._level = UsualLevel(rows, filter_.gate.bound)
+        self._level = UsualLevel(rows, filter_.gate)
         self._good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
         self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
@@ -105,23 +105,36 @@ class GuardedFilter:
             return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
-    @property
-    def parameters(self) -> Array:
-        """Parameters in C that may be published, shape (n, 10)."""
-        return self.trusted(self.estimate()[0])
-
     def estimate(self) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and covariances (n, 10, 10) to report."""
         if self.is_hidden:
             return self._good.held_parameters()
         return self.filter.body_parameters()
 
-    def trusted(self, pi_C: Array) -> Array:
-        """Return the parameters in C that may be published, shape (n, 10), given the present estimate.
+    def trusted(self, pi_C: Array | None = None) -> Array:
+        """Return the parameters in C that may be published, shape (n, 10).
 
         As soon as data are suspect they are held, as they were before the first of these.
+
+        Args:
+            pi_C: Parameters of the present estimate, where they are known already.
         """
-        return pi_C if self.phase is WatchPhase.GOOD else self._good.held_parameters()[0]
+        if self.phase is not WatchPhase.GOOD:
+            return self._good.held_parameters()[0]
+        return self.estimate()[0] if pi_C is None else pi_C
+
+    def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
+        """Go on with a filter that has one more body, the last, on which a load has been located.
+
+        Args:
+            filter_: The filter.
+            loads: Range of plausible masses of its bodies.
+        """
+        filter_.gate = self.filter.gate
+        filter_.restore(filter_.adopted(self.filter.state))
+        self.filter, self._loads = filter_, loads
+        self._good.carry_over(filter_)
+        self.inquiry.estimate(filter_.bodies[-1].link, len(filter_.bodies) - 1)
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
         """Update the filter with one measurement, as its phase allows.

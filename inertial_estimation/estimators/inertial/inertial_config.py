@@ -8,6 +8,7 @@ import numpy as np
 from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.gate import GateConfig
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.models.coulomb import CoulombLaw
 from inertial_estimation.models.friction import FrictionTerms, coulomb_law
@@ -18,7 +19,9 @@ from inertial_estimation.parameters import parameter, section
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import CONVENTIONS
 
-__all__ = ["FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
+__all__ = ["AUTO", "FrictionConfig", "FrictionPriorConfig", "InertialPipelineConfig", "PriorConfig"]
+
+AUTO = "auto"  # entry of `links`
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,9 @@ class InertialPipelineConfig:
 
     robot: RobotConfig = section(RobotConfig, prefix="")
     links: tuple[str, ...] = parameter(
-        (), "Links whose inertial parameters are estimated; each must belong to a different body."
+        (),
+        "Links whose inertial parameters are estimated; each must belong to a different body. The entry "
+        "`auto` adds every link of `locator.candidates`, nominal until a load is found on it.",
     )
     rate: float = parameter(333.0, "Highest rate of filter updates.", unit="Hz", lower=1.0, upper=2000.0)
     filter: str = parameter(
@@ -130,6 +135,7 @@ class InertialPipelineConfig:
         upper=2.0,
     )
     noise: MeasurementNoise = section(MeasurementNoise)
+    noise_adaptation: NoiseAdaptationConfig = section(NoiseAdaptationConfig)
     prior: PriorConfig = section(PriorConfig)
     gate: GateConfig = section(GateConfig)
     watch: WatchConfig = section(WatchConfig)

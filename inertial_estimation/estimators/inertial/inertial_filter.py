@@ -42,6 +42,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation", "joseph_update"]
 
+CLOSED = 1e-6  # share of the prior variance of a body that does not take part yet
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
 LARGEST_RELINEARISATION_STEP = 0.35  # exp(2 * 0.35) = twice the mass
 MOST_RELINEARISATIONS = 30  # in one update; one or two suffice unless the mass changes by a large factor
@@ -166,6 +167,22 @@ class InertialFilter(BodyCoordinates):
         """Return to an earlier state."""
         self.x, self.P, self._centre = state.x.copy(), state.P.copy(), state.centre.copy()
         self._at = state.at
+
+    def adopted(self, state: FilterState) -> FilterState:
+        """Return a state of a filter with the first of these bodies as one of this filter.
+
+        The additional bodies are nominal and closed: nearly certain, until `admit_change` opens them.
+
+        Args:
+            state: Of the other filter, with the same friction.
+        """
+        bodies = len(state.x) - (len(self.x) - self._n_inertial)
+        known = np.r_[0:bodies, self._n_inertial : len(self.x)]
+        x, centre, at = (self._x_nominal.copy() for _ in range(3))
+        x[known], centre[known], at[known] = state.x, state.centre, state.at.x
+        P = CLOSED * self._P_prior
+        P[np.ix_(known, known)] = state.P
+        return FilterState(x, P, centre, self._linearisation(at))
 
     def body_parameters(self) -> tuple[Array, Array]:
         """Return the parameters in C of every body (n, 10), and their covariances (n, 10, 10)."""

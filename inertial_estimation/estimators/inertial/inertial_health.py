@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertial_estimation.errors import listing
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.information import InformationReport
-from inertial_estimation.estimators.inertial.innovation_monitor import InnovationMonitor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
@@ -23,49 +23,45 @@ class FilterRecord:
         by_decision: Steps with all inputs, by the decision of the gate.
         incomplete: Steps with a missing input.
         information: Information of the data about each direction of the state.
-        monitor: Mean normalised innovation of groups of rows.
     """
 
-    def __init__(self, config: InertialPipelineConfig, row_names: Sequence[str], states: int) -> None:
+    def __init__(self, config: InertialPipelineConfig, states: int) -> None:
         """Begin without steps.
 
         Args:
             config: The parameters.
-            row_names: Names of the measurement rows.
             states: Number of states of the filter.
         """
         self.by_decision: dict[Decision, int] = {}
         self.incomplete = 0
         self.information = InformationReport(states, config.information_period)
-        self.monitor = InnovationMonitor(row_names, config.watch.nis_window)
 
-    def count(self, update: FilterUpdate, dt: float) -> None:
+    def count(self, update: FilterUpdate) -> None:
         """Count a step with all inputs.
 
         Args:
             update: Its outcome.
-            dt: Time since the last one [s].
         """
         self.by_decision[update.decision] = self.by_decision.get(update.decision, 0) + 1
-        self.monitor.feed(update.innovation, update.variance, dt)
 
     def reset(self) -> None:
         """Set all counters to zero."""
         self.by_decision.clear()
         self.incomplete = 0
         self.information.reset()
-        self.monitor.reset()
 
     def set_config(self, config: InertialPipelineConfig) -> None:
         """Take parameters that have changed."""
         self.information.period = config.information_period
-        self.monitor.window = config.watch.nis_window
 
-    def figures(self, guarded: GuardedFilter, *, short_windows: int, velocity_source: str) -> dict[str, str]:
+    def figures(
+        self, guarded: GuardedFilter, noise: AdaptiveNoise, *, short_windows: int, velocity_source: str
+    ) -> dict[str, str]:
         """Return the counters and figures of the filter by name, rendered as text.
 
         Args:
             guarded: The filter under watch.
+            noise: Noise of the rows.
             short_windows: Number of windows that held too few samples.
             velocity_source: Human-readable source of the joint velocities.
         """
@@ -81,25 +77,13 @@ class FilterRecord:
             "suspensions of learning": str(guarded.freezes),
         }
         values |= guarded.inquiry.found.figures()
-        values |= {f"mean NIS {group.parameter}": f"{group.ratio:.3g}" for group in self.monitor.reports()}
+        for parameter, (seen, used) in noise.factors().items():
+            values[f"{parameter}: seen / stated"] = f"{seen:.3g}"
+            values[f"{parameter}: used / stated"] = f"{used:.3g}"
         _parameters, covariance_C = guarded.estimate()
         for body, covariance in zip(guarded.filter.bodies, covariance_C, strict=True):
             values[f"mass sigma {body.link} [kg]"] = f"{float(np.sqrt(max(covariance[0, 0], 0.0))):.4g}"
         return values
-
-    def noise_note(self, nis_factor: float) -> str:
-        """Return which noise parameters are too small; empty if none is.
-
-        Innovations smaller than expected are no fault: conservative noise only slows learning down. Their
-        factor is among the figures.
-
-        Args:
-            nis_factor: Factor of the mean normalised innovation squared above which it is reported.
-        """
-        if not self.monitor.is_settled:
-            return ""
-        large = [group.sentence for group in self.monitor.reports() if group.ratio > nis_factor]
-        return "; ".join(large)
 
 
 def filter_health(
@@ -111,6 +95,7 @@ def filter_health(
     failures: str,
     watch: str,
     noise: str,
+    remark: str = "",
 ) -> Health:
     """Report whether the filter waits, learns or calibrates.
 
@@ -122,6 +107,7 @@ def filter_health(
         failures: Steps that failed lately; empty for none.
         watch: Why the parameters are not trusted; empty if they are.
         noise: Noise parameters that are too small for the data; empty if none is.
+        remark: What is worth knowing and no trouble, as noise stated too large; empty for nothing.
     """
     if missing:
         return Health("estimator", HealthLevel.STALE, f"waiting for {listing(missing)}", values)
@@ -133,7 +119,8 @@ def filter_health(
     trouble = "; ".join(text for text in (failures, watch, noise) if text)
     if trouble:
         return Health("estimator", HealthLevel.WARN, trouble, values)
-    return Health("estimator", HealthLevel.OK, "estimating", values)
+    message = "; ".join(text for text in ("estimating", remark) if text)
+    return Health("estimator", HealthLevel.OK, message, values)
 
 
 def watch_in_words(guarded: GuardedFilter) -> str:

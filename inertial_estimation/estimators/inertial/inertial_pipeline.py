@@ -1,9 +1,9 @@
 """Inertial estimation from raw readings to estimates, shared by the node, the replay and the tests."""
 
-from dataclasses import replace
-
 import numpy as np
 
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_health import (
     filter_health,
     watch_in_words,
 )
+from inertial_estimation.estimators.inertial.information import InformationReport
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
@@ -27,11 +28,9 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
-from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
-    Array,
     BaseState,
     Health,
     ImuSample,
@@ -52,6 +51,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         filter: The inertial filter.
+        model: The bodies, friction terms and equation of the filter.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -69,10 +69,10 @@ class InertialPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot = setup.robot
         self._inputs = InertialInputs.of(config, setup)
-        self._model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
-        self.row_names = self._model.measurement.row_names
-        self.filter = self._model.make_filter(config)
-        self._guarded = self._model.guard(self.filter, config, self._inputs.names(self.robot))
+        self.model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
+        self.row_names = self.model.measurement.row_names
+        self.filter = self.model.make_filter(config)
+        self._guarded = self.model.guard(self.filter, config, self._inputs.names(self.robot))
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
@@ -83,16 +83,22 @@ class InertialPipeline:
             on_failure=self._guarded.return_to_good,
             defect=estimate_defect,
         )
-        self._bias = ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed)
-        self._links = PublishedLinks(self._model.bodies, config.hand_over_rate)
-        self._record = FilterRecord(config, self.row_names, len(self.filter.x))
+        self._corrected = CorrectedFilter(
+            self._guarded,
+            ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed),
+            AdaptiveNoise(self.row_names, config.gate.quantile, config.noise_adaptation),
+        )
+        model = self.model
+        idle = model.idle_covariances(config)
+        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
+        self._record = FilterRecord(config, len(self.filter.x))
         self._learning = config.enabled
         self.reset()
 
     @property
-    def friction_names(self) -> tuple[str, ...]:
-        """Names of the friction states, ``joint/term``; empty where none is estimated."""
-        return self._model.friction_names
+    def noise_parameters(self) -> tuple[str, ...]:
+        """Parameters of the groups of rows whose noise is estimated."""
+        return tuple(self._corrected.noise.factors())
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
@@ -139,20 +145,22 @@ class InertialPipeline:
             aligner.missing(now_ns),
             self._record.figures(
                 self._guarded,
+                self._corrected.noise,
                 short_windows=self._windows.short,
                 velocity_source=self._joints.velocity_source,
             ),
             learning=self._learning,
-            calibrating=self._bias.active,
+            calibrating=self._corrected.bias.active,
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(self._guarded),
-            noise=self._record.noise_note(self.config.watch.nis_factor),
+            noise=self._corrected.noise.too_small(self.config.watch.nis_factor),
+            remark=self._corrected.noise.too_large(self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
-        self._bias.start()
+        self._corrected.bias.start()
 
     def set_enabled(self, enabled: bool) -> None:
         """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
@@ -162,9 +170,9 @@ class InertialPipeline:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
         self._joints.reset()
-        self._bias.reset()
+        self._corrected.bias.reset()
         if self.config.calibrate_at_start:
-            self._bias.start()
+            self._corrected.bias.start()
         self._forget()
 
     def set_parameter(self, name: str, value: object) -> None:
@@ -185,18 +193,19 @@ class InertialPipeline:
         self._guarded.config = config.watch
         self._guarded.inquiry.locator.config = config.locator
         self._record.set_config(config)
+        self._corrected.noise.config = config.noise_adaptation
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self._model.urdf_with(self._guarded.parameters)
+        return self.model.urdf_with(self._guarded.trusted())
 
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self._model.total_mass(self._guarded.parameters)
+        return self.model.total_mass(self._guarded.trusted())
 
     def _forget(self) -> None:
-        self._guarded.reset()
+        self._corrected.reset()
         self._links.reset()
         self._record.reset()
 
@@ -209,24 +218,28 @@ class InertialPipeline:
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            update = self._update(self._model.measurement.equation(state), state.v, dt)
-            self._record.count(update, dt)
+            equation = self.model.measurement.equation(state)
+            update = self._corrected.update(equation, state.v, dt, learn=self._learning)
+            self._switch_on(self._guarded.inquiry.unestimated)
+            self._record.count(update)
             return self._estimate(sample, update, dt)
 
-    def _update(self, equation: LinearEquation, joint_velocities: Array, dt: float) -> FilterUpdate:
-        if not self._bias.active:
-            biased = replace(equation, value=equation.value - self._bias.bias)
-            return self._guarded.update(biased, dt, learn=self._learning)
-        update = self.filter.update(equation, dt, learn=False)
-        decision = self._bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
-        return replace(update, decision=decision)
+    def _switch_on(self, link: str) -> None:
+        """Estimate a published link from now on: a load has been located on it; none for an empty name."""
+        if link not in self.model.links:
+            return
+        self.model = self.model.with_link(self.config, link)
+        self.filter = self.model.make_filter(self.config)
+        self._guarded.carry_over(self.filter, self.model.loads)
+        self._links.set_estimated(self.model.bodies)
+        self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
         pi_C, covariance_C = self._guarded.estimate()
         links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
         information = self._record.information
         information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
-        friction = dict(zip(self.friction_names, self.filter.friction.tolist(), strict=True))
+        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=sample.stamp_ns,
             links=links,
@@ -239,5 +252,6 @@ class InertialPipeline:
             information_eigenvalues=information.eigenvalues,
             informed_directions=information.informed,
             friction=friction,
+            noise=self._corrected.noise.factors(),
             located=self._guarded.inquiry.certain,
         )

@@ -16,8 +16,10 @@ that keeps its old Jacobians becomes overconfident in directions about which the
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from inertial_estimation.errors import MeasurementError
@@ -178,6 +180,12 @@ def inverse(S: Array) -> Array:
         MeasurementError: If S is not positive definite.
     """
     half, _info = dpotri(cholesky(S.copy()), lower=1)
-    lower = np.tril(half)
-    full: Array = lower + np.tril(half, -1).T
+    full: Array = np.where(_lower_triangle(len(S)), half, half.T)
+    full += 0.0  # no negative zeros
     return full
+
+
+@lru_cache(maxsize=16)
+def _lower_triangle(n: int) -> NDArray[np.bool_]:
+    """Return which entries of a matrix lie on or below the diagonal, shape (n, n)."""
+    return np.tri(n, dtype=bool)

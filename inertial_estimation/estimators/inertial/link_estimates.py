@@ -157,17 +157,33 @@ class LinkReport:
 
 
 class PublishedLinks:
-    """Hand-over of every body, and the estimates of the links."""
+    """Hand-over of every published body, and the estimates of the links."""
 
-    def __init__(self, bodies: Sequence[BodyReference], rate: float) -> None:
+    def __init__(
+        self,
+        bodies: Sequence[BodyReference],
+        estimated: Sequence[BodyReference],
+        idle_covariance_C: Array,
+        rate: float,
+    ) -> None:
         """Start at nominal.
 
         Args:
-            bodies: The bodies, in the order of the filter's state.
+            bodies: The published bodies.
+            estimated: Those that are estimated, in the order of the filter's state.
+            idle_covariance_C: Covariance of each published body while it is not estimated, in C, (n, 10, 10).
             rate: Largest rate of change of a published mass [kg/s].
         """
         self._hand_over = [HandOver(body.nominal_C, rate) for body in bodies]
         self._report = LinkReport(tuple(bodies))
+        self._links = [body.link for body in bodies]
+        self._idle = (np.array([body.nominal_C for body in bodies]), idle_covariance_C)
+        self.set_estimated(estimated)
+
+    def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
+        """Set which bodies are estimated, in the order of the filter's state."""
+        places = [self._links.index(body.link) for body in bodies]
+        self._places: list[int] | None = None if places == list(range(len(self._links))) else places
 
     def reset(self) -> None:
         """Return to nominal at once."""
@@ -191,8 +207,18 @@ class PublishedLinks:
             dt: Time since the last call [s].
 
         Returns:
-            One estimate for each body, in link axes.
+            One estimate for each published body, in link axes.
         """
+        nominal_C, idle_C = self._idle
+        pi_C, trusted_C = self._among(nominal_C, pi_C), self._among(nominal_C, trusted_C)
         moves = zip(self._hand_over, trusted_C, strict=True)
         published_C = np.array([hand_over.advance(pi, dt) for hand_over, pi in moves])
-        return self._report.estimates(pi_C, covariance_C, published_C)
+        return self._report.estimates(pi_C, self._among(idle_C, covariance_C), published_C)
+
+    def _among(self, idle: Array, estimated: Array) -> Array:
+        """Return the values of all published bodies from those of the estimated ones."""
+        if self._places is None:
+            return estimated
+        values: Array = idle.copy()
+        values[self._places] = estimated
+        return values

@@ -33,7 +33,10 @@ WALK = 0.01  # variance of the change of a force within a second, relative to it
 SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
 EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is noise
 LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
+OWN_OCCAM = 0.25  # share of each cause's own Occam factor: 1 takes a load on an axis for one before it
 LOST = 0.1  # share of a load that may come off in addition to it
+OWN_MASS = 0.5  # share of the body's own mass that a description can be wrong by, or that can come off
+RARE = 0.01  # prior probability that a body loses some of its own mass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +103,7 @@ class LoadLocator:
             carried: Load that each body carries at present and can lose [kg], shape (n,).
         """
         self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
-        self._least = -(1.0 + LOST) * np.maximum(carried, 0.0)
+        self._most_lost = (1.0 + LOST) * np.maximum(carried, 0.0)
         self._banks: tuple[CauseBank, CauseBank, CauseBank] | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
@@ -195,25 +198,33 @@ class LoadLocator:
         self._rss += weight * float(causes.residual @ causes.residual)
 
     def _evidence(self, bank: CauseBank) -> Array:
-        """Return the evidence of causes of one kind, with the mean of their Occam factors.
+        """Return the evidence of causes of one kind, with Occam factors that are mostly the mean of the kind.
 
         Each one's own would prefer bodies that the data inform less: a load on the axis of a joint would be
         taken for one on the body before it, because a load anywhere would be a coincidence there.
         """
         informed = bank.log_det[bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)]
-        occam = 0.5 * float(informed.mean()) if len(informed) else 0.0
+        mean = float(informed.mean()) if len(informed) else 0.0
+        occam = 0.5 * (OWN_OCCAM * bank.log_det + (1.0 - OWN_OCCAM) * mean)
         evidence: Array = log_student(bank.rss, self._total, self._scale) - occam
         return evidence
 
     def _log_admissible(self) -> Array:
-        """Return the logarithm of the probability that the body can carry the load, twice that of a coin."""
+        """Return the logarithm of the probability of the sign of the mass, relative to either sign alike.
+
+        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
+        body loses some of its own.
+        """
         assert self._banks is not None
         bank, size = self._banks[0], float(self._model.load_size[0])
         mass = size * bank.amplitudes[:, 0]
         noise = self._scale.strength * self._scale.variance
         variance = (noise + bank.rss) / (self._scale.strength + self._total) * bank.covariance[:, 0, 0]
         sigma = size * np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-        logs: Array = log_ndtr((mass - self._least) / sigma) + np.log(2.0)
+        own = OWN_MASS * self._model.candidates.masses
+        usual = log_ndtr((mass + self._most_lost) / sigma)
+        rare = log_ndtr((mass + self._most_lost + own) / sigma)
+        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
         return logs
 
     def _load(self, posterior: Posterior) -> LocatedCause:

@@ -1,5 +1,7 @@
 """The usual level of the normalised innovation, against which suspect data stand out."""
 
+from inertial_estimation.estimators.inertial.gate import InnovationGate
+
 __all__ = ["UsualLevel"]
 
 WINDOW = 5.0  # time constant of the level [s]
@@ -14,16 +16,16 @@ class UsualLevel:
     innovation gate but far above what the robot's sensors usually give.
     """
 
-    def __init__(self, rows: int, bound: float) -> None:
+    def __init__(self, rows: int, gate: InnovationGate) -> None:
         """Start without a level.
 
         Args:
             rows: Number of rows, the expected NIS.
-            bound: Of the innovation gate, the largest level.
+            gate: The innovation gate, whose bound is the largest limit.
         """
         self._rows = rows
         self._least = LEAST_SHARE * rows
-        self._bound = bound
+        self._gate = gate
         self.reset()
 
     def reset(self) -> None:
@@ -58,5 +60,5 @@ class UsualLevel:
     def limit(self, factor: float) -> float:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level."""
         if not self.is_known:
-            return self._bound
-        return min(factor * max(self._mean, self._least), self._bound)
+            return self._gate.bound
+        return min(factor * max(self._mean, self._least), self._gate.bound)

@@ -86,17 +86,9 @@ class WatchConfig:
     )
     nis_factor: float = parameter(
         3.0,
-        "Factor by which the mean normalised innovation squared of a group of rows must exceed its expected "
-        "value for the noise parameters to be reported as too small.",
+        "Factor between the variance of the noise that the innovations show and the stated one from which on "
+        "a noise parameter is reported as too small (a warning) or, by its inverse, as too large.",
         lower=1.1,
         upper=1e3,
-        runtime=True,
-    )
-    nis_window: float = parameter(
-        10.0,
-        "Time constant of the mean normalised innovation squared that is compared with its expected value.",
-        unit="s",
-        lower=0.1,
-        upper=1e4,
         runtime=True,
     )

@@ -109,7 +109,8 @@ class InputStream(StreamClock):
 
     def append(self, stamp_ns: int, row: Array) -> int:
         """Store a row; return its time, the regularised stamp minus the delay [ns]."""
-        time_ns = self.advance(stamp_ns)
+        self.last_stamp_ns = stamp_ns
+        time_ns = self.regulator.time_of(stamp_ns) - self._delay_ns
         self.buffer.append(time_ns, row)
         return time_ns
 

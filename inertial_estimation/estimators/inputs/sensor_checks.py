@@ -1,17 +1,21 @@
 """Checks of one sensor's readings against those just before: stuck, silent, another unit or sign."""
 
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 import numpy as np
 
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import ZERO, Vector
 
-__all__ = ["NOISE_SHARE", "Quantity", "QuantityCheck", "SensorFault"]
+__all__ = ["NOISE_SHARE", "Quantity", "QuantityCheck", "QuantityWitness", "SensorFault", "VectorCheck"]
 
 READINGS_STUCK = 8  # equal readings from which a noisy sensor is stuck
+READINGS_AT_REST = 3  # consecutive equal readings of an input that does not change
 READINGS_OF_NOISE = 100  # readings over which noise is recognised, before it can be missed
 NOISE_SHARE = 0.3  # of the steps, that turn back: two thirds for white noise, next to none for smooth motion
 NOISE_MEMORY = 0.98  # weight of the earlier readings in that share
@@ -72,6 +76,34 @@ class Quantity:
     numbers: tuple[str, ...] = ()
     components: int = 1
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether any fault of the quantity as a whole can be told."""
+        return self.stuck or self.zero or self.sign or self.one_way or bool(self.factors)
+
+
+class QuantityWitness:
+    """Tells whether a quantity changes that is not checked itself."""
+
+    def __init__(self, quantity: Quantity) -> None:
+        self._columns = quantity.columns
+        self._rows: deque[Array] = deque(maxlen=READINGS_AT_REST + 1)
+
+    def reset(self) -> None:
+        """Begin without a reading."""
+        self._rows.clear()
+
+    def add(self, row: Array) -> None:
+        """Take a reading, by the row it is in."""
+        self._rows.append(row)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has changed within the last readings."""
+        readings = [row[self._columns] for row in self._rows]
+        squares = [float(x.dot(x)) for x in readings]
+        return any(a != b for a, b in pairwise(squares))
+
 
 class QuantityCheck:
     """Follows one quantity from reading to reading.
@@ -84,6 +116,7 @@ class QuantityCheck:
 
     def __init__(self, quantity: Quantity) -> None:
         self._quantity = quantity
+        self._columns = quantity.columns
         self._floor_square = quantity.floor**2
         self.reset()
 
@@ -112,9 +145,10 @@ class QuantityCheck:
         factor = f" {self._change.factor:.4g}" if self._change and self.fault is SensorFault.UNIT else ""
         return f"{self._quantity.name} is {self.fault.value}{factor}"
 
-    def changes(self, readings: int) -> bool:
-        """Return whether it has changed within the last readings."""
-        return self._readings > 0 and self.equal < readings
+    @property
+    def changes(self) -> bool:
+        """Whether it has changed within the last readings."""
+        return self._readings > 0 and self.equal < READINGS_AT_REST
 
     def update(self, row: Array, others_change: Callable[["QuantityCheck"], bool]) -> SensorFault | None:
         """Take a reading.
@@ -126,8 +160,8 @@ class QuantityCheck:
         Returns:
             The fault; None where there is none.
         """
-        x = row[self._quantity.columns]
-        square = float(x.dot(x))
+        quantity, x = self._quantity, row[self._columns]
+        square, product = self._products(x)
         last, before = self._last, self._square
         self._last, self._square = x, square
         if last is None:
@@ -137,7 +171,9 @@ class QuantityCheck:
             self._repeat(x, last, others_change)
             return self.fault
         self.equal = 0
-        self._turns = NOISE_MEMORY * self._turns + (1.0 - NOISE_MEMORY) * (step * self._step < 0.0)
+        self._turns *= NOISE_MEMORY
+        if step * self._step < 0.0:
+            self._turns += 1.0 - NOISE_MEMORY
         self._step = step
         self._readings += 1
         if self._change is not None:
@@ -145,13 +181,18 @@ class QuantityCheck:
         elif self.fault is not None:  # stuck or silent until now
             self.fault = None
         sudden = not before < SUDDEN * square < SUDDEN * SUDDEN * before
-        if sudden or (self._quantity.sign and x.dot(last) < 0.0):
+        if sudden or product < 0.0:
             self._sudden(x, last, before, square)
-        if self._quantity.one_way and self.fault is None and before < self._floor_square <= square:
+        if before < self._floor_square <= square and quantity.one_way and self.fault is None:
             self._loaded(x, square)
         if self._readings % USUAL_EVERY == 0 and square > 0.0 and self.fault is None:
             self._usual.add(x, square, loaded=square >= self._floor_square > 0.0)
         return self.fault
+
+    def _products(self, x: Array) -> tuple[float, float]:
+        """Return the squared norm of a reading, and its product with the last one if signs are checked."""
+        last = self._last if self._quantity.sign else None
+        return float(x.dot(x)), 0.0 if last is None else float(x.dot(last))
 
     def _repeat(self, x: Array, last: Array, others_change: Callable[["QuantityCheck"], bool]) -> None:
         """Take a reading of the same norm as the one before."""
@@ -233,6 +274,21 @@ class QuantityCheck:
 
     def _clear(self) -> None:
         self.fault = self._change = None
+
+
+class VectorCheck(QuantityCheck):
+    """Follows a quantity of three numbers; their products take less time without numpy."""
+
+    def reset(self) -> None:
+        """Begin without a reading."""
+        super().reset()
+        self._vector: Vector = ZERO
+
+    def _products(self, x: Array) -> tuple[float, float]:
+        a, b, c = x.tolist()
+        p, q, r = self._vector
+        self._vector = (a, b, c)
+        return a * a + b * b + c * c, a * p + b * q + c * r if self._quantity.sign else 0.0
 
 
 @dataclass

@@ -10,6 +10,7 @@ from inertial_estimation.signals import Array
 __all__ = ["StampedBuffer", "interpolated_rows"]
 
 Stamps = NDArray[np.int64]
+RECENT = 8  # newest rows, among which a time is sought first
 
 
 class StampedBuffer:
@@ -34,14 +35,14 @@ class StampedBuffer:
     @property
     def newest_ns(self) -> int | None:
         """Time of the newest row [ns], None while empty."""
-        return int(self._stamps[self._end - 1]) if self._end > self._begin else None
+        return self._stamps[self._end - 1] if self._end > self._begin else None
 
     @property
     def last_step_ns(self) -> int:
         """Time between the two newest rows [ns]; 0 while there are fewer."""
         if self._end - self._begin < 2:
             return 0
-        return int(self._stamps[self._end - 1] - self._stamps[self._end - 2])
+        return self._stamps[self._end - 1] - self._stamps[self._end - 2]
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -56,10 +57,12 @@ class StampedBuffer:
         """
         if self._end == 2 * self._capacity:
             self._drop_oldest()
-        self._times[self._end] = time_ns
-        self._rows[self._end] = row
-        self._end += 1
-        self._begin = max(self._begin, self._end - self._capacity)
+        end = self._end
+        self._stamps[end] = time_ns
+        self._rows[end] = row
+        self._end = end = end + 1
+        if end - self._begin > self._capacity:
+            self._begin = end - self._capacity
 
     def at(self, time_ns: int, max_gap_ns: int) -> Array | None:
         """Interpolate linearly between the neighbours of a time.
@@ -71,16 +74,19 @@ class StampedBuffer:
         Returns:
             The row, shape (width,), or None where the time is outside the rows or inside a gap.
         """
-        index = bisect_left(self._stamps, time_ns, self._begin, self._end)
-        if index == self._end:
+        stamps, begin, end = self._stamps, self._begin, self._end
+        recent = end - RECENT  # most steps lie among the newest rows, where the bisection is short
+        low = recent if recent > begin and stamps[recent] < time_ns else begin
+        index = bisect_left(stamps, time_ns, low, end)
+        if index == end:
             return None
-        after = self._stamps[index]
+        after = stamps[index]
         if after == time_ns:
             exact: Array = self._rows[index].copy()
             return exact
-        if index == self._begin:
+        if index == begin:
             return None
-        before = self._stamps[index - 1]
+        before = stamps[index - 1]
         if after - before > max_gap_ns:
             return None
         weight = (time_ns - before) / (after - before)

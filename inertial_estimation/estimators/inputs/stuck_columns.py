@@ -43,7 +43,8 @@ class StuckColumns:
         self._last: Array | None = None
         self._before: Array | None = None
         self._turns: Array = np.zeros(len(self._names))
-        self._looks: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)
+        self._looks = 0
+        self._repeated_at: NDArray[np.int64] = np.zeros(len(self._names), dtype=np.int64)  # look
         self._equal: NDArray[np.bool_] | None = None  # numbers that repeat since the last look
         self._repeats = 0
 
@@ -72,13 +73,14 @@ class StuckColumns:
     def _look(self, x: Array, last: Array, before: Array) -> None:
         """Note which numbers have noise; begin to follow those that had, and repeat."""
         step = x - last
-        equal = step == 0.0
-        if np.count_nonzero(equal):
-            suspect = equal & (self._turns > NOISE_SHARE) & (self._looks >= LOOKS_OF_NOISE)
+        if np.count_nonzero(step) != len(step):
+            equal = step == 0.0
+            unrepeated = self._looks - self._repeated_at >= LOOKS_OF_NOISE
+            suspect = equal & (self._turns > NOISE_SHARE) & unrepeated
             if suspect.any() and not equal.all():
                 self._equal = suspect
                 return
-            self._looks[equal] = -1
+            self._repeated_at[equal] = self._looks + 1
         self._looks += 1
         self._turns *= NOISE_MEMORY
         self._turns += (1.0 - NOISE_MEMORY) * (step * (last - before) < 0.0)

@@ -40,10 +40,15 @@ class ThinnedMean:
         Returns:
             The mean of the rows since the last step where a step is due now, shape (width,); else None.
         """
+        last = self._last_step_ns
+        due = last is None or time_ns - last >= THINNING_TOLERANCE * self._period_ns
+        if due and not self._count:
+            self._last_step_ns = time_ns
+            alone: Array = row + 0.0
+            return alone
         self._sum += row
         self._count += 1
-        last = self._last_step_ns
-        if last is not None and time_ns - last < THINNING_TOLERANCE * self._period_ns:
+        if not due:
             return None
         mean: Array = self._sum / self._count
         self._sum[:] = 0.0

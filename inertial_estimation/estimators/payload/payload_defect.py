@@ -1,8 +1,6 @@
 """Check of an estimate of the trunk before it is published."""
 
-import numpy as np
-
-from inertial_estimation.estimators.inertial.estimate_defect import inertia_defect, numbers_of
+from inertial_estimation.estimators.inertial.estimate_defect import has_finite_numbers, inertia_defect
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import LinkInertia
 
@@ -21,7 +19,7 @@ class PayloadCheck:
         Args:
             estimate: The estimate.
         """
-        if not np.isfinite(numbers_of([estimate.estimate])).all():
+        if not has_finite_numbers(estimate.estimate):
             return "the estimate of the trunk is not finite"
         if estimate.trunk is self._trunk:
             return ""

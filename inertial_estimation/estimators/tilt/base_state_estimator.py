@@ -18,8 +18,8 @@ from inertial_estimation.models.contacts import ContactKinematics, ContactLoad, 
 from inertial_estimation.models.imu import STANDARD_GRAVITY, base_twist
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
-from inertial_estimation.spatial.rotations import quaternion_from_rotation
-from inertial_estimation.spatial.vectors import ZERO, Matrix, Vector, add, rotate, times
+from inertial_estimation.spatial.rotations import unit_quaternion
+from inertial_estimation.spatial.vectors import Matrix, Vector, add, combine, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 
@@ -275,7 +275,7 @@ class BaseStateEstimator:
         b = self.bias.bias
         w = (rate[0] - b[0], rate[1] - b[1], rate[2] - b[2])
         x2_B = times(known.R_BI, observer.x2)
-        _, w_mean_B = base_twist(ZERO, w_mean, known.R_BI, known.p_BI, known.v_BI_B, known.w_BI_B)
+        w_mean_B = combine(times(known.R_BI, w_mean), -1.0, known.w_BI_B)
         v_B, w_B = base_twist(observer.x1, w, known.R_BI, known.p_BI, known.v_BI_B, known.w_BI_B)
         self._yaw.step(h, w_mean_B, x2_B, R_reference)
         points = [add(known.p_BI, times(known.R_BI, motion.r_I)) for motion in known.contacts]
@@ -284,7 +284,7 @@ class BaseStateEstimator:
         self._advance_uncertainty(h)
         if not fresh:
             return None
-        quaternion = quaternion_from_rotation(np.array(self._yaw.R_WB))
+        quaternion = np.array(unit_quaternion(self._yaw.R_WB))
         return BaseEstimate(
             state=BaseState(
                 stamp_ns, quaternion, np.array(self._position.p_WB), np.array(v_B), np.array(w_B)

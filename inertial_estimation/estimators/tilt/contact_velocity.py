@@ -90,12 +90,14 @@ class ContactVelocity:
         for i, (contact, trigger, wrench_F) in enumerate(
             zip(state.contacts, self._triggers, wrenches, strict=True)
         ):
-            wrench_C = _in_contact_frame(contact, wrench_F)
-            vertical = dot(x2, times(contact.R_IC, (wrench_C[0], wrench_C[1], wrench_C[2])))
+            fx, fy, fz = wrench_F[:3].tolist()
+            vertical = dot(x2, times(contact.R_IC, times(contact.R_CF, (fx, fy, fz))))
             forces.append(trigger.weight(vertical, config.force_on, config.force_off))
-            self._centres[i] = (
-                centre_of_pressure(wrench_C, config.extent, self._centres[i]) if pressed else ZERO
-            )
+            if pressed:
+                wrench_C = _in_contact_frame(contact, wrench_F)
+                self._centres[i] = centre_of_pressure(wrench_C, config.extent, self._centres[i])
+            else:
+                self._centres[i] = ZERO
         self.weights = normalised_weights(forces)
         self.in_use = tuple(name for name, s in zip(self._names, self.weights, strict=True) if s > 0.0)
         if not self.in_use:
@@ -122,17 +124,21 @@ class ContactVelocity:
 
     def _points(self, state: KinematicState, h: float) -> tuple[list[Vector], list[Vector]]:
         """Positions and velocities of the contact points, mean over the step where its begin is known."""
-        centres, previous = self._centres, self._previous
-        now = [_point(contact, c) for contact, c in zip(state.contacts, centres, strict=True)]
-        velocity = [_point_velocity(contact, c) for contact, c in zip(state.contacts, centres, strict=True)]
+        previous, points, velocities = self._previous, [], []
         if previous is None or h > self._max_gap:
-            return now, velocity
-        before = [_point(contact, c) for contact, c in zip(previous.contacts, centres, strict=True)]
-        middle = [_mean(a, b) for a, b in zip(before, now, strict=True)]
-        if self.config.velocity == "position_difference":
-            return middle, [_difference(a, b, h) for a, b in zip(before, now, strict=True)]
-        earlier = [_point_velocity(contact, c) for contact, c in zip(previous.contacts, centres, strict=True)]
-        return middle, [_mean(a, b) for a, b in zip(earlier, velocity, strict=True)]
+            for contact, c in zip(state.contacts, self._centres, strict=True):
+                points.append(_point(contact, c))
+                velocities.append(_point_velocity(contact, c))
+            return points, velocities
+        differences = self.config.velocity == "position_difference"
+        for contact, last, c in zip(state.contacts, previous.contacts, self._centres, strict=True):
+            now, before = _point(contact, c), _point(last, c)
+            points.append(_mean(before, now))
+            if differences:
+                velocities.append(_difference(before, now, h))
+            else:
+                velocities.append(_mean(_point_velocity(last, c), _point_velocity(contact, c)))
+        return points, velocities
 
 
 def _in_contact_frame(contact: RelativeContact, wrench_F: Array) -> tuple[float, ...]:

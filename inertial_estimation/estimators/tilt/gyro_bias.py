@@ -213,12 +213,12 @@ class GyroBiasEstimator:
 
     def _accumulate(self, sign: float, rate: Vector, force: Vector) -> None:
         s = self._sums
-        for i in range(3):
-            r, f = rate[i], force[i]
-            s[i] += sign * r
-            s[3 + i] += sign * r * r
-            s[6 + i] += sign * f
-            s[9 + i] += sign * f * f
+        for i, r, f in zip((0, 1, 2), rate, force, strict=True):
+            signed_r, signed_f = sign * r, sign * f
+            s[i] += signed_r
+            s[3 + i] += signed_r * r
+            s[6 + i] += signed_f
+            s[9 + i] += signed_f * f
 
     def _quiet(self) -> bool:
         n = len(self._window)

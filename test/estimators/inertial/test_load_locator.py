@@ -33,11 +33,11 @@ def motion():
     return synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
 
 
-def estimates_of(truth, *disturbances):
+def estimates_of(truth, *disturbances, **changes):
     """Times, estimates and health of a pipeline that reads the disturbed robot."""
     disturbed = disturbed_truth(truth, synthetic_robot("talos").contacts, disturbances)
     recording = measure(disturbed, REALISTIC, np.random.default_rng(4))
-    config = build_config(InertialPipelineConfig, VALUES)
+    config = build_config(InertialPipelineConfig, {**VALUES, **changes})
     pipeline = InertialPipeline(config, read_urdf("example-robot-data:talos_reduced"))
     wanted = [topic for topic in recording.topics if "ground" not in topic]
     rows = []
@@ -90,6 +90,23 @@ def test_a_load_is_located_within_three_tenths_of_a_second_and_followed(motion):
     nominal = rows[0][1].links[1].estimate.mass - rows[0][1].links[1].payload.mass
     assert rows[-1][1].links[1].estimate.mass == pytest.approx(nominal + 2.0, abs=0.1)
     assert published(rows, END_S - 0.1)[-1, 1] > nominal + 1.0
+
+
+def test_with_auto_the_located_link_is_estimated_and_published(motion):
+    load = attached_ball("arm_right_4_link", 2.0, (0.03, 0.0, -0.05), start=ON_S)
+    rows = estimates_of(
+        motion, load, **{"links": ("auto", "torso_2_link"), "locator.candidates": ("arm_right_*",)}
+    )
+    names = [link.published.link for link in rows[0][1].links]
+    assert names[0] == "torso_2_link"
+    assert set(names[1:]) == {f"arm_right_{i}_link" for i in range(1, 8)}
+    first, last = (np.array([link.published.mass for link in rows[i][1].links]) for i in (0, -1))
+    index = names.index("arm_right_4_link")
+    assert found(rows, Cause.LOAD)[0][1].links[0] == "arm_right_4_link"
+    assert rows[-1][1].links[index].payload.mass == pytest.approx(2.0, abs=0.15)
+    assert last[index] - first[index] > 1.0
+    others = np.delete(np.arange(len(names)), index)
+    np.testing.assert_allclose(last[others], first[others], rtol=0.03)
 
 
 def test_a_load_on_a_link_that_is_not_estimated_is_named_and_moves_no_mass(motion):

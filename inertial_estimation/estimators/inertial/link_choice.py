@@ -1,0 +1,49 @@
+"""Which links' inertias are published, and which of them are estimated from the start."""
+
+from inertial_estimation.errors import InconsistentInertiaError
+from inertial_estimation.estimators.inertial.inertial_config import AUTO, InertialPipelineConfig
+from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
+from inertial_estimation.models.candidate_columns import candidate_links
+from inertial_estimation.models.robot_model import RobotModel
+
+__all__ = ["published_bodies", "starting_links"]
+
+
+def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple[BodyReference, ...]:
+    """Return the bodies whose inertias are published: those of `links`, with "auto" the candidates, too.
+
+    Candidates without a usable inertia in the URDF are left out.
+
+    Args:
+        robot: The robot.
+        config: The parameters.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If there is no link, or two belong to one body.
+        ~inertial_estimation.errors.ModelError: If a link does not exist.
+    """
+    named = tuple(link for link in config.links if link != AUTO)
+    if AUTO not in config.links:
+        return estimated_bodies(robot, named)
+    candidates = candidate_links(robot, config.locator.candidates, named)
+    usable = [link for link in candidates if link in named or _is_usable(robot, link)]
+    return estimated_bodies(robot, (*named, *(link for link in usable if link not in named)))
+
+
+def starting_links(config: InertialPipelineConfig, published: tuple[BodyReference, ...]) -> tuple[str, ...]:
+    """Return the links that are estimated from the start: those named, or the heaviest where none is.
+
+    Args:
+        config: The parameters.
+        published: Bodies whose inertias are published.
+    """
+    named = tuple(link for link in config.links if link != AUTO)
+    return named or (max(published, key=lambda body: body.nominal_J.mass).link,)
+
+
+def _is_usable(robot: RobotModel, link: str) -> bool:
+    try:
+        check_priors(robot, (BodyReference.of_link(robot, link),))
+    except InconsistentInertiaError:
+        return False
+    return True

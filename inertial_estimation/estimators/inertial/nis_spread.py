@@ -1,0 +1,67 @@
+"""Mean and variance of the NIS that is seen, and the bound of a gate they call for."""
+
+import math
+
+__all__ = ["NisSpread"]
+
+LARGEST = 4.0  # times the bound: what a single outlier counts at most
+LOOSEST = 10.0  # largest factor on the chi-square bound
+BETWEEN = 0.05  # share of new data after which the bound is computed again
+
+
+class NisSpread:
+    """Matches a scaled chi-square distribution to the NIS seen (Welch-Satterthwaite).
+
+    With NIS / m of mean mu and variance V, mu/nu chi2_nu with nu = 2 mu^2 / V has the same moments. Noise
+    whose level changes, and model errors, give fewer degrees of freedom than there are rows.
+
+    Attributes:
+        gate_factor: Quantile of that distribution over the chi-square quantile, 1 to `LOOSEST`.
+    """
+
+    def __init__(self, rows: int, quantile: float) -> None:
+        """Begin with Gaussian noise.
+
+        Args:
+            rows: Number of rows m.
+            quantile: Of the gate.
+        """
+        self._rows, self._quantile = rows, quantile
+        self._stated = _chi_square(rows, quantile) / rows
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to Gaussian noise."""
+        self._mean, self._square = 1.0, 1.0 + 2.0 / self._rows
+        self._new = 0.0
+        self.gate_factor = 1.0
+
+    def feed(self, nis: float, share: float) -> None:
+        """Add one NIS.
+
+        Args:
+            nis: Normalised innovation squared.
+            share: Its weight in the mean.
+        """
+        if not math.isfinite(nis):
+            nis = math.inf
+        relative = min(nis / self._rows, LARGEST * self.gate_factor * self._stated)
+        self._mean += share * (relative - self._mean)
+        self._square += share * (relative * relative - self._square)
+        self._new += share
+        if self._new >= BETWEEN:
+            self._new = 0.0
+            self.gate_factor = self._factor()
+
+    def _factor(self) -> float:
+        variance = max(self._square - self._mean**2, 2.0 * self._mean**2 / self._rows, 1e-12)
+        freedom = 2.0 * self._mean**2 / variance
+        bound = self._mean / freedom * _chi_square(freedom, self._quantile)
+        return min(max(bound / self._stated, 1.0), LOOSEST)
+
+
+def _chi_square(freedom: float, quantile: float) -> float:
+    """Return the quantile of a chi-square distribution."""
+    from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
+
+    return float(chdtri(freedom, 1.0 - quantile))
