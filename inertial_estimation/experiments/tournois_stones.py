@@ -174,7 +174,7 @@ def _rows(case: _Case, runs: list[CrawlRun]) -> list[TableRow]:
     return [
         *rows,
         TableRow(f"{name}: load change found, of {count}", "", float(np.isfinite(found["detected"]).sum())),
-        TableRow(f"{name}: identifications before the load came", "", float(sum(before))),
+        TableRow(f"{name}: load changes reported before the load came", "", float(sum(before))),
         TableRow(
             f"{name}: error in x and y, worst",
             "mm",
