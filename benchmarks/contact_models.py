@@ -26,7 +26,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.robot_build import body_inertia, robot_spec, set_body_inertia

@@ -17,10 +17,10 @@ from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.data_checks.effort_checks import telling_joints
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array, ImuSample, JointReading, WrenchSample
+from inertial_estimation.spatial.vectors import DEGREES
 
 Change = Callable[[Array], Array]
 Injection = tuple[str, Callable[[Scene, np.random.Generator], Callable[[Reading], Reading] | None], str]
-DEGREES = 180.0 / np.pi
 TURN = 2.0 * np.pi  # [rad]
 MOVING, TRAVEL = 0.1, 0.05  # rms speed and travel of a joint that moves [rad/s, rad]
 

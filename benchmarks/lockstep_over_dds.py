@@ -28,10 +28,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.commands.processes import ProcessGroup
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.experiments import foster_elbow, foster_pelvis

@@ -13,7 +13,8 @@ import numpy as np
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE, build_pipelines
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
+from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.filters import FILTERS
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline

@@ -20,7 +20,7 @@ import numpy as np
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import rms
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.experiments.crawl_run import COM_SIGMA, MASS_SIGMA
 from inertial_estimation.experiments.foster_elbow import ELBOW_OVERRIDES, elbow_run
 from inertial_estimation.experiments.foster_pelvis import PELVIS_OVERRIDES, pelvis_run

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.pipelines import TILT_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE, TILT_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline

@@ -8,7 +8,8 @@ by, or why there is none.
 import argparse
 from typing import Any
 
-from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 
 LOAD = parse_disturbance("{kind: ball, link: trunk, mass: 10.19, at: [-0.75, 0.4, 0], start: 0.5}")

@@ -15,7 +15,8 @@ import pinocchio as pin
 
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.pipelines import PAYLOAD_NODE, build_pipelines
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE
+from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.estimators.payload.payload_config import METHODS
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline

@@ -48,15 +48,12 @@ def seconds(duration_ns: Any) -> Any:
 
 
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Copy values into a read-only float array.
+    """Return values as a read-only copy of floats.
 
     Args:
         name: Name of the quantity, for the error message.
         values: Anything numpy can convert.
         shape: Expected shape; None accepts any.
-
-    Returns:
-        A read-only copy.
 
     Raises:
         MeasurementError: If the shape differs from the expected one.

@@ -1,6 +1,7 @@
 """How the tests run: in several processes, one thread each, and none left out in silence."""
 
 import contextlib
+import gc
 import importlib.util
 import os
 import sys
@@ -37,6 +38,15 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if _whole_suite(config) and not asked:
         option.numprocesses = min(len(os.sched_getaffinity(0)) + WAITING_WORKERS, MOST_WORKERS)
         option.dist = "worksteal"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Import and collect without looking for garbage, of which there is none: a fifth of the time."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

@@ -14,8 +14,14 @@ import numpy as np
 
 from benchmarks.fault_campaign.readings import Reading
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.control.controller_pipeline import ControllerConfig, ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig

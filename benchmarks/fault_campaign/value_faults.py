@@ -8,6 +8,7 @@ from benchmarks.fault_campaign.fault import Draw, Kind
 from benchmarks.fault_campaign.readings import CHANNELS, Reading, joint_columns, with_channel
 from inertial_estimation.models.imu import STANDARD_GRAVITY as G
 from inertial_estimation.signals import Array, JointReading
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["IN_RANGE", "SENSORS", "VALUE_KINDS"]
 
@@ -104,9 +105,9 @@ def saturated(draw: Draw) -> list[Reading]:
 
 UNITS = {
     "specific force": (("g", 1.0 / G), ("x1000", 1e3), ("x0.1", 0.1)),
-    "angular rate": (("deg/s", 180.0 / np.pi), ("x1000", 1e3), ("x0.1", 0.1)),
-    "position": (("deg", 180.0 / np.pi), ("x0.1", 0.1)),
-    "velocity": (("deg/s", 180.0 / np.pi), ("x1000", 1e3), ("x0.1", 0.1)),
+    "angular rate": (("deg/s", DEGREES), ("x1000", 1e3), ("x0.1", 0.1)),
+    "position": (("deg", DEGREES), ("x0.1", 0.1)),
+    "velocity": (("deg/s", DEGREES), ("x1000", 1e3), ("x0.1", 0.1)),
     "effort": (("mNm", 1e3), ("kNm", 1e-3), ("x0.1", 0.1)),
     "force": (("kN", 1e-3), ("mN", 1e3), ("kgf", 1.0 / G), ("x0.1", 0.1)),
     "torque": (("mNm", 1e3), ("x0.1", 0.1)),

@@ -8,7 +8,13 @@ from typing import Any, TypeVar
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.configuration.config_file import ALL_NODES, ConfigFile
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
@@ -24,10 +30,8 @@ from inertial_estimation.simulation.sensor_noise_config import REALISTIC, Sensor
 from inertial_estimation.simulation.simulation import Simulation
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["CONTROLLER_NODE", "PAYLOAD_NODE", "SIMULATOR_NODE", "Overrides", "RobotLoop", "settings_in_words"]
+__all__ = ["Overrides", "RobotLoop", "settings_in_words"]
 
-SIMULATOR_NODE = "simulator"
-CONTROLLER_NODE = "whole_body_controller"
 Overrides = Mapping[str, Mapping[str, Any]]
 ConfigT = TypeVar("ConfigT")
 

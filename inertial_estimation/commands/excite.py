@@ -13,8 +13,8 @@ from pathlib import Path
 from inertial_estimation.commands.arguments import add_output, add_param, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import IDENTIFICATION, checked_overrides
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_configs import checked_overrides
+from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import result_folder

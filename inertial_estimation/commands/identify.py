@@ -18,8 +18,8 @@ from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.node_configs import IDENTIFICATION, checked_overrides
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_configs import checked_overrides
+from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder

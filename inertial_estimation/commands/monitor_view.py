@@ -12,6 +12,7 @@ from inertial_estimation.estimators.payload.payload_telemetry import PHASES
 from inertial_estimation.estimators.telemetry import GATE_DECISIONS
 from inertial_estimation.recordings.watch_record import InputState, NodeRecord, WatchRecord
 from inertial_estimation.signals import HealthLevel
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["band", "monitor_view"]
 
@@ -21,7 +22,6 @@ STYLES = {
     HealthLevel.ERROR: "bold red",
     HealthLevel.STALE: "magenta",
 }
-DEGREES = 180.0 / math.pi
 MAIN_PARTS = ("estimator", "payload", "simulation", "controller")  # what a node is, apart from its inputs
 BAND_WIDTH = 20  # characters
 BAND_SIGMAS = 2.0

@@ -26,6 +26,11 @@ from inertial_estimation.recordings.recording import BagRecording, read_orientat
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayResults, replay_results
 from inertial_estimation.replay.result_files import (
+    BASE_FILE,
+    FIGURES,
+    LINK_FILE,
+    METRICS_FILE,
+    TRUNK_FILE,
     read_trusted,
     write_base_orientation,
     write_link_inertias,
@@ -37,10 +42,7 @@ from inertial_estimation.signals import NANOSECONDS, Health, seconds
 __all__ = ["add_arguments", "run"]
 
 NOISE_BAND = 1.7  # factor between seen and stated noise that is worth a line
-OWN_FILES = (
-    *("base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv", "metrics.json"),
-    *("tilt.png", "gyro_bias.png", "masses.png", "nis.png", "trunk.png"),
-)
+OWN_FILES = (BASE_FILE, LINK_FILE, TRUNK_FILE, METRICS_FILE, *FIGURES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,12 +136,12 @@ def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.N
 
 def _write(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
     if len(evaluation.tilt.stamps_ns):
-        write_base_orientation(folder / "base_orientation.csv", evaluation.tilt)
+        write_base_orientation(folder / BASE_FILE, evaluation.tilt)
     if len(evaluation.inertial.stamps_ns):
-        write_link_inertias(folder / "link_inertias.csv", evaluation.inertial)
+        write_link_inertias(folder / LINK_FILE, evaluation.inertial)
     if evaluation.payload is not None:
-        write_trunk_inertia(folder / "trunk_inertia.csv", evaluation.payload)
-    write_metrics(folder / "metrics.json", evaluation.metrics)
+        write_trunk_inertia(folder / TRUNK_FILE, evaluation.payload)
+    write_metrics(folder / METRICS_FILE, evaluation.metrics)
     if figures:
         try:
             from inertial_estimation.plots.replay_figures import write_figures

@@ -16,7 +16,7 @@ from typing import Any
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
-from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.commands.arguments import add_param, add_robot
 from inertial_estimation.commands.disturbance_arguments import (
@@ -26,7 +26,8 @@ from inertial_estimation.commands.disturbance_arguments import (
 )
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_file import ALL_NODES
-from inertial_estimation.configuration.node_configs import IDENTIFICATION, NODE_CONFIGS, checked_overrides
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
+from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording

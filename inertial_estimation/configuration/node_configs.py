@@ -5,6 +5,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    IDENTIFICATION,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
 from inertial_estimation.configuration.node_options import (
     ControllerNodeOptions,
     InertialNodeOptions,
@@ -21,15 +29,14 @@ from inertial_estimation.identification.identification_config import Identificat
 from inertial_estimation.parameters import iterate_parameters, unknown_name
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 
-__all__ = ["IDENTIFICATION", "NODE_CONFIGS", "all_parameters", "checked_overrides", "parameters_of"]
+__all__ = ["NODE_CONFIGS", "all_parameters", "checked_overrides", "parameters_of"]
 
-IDENTIFICATION = "identification"  # no node: the section of `inertial-estimation identify`
 NODE_CONFIGS: dict[str, tuple[type, ...]] = {
-    "tilt_observer": (TiltPipelineConfig, TiltNodeOptions),
-    "inertial_ekf": (InertialPipelineConfig, InertialNodeOptions),
-    "trunk_payload": (TrunkPayloadConfig, PayloadNodeOptions),
-    "simulator": (SimulationConfig, SimulatorOptions),
-    "whole_body_controller": (ControllerConfig, ControllerNodeOptions),
+    TILT_NODE: (TiltPipelineConfig, TiltNodeOptions),
+    INERTIAL_NODE: (InertialPipelineConfig, InertialNodeOptions),
+    PAYLOAD_NODE: (TrunkPayloadConfig, PayloadNodeOptions),
+    SIMULATOR_NODE: (SimulationConfig, SimulatorOptions),
+    CONTROLLER_NODE: (ControllerConfig, ControllerNodeOptions),
     IDENTIFICATION: (IdentificationConfig,),
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError
@@ -21,17 +22,11 @@ from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, Recorded
 
 __all__ = [
     "CONFIG_CLASSES",
-    "INERTIAL_NODE",
-    "PAYLOAD_NODE",
-    "TILT_NODE",
     "Pipelines",
     "build_pipelines",
     "replay_topics",
 ]
 
-TILT_NODE = "tilt_observer"
-INERTIAL_NODE = "inertial_ekf"
-PAYLOAD_NODE = "trunk_payload"
 CONFIG_CLASSES: dict[str, type] = {
     TILT_NODE: TiltPipelineConfig,
     INERTIAL_NODE: InertialPipelineConfig,

@@ -7,12 +7,12 @@ from inertial_estimation.control.control_supervisor import ControllerStepCounts
 from inertial_estimation.control.controller_inputs import ControllerInputs
 from inertial_estimation.control.reference_intake import ReferenceIntake
 from inertial_estimation.errors import listing
+from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import Health, HealthLevel, seconds
 
 __all__ = ["controller_health"]
 
 NAME = "controller"
-FAULT_SHOWN_S = 10.0  # after a fault, so that it is seen at the rate of diagnostics
 
 
 def controller_health(
@@ -87,7 +87,7 @@ def _verdict(
         return HealthLevel.ERROR, f"damping: {last.reason}"
     if last.state is ControlState.HOLDING:
         return HealthLevel.WARN, f"holding the last torques: {last.reason}"
-    if counts.last_fault_ns is not None and 0.0 <= seconds(now_ns - counts.last_fault_ns) < FAULT_SHOWN_S:
+    if counts.last_fault_ns is not None and 0 <= now_ns - counts.last_fault_ns < REPORTED_NS:
         ago = seconds(now_ns - counts.last_fault_ns)
         return HealthLevel.WARN, f"controlling again after a fault {ago:.1f} s ago: {counts.last_fault}"
     return HealthLevel.OK, f"controlling: {last.activity or 'posture'}"

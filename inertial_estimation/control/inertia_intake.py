@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from inertial_estimation.control.inertia_limits import InertiaJumps, InertiaLimits
+from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, Health, HealthLevel, LinkInertia, seconds
 
 __all__ = ["InertiaIntake"]
 
 MAX_PENDING = 32  # sets kept, and stamps of bad ones remembered
 LARGEST_LEAD_NS = 10 * NANOSECONDS  # of a set ahead of the joint states: it is of another clock
-REFUSAL_SHOWN_S = 10.0  # after a refused inertia, so that it is seen at the rate of diagnostics
 
 
 class InertiaIntake:
@@ -140,7 +140,7 @@ class InertiaIntake:
 
     def _refused_lately(self, now_ns: int) -> bool:
         refused_ns = self._last_refusal_ns
-        return refused_ns is not None and seconds(now_ns - refused_ns) < REFUSAL_SHOWN_S
+        return refused_ns is not None and now_ns - refused_ns < REPORTED_NS
 
     def _drop_set(self, stamp_ns: int) -> None:
         """Refuse what has come and will come of a stamp."""

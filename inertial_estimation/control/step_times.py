@@ -4,13 +4,13 @@ from collections import deque
 
 import numpy as np
 
-from inertial_estimation.signals import Health, HealthLevel, seconds
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import Health, HealthLevel
 
 __all__ = ["StepTimes"]
 
 NAME = "step time"
 KEPT = 3000  # durations for the quantile: nine seconds at 333 Hz
-OVERRUN_SHOWN_S = 10.0  # after an overrun, so that it is seen at the rate of diagnostics
 
 
 class StepTimes:
@@ -56,7 +56,7 @@ class StepTimes:
         if self._recent:
             values["p99 [ms]"] = f"{1e3 * float(np.percentile(np.array(self._recent), 99.0)):.2f}"
         last_ns = self._last_overrun_ns
-        if last_ns is not None and 0.0 <= seconds(now_ns - last_ns) < OVERRUN_SHOWN_S:
+        if last_ns is not None and 0 <= now_ns - last_ns < REPORTED_NS:
             message = f"{self.overruns} steps took longer than the period, {1e3 * self._period:.2f} ms"
             return Health(NAME, HealthLevel.WARN, message, values)
         return Health(NAME, HealthLevel.OK, "within the period", values)

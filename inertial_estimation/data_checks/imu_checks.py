@@ -1,7 +1,6 @@
 """Checks of an IMU: unit, size and direction of gravity, unit and axes of the gyroscope."""
 
 import itertools
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from inertial_estimation.data_checks.foot_rotation import rotation_of_base
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
 
 Mask = NDArray[np.bool_]
 
@@ -29,7 +29,6 @@ AT_REST = 0.05  # largest joint speed at rest [rad/s]
 RATE_AT_REST = 0.15  # a gyroscope at rest: the bias of cheap sensors is below 0.1 rad/s [rad/s]
 TURNING = 0.03  # rms rotation of the base that a gyroscope is compared with [rad/s]
 EXPLAINED, UNEXPLAINED = 0.6, 0.2  # shares of the rate that a right and a wrong assumption of axes explain
-DEGREES = 180.0 / math.pi
 
 
 def signed_permutations() -> Array:

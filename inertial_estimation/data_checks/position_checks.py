@@ -7,10 +7,10 @@ import numpy as np
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.regression import best_assignment, correlations, scale_factor
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["position_checks", "velocity_checks"]
 
-DEGREES = 180.0 / math.pi
 LIMIT_MARGIN = 0.2  # limits of descriptions are rounded, and zero positions are off by some degrees [rad]
 FAR = 0.8  # no zero position of a robot that was put together is off by as much [rad]
 TURN_MARGIN = 0.35  # a position a turn less may be this far outside its limits [rad]

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
 from inertial_estimation.closed_loop.time_series import rms
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.balance_run import (
     BalanceRun,
@@ -28,6 +29,7 @@ from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["BenallegueLoop"]
 
@@ -226,8 +228,8 @@ def _metrics(motion: str, one: BalanceRun, plan: _Plan) -> Metrics:
         metrics["distance [m]"] = float(c["ahead"][-1])
         metrics["drift aside [m]"] = float(c["aside"][-1])
     for name, key, unit, scale in (
-        ("tilt error of the estimate", "tilt", "deg", 180.0 / np.pi),
-        ("tilt of the pelvis against its reference", "pelvis", "deg", 180.0 / np.pi),
+        ("tilt error of the estimate", "tilt", "deg", DEGREES),
+        ("tilt of the pelvis against its reference", "pelvis", "deg", DEGREES),
         ("height of the pelvis against its reference", "height", "mm", 1e3),
         ("centre of mass against its reference", "com", "mm", 1e3),
         ("DCM against its reference", "dcm", "mm", 1e3),

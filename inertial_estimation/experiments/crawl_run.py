@@ -9,8 +9,9 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, Overrides, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_polygon import convex_hull
 from inertial_estimation.control.support_target import GaitPhase

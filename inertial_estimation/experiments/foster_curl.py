@@ -14,9 +14,9 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
@@ -30,7 +30,7 @@ __all__ = ["FosterCurl"]
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003
 CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S = 1.0, 5.0, 6.0, 9.0, 21.0
-QUICK, QUICK_WINDOW_S = (0.1, 0.5, 0.6, 0.7, 1.0), 0.2
+QUICK, QUICK_WINDOW_S = (0.1, 0.25, 0.3, 0.35, 0.5), 0.1
 CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
 STEADY_AFTER_S = 1.5  # of the curls
 OVERRIDES: Mapping[str, Mapping[str, Any]] = {

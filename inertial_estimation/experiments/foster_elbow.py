@@ -11,14 +11,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import (
-    CONTROLLER_NODE,
-    SIMULATOR_NODE,
-    RobotLoop,
-    settings_in_words,
-)
+from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
@@ -128,7 +123,7 @@ class FosterElbow(Experiment[_Holds]):
     @property
     def duration_s(self) -> float:
         """Length of a run [s]."""
-        return 0.5 if self.quick else DURATION_S
+        return 0.2 if self.quick else DURATION_S
 
     def simulate(self, progress: Progress) -> _Holds:
         """Run with and without adaptation for every seed."""

@@ -12,14 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import (
-    CONTROLLER_NODE,
-    SIMULATOR_NODE,
-    RobotLoop,
-    settings_in_words,
-)
+from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
 from inertial_estimation.closed_loop.time_series import TimeSeries
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -169,7 +164,7 @@ class FosterGating(Experiment[_SteppingRuns]):
         """Step in place per seed, once with the true mass constant, once with the square wave."""
         robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
         duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
-        loaded_s, hoist_s = 0.5 if self.quick else duration_s, hoist_time(quick=self.quick)
+        loaded_s, hoist_s = 0.2 if self.quick else duration_s, hoist_time(quick=self.quick)
         runs = _SteppingRuns([], [], settled_s)
         for i, seed in enumerate(seeds):
             progress(f"seed {seed}, constant mass", i / len(seeds))

@@ -13,14 +13,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import (
-    CONTROLLER_NODE,
-    SIMULATOR_NODE,
-    RobotLoop,
-    settings_in_words,
-)
+from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -203,7 +198,7 @@ class FosterPelvis(Experiment[_Walks]):
                     beliefs[belief],
                     seed,
                     adaptation=adaptation,
-                    duration_s=0.5 if self.quick else DURATION_S,
+                    duration_s=0.2 if self.quick else DURATION_S,
                     hoist_s=hoist_time(quick=self.quick),
                 )
                 runs[belief, adaptation].append(columns)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.experiments.crawl_run import load_on_trunk

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series

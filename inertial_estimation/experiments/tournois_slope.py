@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
-from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.experiments.crawl_run import CrawlRun, EventKind, crawl_run, load_on_trunk
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
@@ -173,7 +174,7 @@ def _rows(case: _Case, runs: list[CrawlRun]) -> list[TableRow]:
     return [
         *rows,
         TableRow(f"{name}: load change found, of {count}", "", float(np.isfinite(found["detected"]).sum())),
-        TableRow(f"{name}: identifications before the load came", "", float(sum(before))),
+        TableRow(f"{name}: load changes reported before the load came", "", float(sum(before))),
         TableRow(
             f"{name}: error in x and y, worst",
             "mm",

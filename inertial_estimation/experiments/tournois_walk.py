@@ -14,7 +14,8 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, Overrides, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import Overrides, RobotLoop
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,

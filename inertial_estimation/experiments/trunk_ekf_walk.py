@@ -13,7 +13,7 @@ import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE
+from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.experiments.crawl_run import (
     CrawlRun,
     columns_of,

@@ -161,7 +161,7 @@ class WhichLink(Experiment[_Data]):
         shown = times >= ON_S - 0.5
         ratios = push.trial.published / push.trial.published[np.searchsorted(times, ON_S - 0.1)]
         end = ON_S + push.push.duration
-        span = (Span(ON_S, end, "push or load"),)
+        span = (Span(ON_S, end, "push"),)
         found = push.trial.found(Cause.PUSH, ON_S)
         forces = [
             float(np.sqrt(c.force_L @ c.force_L)) if c.force_L is not None else np.nan for _t, c in found
@@ -209,6 +209,8 @@ class WhichLink(Experiment[_Data]):
             f"Loads whose link was not named first within 0.3 s: {', '.join(missed) or 'none'}.",
             f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
             "A link that is not in 'links' is named, but its load is not estimated.",
+            "Events whose NIS stays below watch.suspect times the usual one are not looked at.",
+            "In a sequence the hand-over may still be under way at the end, since it limits inertias, too.",
         )
 
     def _sequence_rows(self, data: _Data) -> tuple[TableRow, ...]:
@@ -218,7 +220,7 @@ class WhichLink(Experiment[_Data]):
         errors = [_sequence_error(trial) for trial in data.sequences]
         return (
             _share("sequence: every load put on and taken off named", right, 95.0),
-            TableRow("sequence: error of a published mass at the end", "%", 100.0 * max(errors)),
+            TableRow("sequence: published mass 1.2 s after the last change, error", "%", 100.0 * max(errors)),
         )
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.random import default_rng
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.experiments.arm_tracking import Tracking, UpperBodyMotion, track
 from inertial_estimation.experiments.condition_sweep import CONSISTENT, GRADIENT, LEAST_SQUARES, MotionRows
 from inertial_estimation.experiments.dynamic_table import (

@@ -24,6 +24,7 @@ DEEPEST = 50  # levels of nesting; a parameter file has about six
 LONGEST_NUMBER = 400  # characters
 LARGEST_INTEGER = 2**63 - 1  # an integer of ROS; a larger one is read as a float, as rcl does
 _CORE = "tag:yaml.org,2002:"
+_LIST_TAGS = (f"{_CORE}seq", f"{_CORE}python/tuple")  # launch_ros writes every list as a tuple
 
 
 class YamlMapping(dict[str, Any]):
@@ -131,7 +132,8 @@ def load_yaml(text: str, where: str) -> Any:
 
     Raises:
         ConfigurationError: If it is not valid YAML, is larger than `LARGEST_TEXT`, holds an alias, a tag
-            beyond the core ones, a key twice, a number out of range or too deep a nesting; names the line.
+            beyond the core ones and that of a tuple, a key twice, a number out of range or too deep nesting;
+            names the line.
     """
     if len(text) > LARGEST_TEXT:
         raise ConfigurationError(f"{where} has {len(text)} characters, expected at most {LARGEST_TEXT}")
@@ -172,8 +174,8 @@ def _value(node: Any) -> Any:
     """Return the Python value of a node; the depth is bounded by the composer."""
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
-    expected = "map" if isinstance(node, yaml.MappingNode) else "seq"
-    if node.tag != _CORE + expected:
+    expected = (f"{_CORE}map",) if isinstance(node, yaml.MappingNode) else _LIST_TAGS
+    if node.tag not in expected:
         raise _RefusedError(node.start_mark, f"the tag '{node.tag}', expected none")
     if isinstance(node, yaml.SequenceNode):
         return [_value(item) for item in node.value]

@@ -5,9 +5,9 @@ from enum import Enum
 from inertial_estimation.errors import DuplicateJointError, MeasurementError
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["DropCounts", "DropReason", "misfit"]
+__all__ = ["REPORTED_NS", "DropCounts", "DropReason", "misfit"]
 
-RECENT_NS = 10 * NANOSECONDS  # time for which a dropped reading is reported as a warning
+REPORTED_NS = 10 * NANOSECONDS  # for which an event stays in the diagnostics, whose rate is low
 LONGEST_EXAMPLE = 160  # characters of an example that are kept
 
 
@@ -85,7 +85,7 @@ class DropCounts:
         Args:
             now_ns: The caller's time on the clock of the stamps [ns].
         """
-        return self.total > 0 and (self.after_ns is None or now_ns - self.after_ns < RECENT_NS)
+        return self.total > 0 and (self.after_ns is None or now_ns - self.after_ns < REPORTED_NS)
 
     @property
     def last(self) -> str:

@@ -117,6 +117,7 @@ class RowCovariance:
         wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
         self._sigma_wrench = np.array(wrench * n_contacts if rows.contacts is ContactMode.MEASURED else [])
         self._imu = imu if robot.floating_base else None
+        self._X_BI: Array | None = None  # of an IMU on the base, whose pose is constant
         self._moving: slice | Indices | None = None
         if self._imu is not None and self._imu.moving:
             self._moving = slice_if_contiguous(np.array(self._imu.moving, dtype=np.int64))
@@ -158,7 +159,10 @@ class RowCovariance:
             W_a: Mass matrix times the sigmas, changed in place, shape (m, nv).
         """
         sigma = self._sigma_a
-        X_BI = (data.oMi[imu.joint_id] * imu.T_JI).toActionMatrix()
+        X_BI = self._X_BI
+        if X_BI is None:
+            X_BI = (data.oMi[imu.joint_id] * imu.T_JI).toActionMatrix()
+            self._X_BI = X_BI if imu.on_base else None
         np.matmul(M_B, X_BI * sigma[:6], out=W_a[:, :6])
         if self._moving is not None:
             W_a[:, self._moving] -= M_B @ (data.J[:, self._moving] * sigma[self._moving])

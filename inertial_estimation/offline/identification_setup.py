@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from inertial_estimation.configuration.config_file import ConfigFile
-from inertial_estimation.configuration.node_configs import IDENTIFICATION, NODE_CONFIGS, all_parameters
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE, replay_topics
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
+from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
+from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.identification.identification_config import IdentificationConfig

@@ -68,20 +68,22 @@ def figure_of_offsets(report: CalibrationReport) -> Any:
     shown = [kind for kind in kinds if any(j.unit == kind[0] for j in report.joints)]
     figure, axes = new_figure(len(shown), row_height=3.2)
     for axis, (unit, factor, name) in zip(axes, shown, strict=True):
-        joints = [j for j in report.joints if j.unit == unit]
+        joints = {i: joint for i, joint in enumerate(report.joints) if joint.unit == unit}
         _draw_offsets(axis, joints, factor, frozenset(report.written_joints))
         tidy(axis, ylabel=f"offset [{name}]", title="Offsets, bars: two standard deviations; filled: written")
+    names = [joint.joint.removesuffix("_joint") for joint in report.joints]
+    axes[-1].set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)
     return figure
 
 
-def _draw_offsets(axis: Any, joints: list[JointOffset], factor: float, written: frozenset[str]) -> None:
+def _draw_offsets(axis: Any, joints: dict[int, JointOffset], factor: float, written: frozenset[str]) -> None:
     colours = {
         OffsetIdentifiability.IDENTIFIABLE: COLOURS[0],
         OffsetIdentifiability.COMBINATION: COLOURS[1],
         OffsetIdentifiability.NOT: GREY,
     }
     for kind, colour in colours.items():
-        chosen = [i for i, j in enumerate(joints) if j.identifiability is kind]
+        chosen = [i for i, joint in joints.items() if joint.identifiability is kind]
         if chosen:
             offsets = [factor * joints[i].offset for i in chosen]
             spread = [2.0 * factor * joints[i].sigma for i in chosen]
@@ -89,9 +91,6 @@ def _draw_offsets(axis: Any, joints: list[JointOffset], factor: float, written: 
                 chosen, offsets, spread, fmt="o", ms=4.0, mfc="w", color=colour, capsize=3.0, label=kind.value
             )
             full = [i for i in chosen if joints[i].joint in written]
-            axis.plot(
-                full, [factor * joints[i].offset for i in full], ls="none", marker="o", ms=4.0, color=colour
-            )
+            values = [factor * joints[i].offset for i in full]
+            axis.plot(full, values, ls="none", marker="o", ms=4.0, color=colour, zorder=5)
     axis.axhline(0.0, color=BLACK, lw=0.7)
-    names = [j.joint.removesuffix("_joint") for j in joints]
-    axis.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)

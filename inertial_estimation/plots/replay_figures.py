@@ -22,6 +22,13 @@ from inertial_estimation.plots.style import (
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.result_files import (
+    BIAS_FIGURE,
+    MASS_FIGURE,
+    NIS_FIGURE,
+    TILT_FIGURE,
+    TRUNK_FIGURE,
+)
 from inertial_estimation.signals import Array, Decision, seconds
 
 __all__ = [
@@ -41,17 +48,17 @@ def write_figures(folder: Path, evaluation: ReplayResults) -> list[Path]:
         evaluation: Series and metrics of the replay.
 
     Returns:
-        The files written: tilt.png, gyro_bias.png, masses.png, nis.png, trunk.png.
+        The files written, of `FIGURES`.
     """
     written: list[Path] = []
     if len(evaluation.tilt.stamps_ns):
-        written.append(save(figure_of_tilt(evaluation.tilt, evaluation.tilt_errors), folder / "tilt.png"))
-        written.append(save(figure_of_bias(evaluation.tilt), folder / "gyro_bias.png"))
+        written.append(save(figure_of_tilt(evaluation.tilt, evaluation.tilt_errors), folder / TILT_FIGURE))
+        written.append(save(figure_of_bias(evaluation.tilt), folder / BIAS_FIGURE))
     if len(evaluation.inertial.stamps_ns):
-        written.append(save(figure_of_masses(evaluation.inertial), folder / "masses.png"))
-        written.append(save(figure_of_nis(evaluation.inertial), folder / "nis.png"))
+        written.append(save(figure_of_masses(evaluation.inertial), folder / MASS_FIGURE))
+        written.append(save(figure_of_nis(evaluation.inertial), folder / NIS_FIGURE))
     if evaluation.payload is not None:
-        written.append(save(figure_of_trunk(evaluation.payload), folder / "trunk.png"))
+        written.append(save(figure_of_trunk(evaluation.payload), folder / TRUNK_FIGURE))
     return written
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.configuration.pipelines import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE, Pipelines
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import as_json
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.robot_config import RobotConfig

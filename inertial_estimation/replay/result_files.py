@@ -18,8 +18,18 @@ from inertial_estimation.signals import Array
 
 __all__ = [
     "BASE_COLUMNS",
+    "BASE_FILE",
+    "BIAS_FIGURE",
+    "FIGURES",
     "LINK_COLUMNS",
+    "LINK_FILE",
+    "MASS_FIGURE",
+    "METRICS_FILE",
+    "NIS_FIGURE",
+    "TILT_FIGURE",
     "TRUNK_COLUMNS",
+    "TRUNK_FIGURE",
+    "TRUNK_FILE",
     "read_trusted",
     "write_base_orientation",
     "write_link_inertias",
@@ -27,6 +37,11 @@ __all__ = [
     "write_trunk_inertia",
 ]
 
+BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
+METRICS_FILE = "metrics.json"
+TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
+MASS_FIGURE, NIS_FIGURE = "masses.png", "nis.png"
+FIGURES = (TILT_FIGURE, BIAS_FIGURE, MASS_FIGURE, NIS_FIGURE, TRUNK_FIGURE)
 BASE_COLUMNS = (
     *("stamp_ns", "qx", "qy", "qz", "qw", "tilt_x", "tilt_y", "tilt_z"),
     *("gyro_bias_x", "gyro_bias_y", "gyro_bias_z", "contacts"),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
+    "DEGREES",
     "ZERO",
     "Matrix",
     "Vector",
@@ -28,6 +29,7 @@ __all__ = [
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
+DEGREES = 180.0 / math.pi  # in one radian
 OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 
 

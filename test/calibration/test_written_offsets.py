@@ -115,6 +115,8 @@ def test_figures_show_the_file_that_is_written(slid) -> None:
     figure = figure_of_heights(slid)
     drawn = np.array([line.get_ydata() for line in figure.axes[1].lines[:6:2]])
     assert drawn == pytest.approx(1e3 * slid.written_heights.T)
+    filled = [line for axis in figure_of_offsets(slid).axes for line in axis.lines if line.get_zorder() == 5]
+    assert sum(len(line.get_xdata()) for line in filled) == len(slid.written_joints)
     labels = [axis.get_ylabel() for axis in figure_of_offsets(slid).axes]
     assert labels == ["offset [deg]", "offset [mm]"]
     assert json.dumps(report_document(slid))

@@ -10,10 +10,12 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
+from inertial_estimation.closed_loop import closed_loop
 from inertial_estimation.closed_loop.closed_loop import QUICK_HOIST_S, ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, SIMULATOR_NODE
 from inertial_estimation.control.controller_config import ControllerConfig
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
@@ -41,6 +43,7 @@ def elbow_sag(loop: ClosedLoop, duration_s: float) -> float:
 
 def test_robot_stands_on_its_estimates(robot: RobotLoop) -> None:
     loop = robot.build(seed=3)
+    loop.release(QUICK_HOIST_S)
     loop.run(1.0)
     assert loop.base is not None
     truth = loop.simulation.truth().base
@@ -69,7 +72,8 @@ def test_same_seed_same_run_other_seed_another(robot: RobotLoop) -> None:
     assert np.abs(ends[0] - ends[2]).max() > 0.0
 
 
-def test_a_loop_without_commands_says_what_is_missing() -> None:
+def test_a_loop_without_commands_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closed_loop, "FIRST_COMMAND_TIMEOUT_S", 0.3)
     robot = RobotLoop("talos")
     loop = robot.build()
     loop.tilt = None  # nobody observes, and the truth is withheld

@@ -61,6 +61,12 @@ def test_words_that_yaml_turns_into_dates_and_times_stay_words_as_in_ros() -> No
     ]
 
 
+def test_a_list_as_launch_ros_writes_it_is_read() -> None:
+    assert load_yaml("a: !!python/tuple\n- 1\n- [x, y]\n", "it") == {"a": [1, ["x", "y"]]}
+    with pytest.raises(ConfigurationError, match=r"line 1: the tag .*python/tuple', expected none"):
+        load_yaml("a: !!python/tuple {b: 1}", "it")
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.text(alphabet="a:-[]{}&*!?|>'\"%@#,\n\t 0e.", max_size=60)))
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:

@@ -13,11 +13,10 @@ from inertial_estimation.models.robot_config import RobotConfig, robot_from_conf
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.signals import HealthLevel, ImuSample, JointReading, WrenchSample
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+from inertial_estimation.spatial.vectors import DEGREES
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing
-
-DEGREES = 180.0 / np.pi
 
 
 class Recorded:

@@ -9,7 +9,8 @@ pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.robot_loop import CONTROLLER_NODE, PAYLOAD_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import CONTROLLER_NODE, PAYLOAD_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 

@@ -11,7 +11,8 @@ pytest.importorskip("mujoco")
 pytest.importorskip("proxsuite")
 pytest.importorskip("example_robot_data")
 
-from inertial_estimation.closed_loop.robot_loop import PAYLOAD_NODE, SIMULATOR_NODE, RobotLoop
+from inertial_estimation.closed_loop.robot_loop import RobotLoop
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
 from inertial_estimation.errors import ModelError
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.experiments.payload_stand import (

@@ -165,7 +165,7 @@ def test_every_registered_type_is_tested():
 
 @pytest.mark.parametrize("kind", CONVERSIONS)
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_there_and_back_over_the_wire(family, kind, data):
     value = data.draw(VALUES[kind])
     conversion = CONVERSIONS[kind]
@@ -191,7 +191,7 @@ def test_a_message_that_is_used_again_carries_nothing_over(family, kind, data):
 
 @pytest.mark.parametrize("kind", CONVERSIONS)
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_reading_bytes_gives_what_converting_the_message_gives(family, kind, data):
     read = bytes_reader(kind, partial(family.deserialize, kind=kind))
     for _ in range(2):  # a decoder may keep what it knows of the message before
@@ -310,7 +310,7 @@ def test_stamps_are_at_the_start_of_every_message():
 
 @pytest.mark.parametrize("kind", CONVERSIONS)
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_changed_bytes_are_read_or_refused_and_nothing_else(family, kind, data):
     """A driver may send any bytes: names that are not UTF-8, lengths beyond the end."""
     read = bytes_reader(kind, partial(family.deserialize, kind=kind))

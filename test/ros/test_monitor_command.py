@@ -28,8 +28,9 @@ def start_monitor(world, *arguments):
 
 
 def test_one_table_of_live_nodes_in_a_pipe(world):
-    world.start("tilt_observer")
-    world.start("inertial_ekf", links="[leg]")
+    patient = {"inputs.timeout": "5.0"}  # on a busy machine this process may pause
+    world.start("tilt_observer", **patient)
+    world.start("inertial_ekf", links="[leg]", **patient)
     diagnostics = world.listen(DiagnosticArray, "/diagnostics")
     assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
     monitor = start_monitor(world, "--once", "--wait", "40")

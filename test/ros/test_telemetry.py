@@ -203,7 +203,8 @@ def test_the_inertial_filter_publishes_figures_covariance_and_markers(world):
     assert world.run(
         lambda: len(telemetry) > 100 and len(covariances) > 100 and markers and inertias, timeout=60.0
     )
-    assert {tuple(msg.name) for msg in telemetry} == {InertialTelemetry(("leg",)).names}
+    rows = ("noise.base_force", "noise.base_moment", "noise.torque")
+    assert {tuple(msg.name) for msg in telemetry} == {InertialTelemetry(("leg",), (), rows).names}
     assert {tuple(msg.name) for msg in covariances} == {COVARIANCE_NAMES}
     assert covariances[-1].header.frame_id == "leg"
     by_stamp = {stamp_from_msg(msg.header.stamp): msg for msg in covariances}

@@ -18,7 +18,8 @@ from std_srvs.srv import Trigger
 from support.standing_quadruped import CONFIG, StandingQuadruped
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
-from inertial_estimation.configuration.pipelines import PAYLOAD_NODE, build_pipelines, replay_topics
+from inertial_estimation.configuration.node_names import PAYLOAD_NODE
+from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
 from inertial_estimation.estimators.payload.payload_telemetry import PHASES, PayloadTelemetry

@@ -95,7 +95,7 @@ def central_jacobian(pi: Array) -> Array:
     D = np.empty((n, 10, 10))
     D[:] = _CONSTANT
     D[:, 1:4, 0] = -c * inverse
-    D[:, _COM_ENTRIES, _COM_ENTRIES] = inverse
+    D.reshape(n, 100)[:, 11:44:11] = inverse  # on the diagonal, of the centre of mass
     D[:, 4:, 1:4] = by_moment
     D[:, 4:, 0] = -0.5 * (by_moment @ c[:, :, None])[:, :, 0]  # I_cm is quadratic in h, by 1/m
     return D

@@ -17,6 +17,7 @@ from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = [
     "BASE_STATE",
@@ -38,7 +39,6 @@ __all__ = [
     "wrench_stream",
 ]
 
-DEGREES = 180.0 / math.pi  # in a radian
 EFFORT_LEVER = 0.002  # on which the weight gives the smallest torques that are compared [m]
 LARGEST_QUATERNION = 1e6  # component; larger ones would overflow when they are normalised
 LOADED_SHARE = 0.1  # of the weight, from which contact forces are compared

@@ -1,10 +1,10 @@
 """Failed steps of a pipeline: how many, how recently, and why the last one failed."""
 
-from inertial_estimation.signals import NANOSECONDS, seconds
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.signals import seconds
 
 __all__ = ["StepFailures"]
 
-REPORTED_NS = 10 * NANOSECONDS  # time of data for which a failed step is reported
 LONGEST_REASON = 200  # characters of a reason that are kept
 
 

@@ -10,12 +10,12 @@ from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.velocity_guard import VelocityGuard
+from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.signals import NANOSECONDS, HealthLevel
 from inertial_estimation.spatial.vectors import Vector
 
 __all__ = ["Finding", "ReadingChecks"]
 
-REPORTED_NS = 10 * NANOSECONDS  # time of data for which a finding is reported
 REPLACED_NS = 30 * NANOSECONDS  # that of a new tilt: it is wrong if the accelerometer is still wrong
 FREQUENT = 4.0  # outliers of specific force or contact velocity in one second that are no longer usual
 LOADED_TIME = 0.1  # time for which forces may contradict the tilt [s]

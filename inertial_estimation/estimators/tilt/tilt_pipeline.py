@@ -37,12 +37,11 @@ from inertial_estimation.signals import (
     WrenchSample,
 )
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
-from inertial_estimation.spatial.vectors import Matrix, matrix, norm
+from inertial_estimation.spatial.vectors import DEGREES, Matrix, matrix, norm
 
 __all__ = ["TiltPipeline", "TiltPipelineConfig"]
 
 YAW_REFERENCE = "yaw_reference"
-RADIANS_TO_DEGREES = 57.29577951308232
 
 
 class TiltPipeline:
@@ -236,7 +235,7 @@ class TiltPipeline:
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),
             "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
-            "tilt sigma [deg]": f"{RADIANS_TO_DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
+            "tilt sigma [deg]": f"{DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
             "velocity innovation [m/s]": f"{norm(estimator.observer.innovation):.4f}",
             "velocity noise [m/s]": f"{estimator.noise.velocity_noise:.4f}",
             "rate of the tilt correction [1/s]": f"{estimator.observer.convergence_rate:.3f}",

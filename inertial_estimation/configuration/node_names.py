@@ -1,0 +1,17 @@
+"""Names of the nodes, which are those of their sections in a parameter file."""
+
+__all__ = [
+    "CONTROLLER_NODE",
+    "IDENTIFICATION",
+    "INERTIAL_NODE",
+    "PAYLOAD_NODE",
+    "SIMULATOR_NODE",
+    "TILT_NODE",
+]
+
+TILT_NODE = "tilt_observer"
+INERTIAL_NODE = "inertial_ekf"
+PAYLOAD_NODE = "trunk_payload"
+SIMULATOR_NODE = "simulator"
+CONTROLLER_NODE = "whole_body_controller"
+IDENTIFICATION = "identification"  # no node: the section of `inertial-estimation identify`
