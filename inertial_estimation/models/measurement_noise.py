@@ -39,8 +39,8 @@ class MeasurementNoise:
     torque: float = parameter(
         -1.0,
         "Standard deviation of a joint torque averaged over one window, unmodelled effects included. "
-        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3 or, where the base is fixed, times its "
-        "largest effort limit / 100 Nm, but at most 0.5 Nm.",
+        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3 or, where the base is fixed, times "
+        "its largest effort limit / 100 Nm, but at most 0.5 Nm.",
         unit="Nm",
         lower=-1e4,
         upper=1e4,
