@@ -117,7 +117,7 @@ def run(
 ) -> Outcome:
     """Run the filter on equations whose stated noise is multiplied by factors."""
     pipeline = pipelines_of(robot, adaptive=adaptive).inertial
-    stated = pipeline.config.noise
+    stated = pipeline.config.noise.for_robot(pipeline.robot)
     variances = np.array([(getattr(stated, name) * factors.get(name, 1.0)) ** 2 for name in NOISE])
     last_s = HOLD_OUT_S.get(robot, np.inf)
     still = np.zeros(pipeline.robot.n_joints)

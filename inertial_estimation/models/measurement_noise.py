@@ -1,11 +1,12 @@
 """Noise of the measurement equation: its parameters, and the covariance of the rows they give."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.models.imu_mount import ImuMount
+from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
@@ -19,43 +20,61 @@ from inertial_estimation.signals import Array
 __all__ = ["MeasurementNoise", "RowCovariance"]
 
 
+FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
+STRONG = 100.0  # [Nm]; the same for the largest effort limit of an arm
+DEFAULTS = {"base_force": 2.0, "base_moment": 1.0, "contact_force": 2.0, "contact_moment": 0.2, "torque": 0.5}
+LEAST = 1e-9  # [N, Nm]; without noise a covariance would be singular
+FORCES = ("base_force", "contact_force")
+
+
 @dataclass(frozen=True)
 class MeasurementNoise:
-    """Standard deviations of means over one window, unmodelled effects included."""
+    """Standard deviations of means over one window, unmodelled effects included.
+
+    Negative ones follow from the robot: they are those of a humanoid of `FULL_SIZE`, scaled down for lighter
+    robots by the weight (forces) and by the moment of the weight on a lever that grows with its third root
+    (moments and torques); torques of a robot with a fixed base by its largest effort limit.
+    """
 
     torque: float = parameter(
-        0.5,
-        "Standard deviation of a joint torque averaged over one window, unmodelled effects included.",
+        -1.0,
+        "Standard deviation of a joint torque averaged over one window, unmodelled effects included. "
+        "Negative: 0.5 Nm times the robot's mass / 80 kg to the power 4/3 or, where the base is fixed, times "
+        "its largest effort limit / 100 Nm, but at most 0.5 Nm.",
         unit="Nm",
-        lower=1e-9,
+        lower=-1e4,
         upper=1e4,
     )
     base_force: float = parameter(
-        2.0,
-        "Standard deviation of unmodelled forces in the base rows, averaged over one window.",
+        -1.0,
+        "Standard deviation of unmodelled forces in the base rows, averaged over one window. Negative: 2 N "
+        "times the robot's mass / 80 kg, but at most 2 N.",
         unit="N",
-        lower=1e-9,
+        lower=-1e4,
         upper=1e4,
     )
     base_moment: float = parameter(
-        1.0,
-        "Standard deviation of unmodelled moments in the base rows, averaged over one window.",
+        -1.0,
+        "Standard deviation of unmodelled moments in the base rows, averaged over one window. Negative: 1 Nm "
+        "times the robot's mass / 80 kg to the power 4/3, but at most 1 Nm.",
         unit="Nm",
-        lower=1e-9,
+        lower=-1e4,
         upper=1e4,
     )
     contact_force: float = parameter(
-        2.0,
-        "Standard deviation of the force components of a measured contact wrench, averaged over one window.",
+        -1.0,
+        "Standard deviation of the force components of a measured contact wrench, averaged over one window. "
+        "Negative: 2 N times the robot's mass / 80 kg, but at most 2 N.",
         unit="N",
-        lower=0.0,
+        lower=-1e4,
         upper=1e4,
     )
     contact_moment: float = parameter(
-        0.2,
-        "Standard deviation of the moment components of a measured contact wrench, averaged over one window.",
+        -1.0,
+        "Standard deviation of the moment components of a measured contact wrench, averaged over one window. "
+        "Negative: 0.2 Nm times the robot's mass / 80 kg to the power 4/3, but at most 0.2 Nm.",
         unit="Nm",
-        lower=0.0,
+        lower=-1e4,
         upper=1e4,
     )
     proper_acceleration: float = parameter(
@@ -82,6 +101,22 @@ class MeasurementNoise:
         upper=1000.0,
     )
 
+    def for_robot(self, robot: RobotModel) -> "MeasurementNoise":
+        """Return the noise with values in place of the negative ones.
+
+        Args:
+            robot: The robot.
+        """
+        weight = min(robot.total_mass / FULL_SIZE, 1.0)
+        shares = {name: weight if name in FORCES else weight ** (4.0 / 3.0) for name in DEFAULTS}
+        if not robot.floating_base:
+            limits = urdf_limits(robot).effort
+            shares["torque"] = min(float(limits.max(initial=0.0)) / STRONG, 1.0) if len(limits) else 1.0
+        derived = {
+            name: share * DEFAULTS[name] for name, share in shares.items() if getattr(self, name) < 0.0
+        }
+        return replace(self, **derived)
+
 
 class RowCovariance:
     """Covariance of the measured rows, from the noise of what they are computed from.
@@ -100,12 +135,13 @@ class RowCovariance:
         """Lay out the standard deviations.
 
         Args:
-            noise: The standard deviations.
+            noise: The standard deviations; negative ones are derived from the robot.
             robot: The robot.
             rows: The measured rows.
             n_contacts: Number of contacts.
             imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
         """
+        noise = noise.for_robot(robot)
         acceleration = [noise.joint_acceleration] * robot.n_joints
         direct = [noise.torque] * robot.n_joints
         if robot.floating_base:
@@ -113,7 +149,7 @@ class RowCovariance:
             acceleration = base + acceleration
             direct = 3 * [noise.base_force] + 3 * [noise.base_moment] + direct
         self._sigma_a = np.array(acceleration)
-        self._variance = np.array(direct)[rows.picked] ** 2
+        self._variance = np.maximum(direct, LEAST)[rows.picked] ** 2
         wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
         self._sigma_wrench = np.array(wrench * n_contacts if rows.contacts is ContactMode.MEASURED else [])
         self._imu = imu if robot.floating_base else None
