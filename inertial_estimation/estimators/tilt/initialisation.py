@@ -14,6 +14,9 @@ WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
 LONGEST_WINDOW = 2.0  # after which a fit that is not accepted begins again, and a startup ends anyway [s]
 ACCEPTED_SIGMA = 0.01  # of the direction [rad]
 ACCEPTED_LENGTH = 0.06  # error of the length of the vertical
+WITH_GRAVITY = (
+    0.5  # error of the length at rest from which on the accelerometer does not sense gravity in m/s^2
+)
 AT_REST = math.radians(0.5)  # angle between mean accelerometer and fit up to which the former is used
 REPLACED = math.radians(1.0)  # angle between fit and output from which the output is replaced, plus
 REPLACED_SIGMA = 3.0  # this many standard deviations of the fit
@@ -67,6 +70,8 @@ class Initialisation:
         self.phase = Phase.STARTING
         self._force: Vector = ZERO  # mean specific force since the begin of a fit
         self._by_accelerometer = True  # whether the accelerometer weights the contacts
+        self._starting_for = 0.0  # time since the first reading of the startup [s]
+        self._refitted = False  # whether the startup has discarded data of the fit
         self._misfit_for = 0.0  # time for which velocities have been far from the line [s]
         self._agreed = 0.0  # time for which the readings have agreed [s]
 
@@ -106,18 +111,22 @@ class Initialisation:
         Returns:
             Velocity and vertical of the IMU at the end of the startup; None during it.
         """
-        self._fit.add(h, mean_force, rate, y_v)
+        self._fit.add(h, mean_force, rate)
+        if y_v is not None:
+            self._fits(h, y_v)
+        self._starting_for += h
         if not self._average.done or not complete:
             return None
         mean = normalised(self._average.force)
-        late = self._fit.duration >= self._startup + LONGEST_WINDOW
+        late = self._starting_for >= self._startup + LONGEST_WINDOW
         if y_v is None or not self._fit.determined:
-            if not late and self._fit.determined:
+            if not late and (self._fit.determined or self._refitted):
                 return None
             self.phase = Phase.TRACKING
             return y_v or ZERO, mean
         v, z = self._fit.solve()
-        if _angle(z, mean) <= AT_REST and self._fit.sigma() <= ACCEPTED_SIGMA:
+        at_rest = _angle(z, mean) <= AT_REST and abs(norm(z) - 1.0) <= WITH_GRAVITY
+        if at_rest and self._fit.sigma() <= ACCEPTED_SIGMA:
             self.phase = Phase.TRACKING
             return y_v, mean
         if not late and not self._accepted(z):
@@ -157,7 +166,7 @@ class Initialisation:
             Velocity and vertical to which the observer is to be set; None to leave it as it is.
         """
         fit, share = self._fit, h / (h + FORCE_MEMORY)
-        fit.add(h, force, rate, None)
+        fit.add(h, force, rate)
         mean = self._force if self._force != ZERO else force
         self._force = combine(mean, share, (force[0] - mean[0], force[1] - mean[1], force[2] - mean[2]))
         if y_v is None or not self._fits(h, y_v):
@@ -203,11 +212,19 @@ class Initialisation:
             if fit.misfit(y_v) > limit:
                 self._misfit_for += h
                 if self._misfit_for > LONGEST_MISFIT:
-                    self.begin(by_accelerometer=self._by_accelerometer)
+                    self._begin_again()
                 return False
         self._misfit_for = 0.0
         fit.measure(h, y_v)
         return True
+
+    def _begin_again(self) -> None:
+        """Discard the data of a fit: those before or those now are faulty."""
+        if self.phase is Phase.STARTING:
+            self._fit.reset()
+            self._misfit_for, self._refitted = 0.0, True
+        else:
+            self.begin(by_accelerometer=self._by_accelerometer)
 
     def _accepted(self, z: Vector) -> bool:
         return abs(norm(z) - 1.0) <= ACCEPTED_LENGTH and self._fit.sigma() <= ACCEPTED_SIGMA

@@ -53,14 +53,13 @@ class VerticalFit:
         self._d: Vector = ZERO
         self._td: Vector = ZERO
 
-    def add(self, h: float, force: Vector, rate: Vector, y_v: Vector | None) -> None:
-        """Add one step.
+    def add(self, h: float, force: Vector, rate: Vector) -> None:
+        """Integrate over one step.
 
         Args:
             h: Duration of the step [s]; not used at the first, which sets the start.
             force: Specific force, mean over the step [m/s^2].
             rate: Angular rate, bias removed, mean over the step [rad/s].
-            y_v: Velocity of the IMU in its frame from contacts [m/s]; None without contact.
         """
         if self._begun:
             self.duration += h
@@ -69,11 +68,9 @@ class VerticalFit:
             self._F = combine(self._F, h, times(middle, force))
             self._R = product(middle, half)
         self._begun = True
-        if y_v is not None:
-            self.measure(h, y_v)
 
     def measure(self, h: float, y_v: Vector) -> None:
-        """Add a velocity at the present time, after `add` without one.
+        """Add a velocity at the present time, the end of the last step.
 
         Args:
             h: Duration of the step that it ends [s].

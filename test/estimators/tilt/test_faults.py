@@ -12,6 +12,7 @@ from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, rate_of_points
 from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
+from inertial_estimation.estimators.tilt.initialisation import Initialisation
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
 from inertial_estimation.models.contacts import KinematicState, RelativeContact
 from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, ImuSample
@@ -219,11 +220,32 @@ def test_the_fit_is_exact_in_accelerated_and_turning_motion():
         R_middle, R_end = (R_0 * Rotation.from_rotvec(s * rate) for s in (t[k] - 0.5 * h, t[k]))
         force = R_middle.inv().apply(a_W + g_W)
         velocity = R_end.inv().apply(np.array([0.4, 0.1, 0.0]) + a_W * t[k])
-        fit.add(h, tuple(force), tuple(rate), tuple(velocity))
+        fit.add(h, tuple(force), tuple(rate))
+        fit.measure(h, tuple(velocity))
     v, z = fit.solve()
     np.testing.assert_allclose(z, R_end.as_matrix()[2], atol=1e-5)
     np.testing.assert_allclose(v, velocity, atol=1e-5)
     assert fit.sigma() < 1e-5
+
+
+@pytest.mark.parametrize("faulty", ["contact velocity", "specific force"])
+def test_a_fault_from_the_first_reading_does_not_delay_the_start_beyond_its_end(faulty):
+    h, end, angle = 0.005, 1.0, 0.2
+    gravity = (0.0, 9.80665 * np.sin(angle), 9.80665 * np.cos(angle))
+    start = Initialisation(0.3)
+    for k in range(600):
+        t = k * h
+        wrong = t < end
+        force = (0.0, 0.0, 0.05) if wrong and faulty == "specific force" else gravity
+        velocity = (
+            (40.0 * np.sin(70.0 * t), 0.0, 9.0) if wrong and faulty == "contact velocity" else (0.0, 0.0, 0.0)
+        )
+        start.average(h, force, (0.0, 0.0, 0.0))
+        state = start.start(h, force, (0.0, 0.0, 0.0), velocity, complete=True)
+        if state is not None:
+            break
+    assert end < t < end + 0.5
+    np.testing.assert_allclose(state[1], (0.0, np.sin(angle), np.cos(angle)), atol=0.01)
 
 
 def sound(**changes):
