@@ -27,12 +27,8 @@ def start_monitor(world, *arguments):
     )
 
 
-def test_one_table_of_live_nodes_in_a_pipe(world):
-    patient = {"inputs.timeout": "5.0"}  # on a busy machine this process may pause
-    world.start("tilt_observer", **patient)
-    world.start("inertial_ekf", links="[leg]", **patient)
-    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
-    assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
+def table(world):
+    """What the command prints once while the sensors go on."""
     monitor = start_monitor(world, "--once", "--wait", "40")
     try:
         assert world.run(lambda: monitor.poll() is not None, timeout=80.0)
@@ -40,10 +36,23 @@ def test_one_table_of_live_nodes_in_a_pipe(world):
     finally:
         monitor.kill()
     assert monitor.returncode == 0, err
-    rows = [line.split() for line in out.splitlines()]
-    (tilt,) = (row for row in rows if row[:2] == ["tilt_observer", "estimating"])
-    assert float(tilt[2]) > 20.0, "no rate of the telemetry"
-    assert any(row[:2] == ["inertial_ekf", "estimating"] for row in rows)
+    return out
+
+
+def test_one_table_of_live_nodes_in_a_pipe(world):
+    patient = {"inputs.timeout": "5.0"}  # on a busy machine this process may pause
+    world.start("tilt_observer", **patient)
+    world.start("inertial_ekf", links="[leg]", **patient)
+    diagnostics = world.listen(DiagnosticArray, "/diagnostics")
+    assert world.run(lambda: len(diagnostics) > 4, timeout=60.0)
+    for _attempt in range(3):  # a pause of this process, which sends the sensors, is told in the table
+        out = table(world)
+        rows = [line.split() for line in out.splitlines()]
+        states = {row[0]: row for row in rows if row[1:2] == ["estimating"]}
+        if {"tilt_observer", "inertial_ekf"} <= states.keys():
+            break
+    assert {"tilt_observer", "inertial_ekf"} <= states.keys(), out
+    assert float(states["tilt_observer"][2]) > 20.0, "no rate of the telemetry"
     assert any(row[:1] == ["leg"] and row[3] == "2.00" for row in rows), out
     assert any(row[:1] == ["imu/data"] and row[-1] == "arriving" for row in rows)
     assert "contacts foot" in out

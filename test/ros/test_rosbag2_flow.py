@@ -132,6 +132,7 @@ def test_estimates_come_and_come_again_after_each_loop(world, bag, trigger):
     finally:
         player.kill()
         player.wait()
+    world.run(lambda: False, sensors=False, timeout=0.5)  # what is still waiting, of both topics
     loops = imu.loops[begun:]
     assert 2 <= len(orientations.loops) <= len(loops), "once a loop, and never back in between"
     for of_input, of_output in zip(loops[:2], orientations.loops[:2], strict=True):
