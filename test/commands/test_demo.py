@@ -20,7 +20,7 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) 
         pytest.importorskip(package)
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "demo", "--no-live"]
     root = Path(__file__).resolve().parents[2]
-    arguments = ["--duration", "3.5", "--output", str(tmp_path)]
+    arguments = ["--duration", "3.8", "--output", str(tmp_path)]
     ended = subprocess.run(
         [*command, *arguments], cwd=root, capture_output=True, text=True, timeout=240, check=False
     )
@@ -28,7 +28,7 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) 
     without, adapted = json.loads((tmp_path / "demo.json").read_text())["runs"]
     assert (without["adaptation"], adapted["adaptation"]) == (False, True)
     assert without["elbow_error_at_end_rad"] > 0.3
-    assert abs(adapted["elbow_error_at_end_rad"]) < 0.15, "still on its way back by about a tenth"
+    assert abs(adapted["elbow_error_at_end_rad"]) < 0.1, "still on its way back by some hundredths"
     for run in (without, adapted):
         assert abs(run["mass_error_at_end"]) < 0.05
         assert (run["fallen"], run["command_timeouts"]) == (False, 0)
