@@ -170,9 +170,9 @@ class EstimationModel:
             self.measurement, candidates, classes, inputs, config.locator, self.robot.total_mass
         )
         locator = LoadLocator(model, config.locator, config.window)
-        joints = [self.robot.link_body(link).joint_id for link in links]
-        bodies = [estimated.get(joint, -1) for joint in joints]
-        return CauseInquiry(locator, inputs, bodies, links)
+        joints = {link: self.robot.link_body(link).joint_id for link in links}
+        bodies = {link: estimated[joint] for link, joint in joints.items() if joint in estimated}
+        return CauseInquiry(locator, inputs, bodies)
 
     def urdf_with(self, pi_C: Array) -> str:
         """Return the URDF with other parameters of the bodies.
