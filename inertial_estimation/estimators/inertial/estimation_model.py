@@ -131,8 +131,7 @@ class EstimationModel:
 
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
-        alone = (replace(self, bodies=(body,)).make_filter(config) for body in self.published)
-        return np.concatenate([filter_.body_parameters()[1] for filter_ in alone])
+        return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
 
     def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
         """Build the configured filter at the nominal parameters, with its gate."""
