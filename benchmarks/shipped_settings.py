@@ -21,10 +21,9 @@ from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import rms
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
-from inertial_estimation.experiments.crawl_run import COM_SIGMA, MASS_SIGMA
+from inertial_estimation.experiments.crawl_run import perturbed_robot
 from inertial_estimation.experiments.foster_elbow import ELBOW_OVERRIDES, elbow_run
 from inertial_estimation.experiments.foster_pelvis import PELVIS_OVERRIDES, pelvis_run
-from inertial_estimation.models.urdf_inertia import perturbed_urdf
 
 Overrides = Mapping[str, Mapping[str, Any]]
 Run = Callable[..., tuple[float, bool]]
@@ -57,12 +56,6 @@ def linear(overrides: Overrides) -> Overrides:
     return {**overrides, INERTIAL_NODE: {**overrides[INERTIAL_NODE], "filter": "linear"}}
 
 
-def unlike(robot: RobotLoop, seed: int) -> str:
-    """Return a description of the robot as it is."""
-    rng = np.random.default_rng([seed, 1])
-    return perturbed_urdf(robot.urdf, rng, mass_sigma=MASS_SIGMA, com_sigma=COM_SIGMA)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -81,7 +74,7 @@ def main() -> None:
         }
         for other in (False, True):
             robot = RobotLoop("talos", overrides)
-            urdfs = [unlike(robot, seed) if other else "" for seed in range(args.seeds)]
+            urdfs = [perturbed_robot(robot, seed)[0] if other else "" for seed in range(args.seeds)]
             kind = "robot unlike its file" if other else "robot as described"
             without = _mean(run, robot, urdfs, adaptation=False, **length)
             print(f"{name}, {kind}: without the estimates {factor * without[0]:.4g} {unit}", flush=True)
@@ -89,9 +82,9 @@ def main() -> None:
                 if other and title == "linear filter":
                     continue
                 error, falls = _mean(run, RobotLoop("talos", values), urdfs, adaptation=True, **length)
-                told = f", {falls} falls" if falls else ""
+                fallen = f", {falls} falls" if falls else ""
                 print(
-                    f"  {title:<14} {factor * error:8.4g} {unit}, {without[0] / error:6.2f} x{told}",
+                    f"  {title:<14} {factor * error:8.4g} {unit}, {without[0] / error:6.2f} x{fallen}",
                     flush=True,
                 )
 

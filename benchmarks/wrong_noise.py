@@ -64,7 +64,7 @@ def recorded_steps(robot: str) -> list[Step]:
     """Replay the robot's recording once and keep the equations."""
     pipelines = pipelines_of(robot)
     pipeline = pipelines.inertial
-    measurement = pipeline._model.measurement
+    measurement = pipeline.model.measurement
     covariances = [
         RowCovariance(
             MeasurementNoise(**{other: float(other == name) for other in NOISE}),

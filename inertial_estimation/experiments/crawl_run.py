@@ -31,6 +31,7 @@ __all__ = [
     "EventKind",
     "columns_of",
     "crawl_run",
+    "identified_trunk",
     "load_on_trunk",
     "perturbed_robot",
 ]
@@ -133,6 +134,11 @@ def load_on_trunk(robot: RobotModel, trunk: str, force: float, point_B: Array, s
     """
     T_TB = robot.fixed_transform(trunk, robot.base_link)
     return Attachment(ball(trunk, force / STANDARD_GRAVITY, tuple(T_TB.act(point_B))), start=start_s)
+
+
+def identified_trunk(loop: ClosedLoop) -> LinkInertia | None:
+    """Return the trunk as it is identified; None before the first identification."""
+    return None if loop.identified is None else loop.identified.trunk
 
 
 def perturbed_robot(robot: RobotLoop, seed: int) -> tuple[str, Overrides]:

@@ -11,17 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
+from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.experiments.crawl_run import CrawlRun, EventKind, crawl_run, load_on_trunk
+from inertial_estimation.experiments.crawl_run import (
+    CrawlRun,
+    EventKind,
+    crawl_run,
+    identified_trunk,
+    load_on_trunk,
+)
 from inertial_estimation.experiments.experiment import Experiment, Progress
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.tournois_walk import walk_plan
 from inertial_estimation.experiments.walk_outcome import outcomes
-from inertial_estimation.signals import LinkInertia
 
 __all__ = ["TournoisStones"]
 
@@ -155,11 +160,7 @@ def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool) -> CrawlRun:
         payload=case.identifies,
         inertial=False,
     )
-    return crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=quick))
-
-
-def _identified(loop: ClosedLoop) -> LinkInertia | None:
-    return None if loop.identified is None else loop.identified.trunk
+    return crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=hoist_time(quick=quick))
 
 
 def _rows(case: _Case, runs: list[CrawlRun]) -> list[TableRow]:

@@ -22,6 +22,7 @@ from inertial_estimation.experiments.crawl_run import (
     CrawlSchedule,
     EventKind,
     crawl_run,
+    identified_trunk,
     load_on_trunk,
     perturbed_robot,
 )
@@ -30,7 +31,7 @@ from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
-from inertial_estimation.signals import Array, LinkInertia
+from inertial_estimation.signals import Array
 
 __all__ = ["TournoisWalk", "walk_plan"]
 
@@ -226,7 +227,7 @@ def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool = False) -> C
     if case.faster:
         plan = replace(plan, stride=LONG_STRIDE_M)
     loop = _loop(robot, case, seed, plan)
-    return crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=quick))
+    return crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=hoist_time(quick=quick))
 
 
 def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> ClosedLoop:
@@ -245,16 +246,12 @@ def _loop(robot: RobotLoop, case: _Case, seed: int, plan: CrawlSchedule) -> Clos
     )
 
 
-def _identified(loop: ClosedLoop) -> LinkInertia | None:
-    return None if loop.identified is None else loop.identified.trunk
-
-
 def _against_poses(robot: RobotLoop, force: float, seed: int) -> tuple[Array, Array, Array]:
     """Return the trunk's centre of mass by (c) while walking, by (a) afterwards, and the true one [m]."""
     plan = CrawlSchedule(TRUNK, STRIDE_M, BEGIN_S, EARLIEST_LOAD_S, EARLIEST_LOAD_S + 15.0)
     loop = _loop(robot, _Case("", force), seed, plan)
     assert loop.payload is not None
-    crawl_run(loop, plan, _identified, _identified, hoist_s=hoist_time(quick=False))
+    crawl_run(loop, plan, identified_trunk, identified_trunk, hoist_s=hoist_time(quick=False))
     loop.controller.push_walk_command(WalkCommand(0))
     loop.run(5.0)
     found = []

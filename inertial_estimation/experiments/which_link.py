@@ -26,6 +26,7 @@ AFTER_S = 0.8  # after its end, for which a push is watched
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
 LIMBS = ("arm_", "leg_", "gripper_", "head_")
 LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
+LEFT_KG, RIGHT_KG = 2.0, 1.5  # loads of the sequence
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
 
 
@@ -163,9 +164,7 @@ class WhichLink(Experiment[_Data]):
         end = ON_S + push.push.duration
         span = (Span(ON_S, end, "push"),)
         found = push.trial.found(Cause.PUSH, ON_S)
-        forces = [
-            float(np.sqrt(c.force_L @ c.force_L)) if c.force_L is not None else np.nan for _t, c in found
-        ]
+        forces = [_strength(c.force_L) if c.force_L is not None else np.nan for _t, c in found]
         true = float(np.sqrt(np.sum(np.square(push.push.force))))
         delays = np.sort([load.delay for load in data.loads])
         masses = tuple(
@@ -254,13 +253,12 @@ def _pushed(scene: LinkScene, longest: float) -> _Pushed:
 
 def _sequence(scene: LinkScene) -> LinkTrial:
     left, right, off, end = SEQUENCE_S
-    return scene.run([scene.load(LEFT, 2.0, left, off), scene.load(RIGHT, 1.5, right)], end)
+    return scene.run([scene.load(LEFT, LEFT_KG, left, off), scene.load(RIGHT, RIGHT_KG, right)], end)
 
 
 def _sequence_is_right(trial: LinkTrial) -> bool:
     """Return whether the load on the left, that on the right, and the loss on the left were named in time."""
-    times = (*SEQUENCE_S[:3],)
-    for start, link, sign in zip(times, (LEFT, RIGHT, LEFT), (1.0, 1.0, -1.0), strict=True):
+    for start, link, sign in zip(SEQUENCE_S[:3], (LEFT, RIGHT, LEFT), (1.0, 1.0, -1.0), strict=True):
         found = [c for t, c in trial.found(Cause.LOAD, start) if t <= start + 0.5]
         if not any(link in c.links and c.mass * sign > 0.0 for c in found):
             return False
@@ -270,7 +268,7 @@ def _sequence_is_right(trial: LinkTrial) -> bool:
 def _sequence_error(trial: LinkTrial) -> float:
     """Return the largest relative error of a published mass at the end."""
     before = trial.published[np.searchsorted(trial.times, SEQUENCE_S[0] - 0.1)]
-    true: Array = before + np.array([1.5 if link == RIGHT else 0.0 for link in trial.links])
+    true: Array = before + np.array([RIGHT_KG if link == RIGHT else 0.0 for link in trial.links])
     return float(np.abs(trial.published[-1] / true - 1.0).max())
 
 
@@ -281,7 +279,7 @@ def _sequence_panel(trial: LinkTrial) -> Panel:
     series = []
     for i in shown:
         steps = [left, off] if trial.links[i] == LEFT else [right, end]
-        load = 2.0 if trial.links[i] == LEFT else 1.5
+        load = LEFT_KG if trial.links[i] == LEFT else RIGHT_KG
         inside = (trial.times >= steps[0]) & (trial.times < steps[1])
         series.append(thinned("true", trial.times, start[i] + load * inside, "reference"))
         series.append(thinned(trial.links[i], trial.times, trial.published[:, i], colour=i))

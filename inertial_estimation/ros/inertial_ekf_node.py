@@ -70,7 +70,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._inertia_msg = InertiaStamped()
         self._residual_msg = JointState()
         self._residual = self.add_output(JointState, "torque_residual")
-        for link in self.pipeline.model.links:
+        links = self.pipeline.model.links
+        for link in links:
             token = topic_token(link)
             for publishers, topic in ((self._inertias, "link_inertias"), (self._payloads, "payloads")):
                 publishers[link] = self.add_output(InertiaStamped, f"{topic}/{token}")
@@ -78,7 +79,6 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         self._external_wrench = self.add_output(WrenchStamped, "external_wrench")
         self._wrench_msg = WrenchStamped()
         self._events = LocatedEvents()
-        links = self.pipeline.model.links
         self._telemetry = TelemetryOutput(
             self, InertialTelemetry(links, self.pipeline.model.friction_names, self.pipeline.noise_parameters)
         )

@@ -4,8 +4,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 
 from inertial_estimation.estimators.inertial.located_events import LocatedEvent
-from inertial_estimation.recordings.message_conversion import set_stamp
-from inertial_estimation.ros.messages import health_to_msg
+from inertial_estimation.ros.messages import event_to_msg
 from inertial_estimation.signals import Health, InertialEstimate, WrenchSample
 
 __all__ = ["external_wrench_of", "located_event_to_msg"]
@@ -18,11 +17,8 @@ def located_event_to_msg(event: LocatedEvent, node_name: str) -> DiagnosticArray
         event: The event.
         node_name: Name of the node.
     """
-    msg = DiagnosticArray()
-    set_stamp(msg.header.stamp, event.stamp_ns)
     status = Health("load location", event.level, event.message, event.values)
-    msg.status = [health_to_msg(status, node_name)]
-    return msg
+    return event_to_msg(status, event.stamp_ns, node_name)
 
 
 def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] | None:

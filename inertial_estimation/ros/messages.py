@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
@@ -20,6 +20,7 @@ from inertial_estimation.spatial.rotations import rotation_from_quaternion
 
 __all__ = [
     "base_state_to_transform",
+    "event_to_msg",
     "health_from_msg",
     "health_to_msg",
     "message_reader",
@@ -115,6 +116,20 @@ def health_to_msg(health: Health, node_name: str, hardware_id: str = "") -> Diag
         hardware_id=hardware_id,
         values=[KeyValue(key=key, value=str(value)) for key, value in health.values.items()],
     )
+
+
+def event_to_msg(event: Health, stamp_ns: int, node_name: str) -> DiagnosticArray:
+    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
+
+    Args:
+        event: What has happened, as the state of one part.
+        stamp_ns: Stamp of the measurement [ns].
+        node_name: Name of the node.
+    """
+    msg = DiagnosticArray()
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.status = [health_to_msg(event, node_name)]
+    return msg
 
 
 def health_from_msg(msg: DiagnosticStatus) -> tuple[str, Health]:

@@ -5,8 +5,8 @@ from std_msgs.msg import Bool
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent
-from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
-from inertial_estimation.ros.messages import health_from_msg, health_to_msg
+from inertial_estimation.recordings.message_conversion import stamp_from_msg
+from inertial_estimation.ros.messages import event_to_msg, health_from_msg
 from inertial_estimation.signals import Health
 
 __all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg", "load_change_to_msg"]
@@ -25,11 +25,8 @@ def load_change_to_msg(event: PayloadEvent, node_name: str) -> DiagnosticArray:
     Returns:
         The message, with the stamp of the measurement; the first value is the event's kind.
     """
-    msg = DiagnosticArray()
-    set_stamp(msg.header.stamp, event.stamp_ns)
     status = Health(LOAD, event.level, event.message, {KIND: event.kind, **event.values})
-    msg.status = [health_to_msg(status, node_name)]
-    return msg
+    return event_to_msg(status, event.stamp_ns, node_name)
 
 
 def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:

@@ -48,10 +48,10 @@ def test_a_replay_lists_every_push_once_with_its_median_force():
     assert row["point_m"] is None
 
 
-def test_a_node_tells_each_change_once():
+def test_a_node_reports_each_change_once():
     events = LocatedEvents()
-    told = [event for estimate in estimates(SEQUENCE) if (event := events.take(estimate)) is not None]
-    assert [event.kind for event in told] == [
+    seen = [event for estimate in estimates(SEQUENCE) if (event := events.take(estimate)) is not None]
+    assert [event.kind for event in seen] == [
         LocatedKind.LOADED,
         LocatedKind.ENDED,
         LocatedKind.UNLOADED,
@@ -59,7 +59,7 @@ def test_a_node_tells_each_change_once():
         *3 * [LocatedKind.PUSHED],
         LocatedKind.ENDED,
     ]
-    assert [event.level for event in told[:2]] == [HealthLevel.WARN, HealthLevel.OK]
-    assert told[0].values["link"] == "hand"
-    assert told[0].values["indistinguishable links"] == "wrist"
-    assert "a load of 1.90 kg on hand or wrist" in told[0].message
+    assert [event.level for event in seen[:2]] == [HealthLevel.WARN, HealthLevel.OK]
+    assert seen[0].values["link"] == "hand"
+    assert seen[0].values["indistinguishable links"] == "wrist"
+    assert "a load of 1.90 kg on hand or wrist" in seen[0].message

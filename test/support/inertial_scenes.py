@@ -56,8 +56,8 @@ class ArmScene:
         names = InputNames(self.robot.joint_names, 0, (), "")
         config = LocatorConfig()
         model = CauseModel(self.measurement, candidates, classes, names, config, self.robot.total_mass)
-        bodies = [named.index(link) if link in named else -1 for link in links]
-        return CauseInquiry(LoadLocator(model, config, window), names, bodies, links)
+        bodies = {link: i for i, link in enumerate(named)}
+        return CauseInquiry(LoadLocator(model, config, window), names, bodies)
 
     def true_parameters(self):
         return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])

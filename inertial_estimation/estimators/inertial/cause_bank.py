@@ -83,14 +83,16 @@ class CauseBank:
         self.rss += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
         self.log_det += np.log(np.maximum(np.linalg.det(widened), 1.0))
 
-    def log_evidence(self, total: float, scale: NoiseScale) -> Array:
+    def log_evidence(self, total: float, scale: NoiseScale, log_det: Array | None = None) -> Array:
         """Return the logarithm of the evidence up to a constant, shape (n,).
 
         Args:
             total: Number N of independent residuals seen, weights included.
             scale: Prior of the noise.
+            log_det: Logarithm of the Occam factors' determinants, shape (n,); None for those of the causes.
         """
-        evidence: Array = log_student(self.rss, total, scale) - 0.5 * self.log_det
+        occam = 0.5 * (self.log_det if log_det is None else log_det)
+        evidence: Array = log_student(self.rss, total, scale) - occam
         return evidence
 
 

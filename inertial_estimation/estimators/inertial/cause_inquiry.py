@@ -1,6 +1,6 @@
 """The inquiry into the cause of suspect data: the locator, fed with what contradicts the held state."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -26,21 +26,18 @@ class CauseInquiry:
         locator: Accumulates the evidence.
     """
 
-    def __init__(
-        self, locator: LoadLocator, names: InputNames, bodies: Sequence[int], candidates: Sequence[str]
-    ) -> None:
+    def __init__(self, locator: LoadLocator, names: InputNames, bodies: Mapping[str, int]) -> None:
         """Begin without data.
 
         Args:
             locator: Accumulates the evidence.
             names: Names of the inputs.
-            bodies: Number of the estimated body on each candidate; -1 where it is not estimated.
-            candidates: Links of the candidates.
+            bodies: Number of the estimated body by the link of the candidate, of those that are estimated.
         """
         self.locator = locator
         self.found = LocatedCause.nothing()
         self._names = names
-        self._bodies = dict(zip(candidates, bodies, strict=True))
+        self._bodies = dict(bodies)
 
     def begin(self, filter_: InertialFilter, held: FilterState, variance: float) -> None:
         """Discard what was found: new data are suspect.
@@ -52,8 +49,9 @@ class CauseInquiry:
         """
         masses = filter_.masses_of(held.x)
         nominal = np.array([body.nominal_C[0] for body in filter_.bodies])
-        payloads = [*(masses - nominal).tolist(), 0.0]  # the last for a candidate that is not estimated
-        self.locator.begin(variance, np.array([payloads[body] for body in self._bodies.values()]))
+        payloads = (masses - nominal).tolist()
+        carried = {link: payloads[body] for link, body in self._bodies.items()}
+        self.locator.begin(variance, carried)
         self.found = LocatedCause.nothing()
 
     def estimate(self, link: str, body: int) -> None:
@@ -100,7 +98,7 @@ class CauseInquiry:
         """
         if not (self.found.decided and self.found.cause is Cause.LOAD):
             return None
-        return next((self._bodies[link] for link in self.found.links if self._bodies[link] >= 0), None)
+        return next((self._bodies[link] for link in self.found.links if link in self._bodies), None)
 
     @property
     def keeps_parameters(self) -> bool:

@@ -10,7 +10,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["estimate_defect", "has_finite_numbers", "inertia_defect"]
 
-CLEARLY_POSITIVE = 1e-9  # determinant of the second moments, over the cube of their trace, beyond doubt
+BEYOND_ROUND_OFF = 1e-9  # principal minors of the second moments, over powers of their trace
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
@@ -56,7 +56,7 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
         if not has_finite_numbers(link):
             return "a published inertia is not finite"
     for link in links:
-        if link.mass <= 0.0 or not (_is_clearly_real(link.inertia_Lcm) or _is_real(link.inertia_Lcm)):
+        if link.mass <= 0.0 or not _is_real(link.inertia_Lcm):
             return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"
     return ""
 
@@ -65,18 +65,20 @@ def _is_finite(values: Array) -> bool:
     return b"\0" not in np.isfinite(values).tobytes()  # takes a fraction of the time of `all`
 
 
-def _is_clearly_real(inertia: Array) -> bool:
+def _is_real_beyond_round_off(inertia: Array) -> bool:
     """Whether the second moments of mass are positive definite beyond round-off (Sylvester's criterion)."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     half = 0.5 * (xx + yy + zz)  # the trace of the second moments, which are half 1 - inertia
     a, b, c = half - xx, half - yy, half - zz
     second = a * b - xy * xy
     third = c * second - a * yz * yz - b * xz * xz - 2.0 * xy * xz * yz
-    least = CLEARLY_POSITIVE * half
+    least = BEYOND_ROUND_OFF * half
     return bool(a > least and second > least * half and third > least * half * half)
 
 
 def _is_real(inertia: Array) -> bool:
     """Whether the eigenvalues of the second moments of mass about the centre of mass are positive."""
+    if _is_real_beyond_round_off(inertia):
+        return True
     moments = 0.5 * np.trace(inertia) * np.eye(3) - inertia
     return bool(linear_algebra.eigvalsh(moments)[0] > 0.0)

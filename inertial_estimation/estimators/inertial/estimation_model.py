@@ -131,8 +131,7 @@ class EstimationModel:
 
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
-        alone = (replace(self, bodies=(body,)).make_filter(config) for body in self.published)
-        return np.concatenate([filter_.body_parameters()[1] for filter_ in alone])
+        return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
 
     def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
         """Build the configured filter at the nominal parameters, with its gate."""
@@ -170,9 +169,9 @@ class EstimationModel:
             self.measurement, candidates, classes, inputs, config.locator, self.robot.total_mass
         )
         locator = LoadLocator(model, config.locator, config.window)
-        joints = [self.robot.link_body(link).joint_id for link in links]
-        bodies = [estimated.get(joint, -1) for joint in joints]
-        return CauseInquiry(locator, inputs, bodies, links)
+        joints = {link: self.robot.link_body(link).joint_id for link in links}
+        bodies = {link: estimated[joint] for link, joint in joints.items() if joint in estimated}
+        return CauseInquiry(locator, inputs, bodies)
 
     def urdf_with(self, pi_C: Array) -> str:
         """Return the URDF with other parameters of the bodies.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Decision
 
-__all__ = ["GateConfig", "InnovationGate"]
+__all__ = ["GateConfig", "InnovationGate", "chi_square_quantile"]
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,8 @@ class InnovationGate:
     """
 
     def __init__(self, config: GateConfig, rows: int) -> None:
-        from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
-
         self.config = config
-        self._quantile = float(chdtri(rows, 1.0 - config.quantile))
+        self._quantile = chi_square_quantile(rows, config.quantile)
         self.factor = 1.0
         self._rejected_for = 0.0
 
@@ -85,3 +83,15 @@ class InnovationGate:
             return Decision.REJECTED
         self._rejected_for = 0.0
         return Decision.REOPENED
+
+
+def chi_square_quantile(freedom: float, quantile: float) -> float:
+    """Return a quantile of a chi-square distribution.
+
+    Args:
+        freedom: Degrees of freedom.
+        quantile: Probability below it, 0 to 1.
+    """
+    from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
+
+    return float(chdtri(freedom, 1.0 - quantile))

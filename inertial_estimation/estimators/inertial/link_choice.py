@@ -22,12 +22,12 @@ def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple
         ~inertial_estimation.errors.ConfigurationError: If there is no link, or two belong to one body.
         ~inertial_estimation.errors.ModelError: If a link does not exist.
     """
-    named = tuple(link for link in config.links if link != AUTO)
+    named = _named(config)
     if AUTO not in config.links:
         return estimated_bodies(robot, named)
     candidates = candidate_links(robot, config.locator.candidates, named)
-    usable = [link for link in candidates if link in named or _is_usable(robot, link)]
-    return estimated_bodies(robot, (*named, *(link for link in usable if link not in named)))
+    others = (link for link in candidates if link not in named and _is_usable(robot, link))
+    return estimated_bodies(robot, (*named, *others))
 
 
 def starting_links(config: InertialPipelineConfig, published: tuple[BodyReference, ...]) -> tuple[str, ...]:
@@ -37,8 +37,12 @@ def starting_links(config: InertialPipelineConfig, published: tuple[BodyReferenc
         config: The parameters.
         published: Bodies whose inertias are published.
     """
-    named = tuple(link for link in config.links if link != AUTO)
-    return named or (max(published, key=lambda body: body.nominal_J.mass).link,)
+    return _named(config) or (max(published, key=lambda body: body.nominal_J.mass).link,)
+
+
+def _named(config: InertialPipelineConfig) -> tuple[str, ...]:
+    """Return the links named in `links`, without the entry "auto"."""
+    return tuple(link for link in config.links if link != AUTO)
 
 
 def _is_usable(robot: RobotModel, link: str) -> bool:

@@ -8,6 +8,7 @@ over windows: during the first one the amplitudes grow, afterwards that of a loa
 and faults may change slowly.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["LoadLocator", "Posterior"]
+__all__ = ["CausePosterior", "LoadLocator"]
 
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
@@ -40,7 +41,7 @@ RARE = 0.01  # prior probability that a body loses some of its own mass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
+class CausePosterior:
     """Probabilities of all causes; their sum is one.
 
     Attributes:
@@ -66,15 +67,6 @@ class Posterior:
         }
         return max(sums, key=lambda kind: sums[kind])
 
-    def decides(self, probability: float, odds: float) -> bool:
-        """Return whether a probability reaches some odds against all other causes.
-
-        Args:
-            probability: Of one or several causes.
-            odds: Against the others.
-        """
-        return probability >= odds * max(1.0 - probability, 0.0)
-
 
 class LoadLocator:
     """Accumulates the evidence of single causes of the innovations.
@@ -93,26 +85,22 @@ class LoadLocator:
         """
         self.config = config
         self._model, self._window = model, window
-        self.begin(1.0, np.zeros(len(model.candidates.links)))
+        self.begin(1.0, {})
 
-    def begin(self, variance: float, carried: Array) -> None:
+    def begin(self, variance: float, carried: Mapping[str, float]) -> None:
         """Discard all data.
 
         Args:
             variance: Usual mean of the squared whitened innovations.
-            carried: Load that each body carries at present and can lose [kg], shape (n,).
+            carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
         """
         self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
-        self._most_lost = (1.0 + LOST) * np.maximum(carried, 0.0)
+        loads = np.array([carried.get(link, 0.0) for link in self._model.candidates.links])
+        self._most_lost = (1.0 + LOST) * np.maximum(loads, 0.0)
         self._banks: tuple[CauseBank, CauseBank, CauseBank] | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
         self._total = self._rss = 0.0
-
-    @property
-    def age(self) -> float:
-        """Time since the first measurement [s]."""
-        return self._age
 
     @property
     def _is_half_grown(self) -> bool:
@@ -144,7 +132,7 @@ class LoadLocator:
         self._age += elapsed
         return True
 
-    def posterior(self) -> Posterior | None:
+    def posterior(self) -> CausePosterior | None:
         """Return the probabilities of all causes; None before the first measurement."""
         if self._banks is None or self._latest is None:
             return None
@@ -157,7 +145,7 @@ class LoadLocator:
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + admissible, pushes, inputs))
         p = np.exp(logs - logsumexp(logs))
-        return Posterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], p[1 + 2 * n :])
+        return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], p[1 + 2 * n :])
 
     def located(self) -> LocatedCause:
         """Return the most probable cause, and whether it is certain enough to act on."""
@@ -172,7 +160,7 @@ class LoadLocator:
         if cause is Cause.FAULT:
             best = int(np.argmax(posterior.faults))
             not_load = float(posterior.faults.sum() + posterior.pushes.sum())
-            sure = self._is_half_grown and posterior.decides(not_load, self.config.odds)
+            sure = self._is_half_grown and self._decides(not_load)
             return LocatedCause(
                 cause, float(posterior.faults[best]), decided=sure, input=self._latest.inputs[best]
             )
@@ -205,9 +193,8 @@ class LoadLocator:
         """
         informed = bank.log_det[bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)]
         mean = float(informed.mean()) if len(informed) else 0.0
-        occam = 0.5 * (OWN_OCCAM * bank.log_det + (1.0 - OWN_OCCAM) * mean)
-        evidence: Array = log_student(bank.rss, self._total, self._scale) - occam
-        return evidence
+        log_det = OWN_OCCAM * bank.log_det + (1.0 - OWN_OCCAM) * mean
+        return bank.log_evidence(self._total, self._scale, log_det)
 
     def _log_admissible(self) -> Array:
         """Return the logarithm of the probability of the sign of the mass, relative to either sign alike.
@@ -227,7 +214,7 @@ class LoadLocator:
         logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
         return logs
 
-    def _load(self, posterior: Posterior) -> LocatedCause:
+    def _load(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
         loads, classes = posterior.loads, self._model.classes
         best = int(np.argmax(loads))
@@ -243,13 +230,13 @@ class LoadLocator:
         return LocatedCause(
             Cause.LOAD,
             of_links,
-            decided=grown and explained and posterior.decides(of_links, self.config.odds),
+            decided=grown and explained and self._decides(of_links),
             links=self._links(loads, near),
             mass=mass,
             com_L=com_L,
         )
 
-    def _push(self, posterior: Posterior) -> LocatedCause:
+    def _push(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
         assert self._latest is not None
         best = int(np.argmax(posterior.pushes))
@@ -264,7 +251,7 @@ class LoadLocator:
         return LocatedCause(
             Cause.PUSH,
             float(posterior.pushes[near].sum()),
-            decided=self._is_half_grown and posterior.decides(not_load, self.config.odds),
+            decided=self._is_half_grown and self._decides(not_load),
             links=self._links(posterior.pushes, near),
             force_L=force,
             torque_L=torque,
@@ -282,6 +269,10 @@ class LoadLocator:
         information = B.T @ B + self._scale.variance * np.eye(B.shape[1])
         newest: Array = known + linear_algebra.solve(information, B.T @ (self._latest.residual - B @ known))
         return newest
+
+    def _decides(self, probability: float) -> bool:
+        """Return whether the probability of some causes reaches the configured odds against all others."""
+        return probability >= self.config.odds * max(1.0 - probability, 0.0)
 
     def _near(self, probabilities: Array, best: int) -> NDArray[np.bool_]:
         """Return which bodies are within the odds of ambiguity of the best."""

@@ -2,6 +2,8 @@
 
 import math
 
+from inertial_estimation.estimators.inertial.gate import chi_square_quantile
+
 __all__ = ["NisSpread"]
 
 LARGEST = 4.0  # times the bound: what a single outlier counts at most
@@ -27,7 +29,7 @@ class NisSpread:
             quantile: Of the gate.
         """
         self._rows, self._quantile = rows, quantile
-        self._stated = _chi_square(rows, quantile) / rows
+        self._stated = chi_square_quantile(rows, quantile) / rows
         self.reset()
 
     def reset(self) -> None:
@@ -56,12 +58,5 @@ class NisSpread:
     def _factor(self) -> float:
         variance = max(self._square - self._mean**2, 2.0 * self._mean**2 / self._rows, 1e-12)
         freedom = 2.0 * self._mean**2 / variance
-        bound = self._mean / freedom * _chi_square(freedom, self._quantile)
+        bound = self._mean / freedom * chi_square_quantile(freedom, self._quantile)
         return min(max(bound / self._stated, 1.0), LOOSEST)
-
-
-def _chi_square(freedom: float, quantile: float) -> float:
-    """Return the quantile of a chi-square distribution."""
-    from scipy.special import chdtri  # as chi2.ppf, without the second that scipy.stats takes to import
-
-    return float(chdtri(freedom, 1.0 - quantile))

@@ -1,4 +1,4 @@
-"""Known noise is found from innovations, and a filter that is told too little does not run away."""
+"""Known noise is found from innovations, and a filter whose stated noise is wrong does not run away."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def test_noise_of_each_group_is_found(factor):
     assert shown(noise)["torque"] == pytest.approx(1.0, rel=0.15)
 
 
-def test_noise_is_found_beside_an_uncertain_prediction():
+def test_noise_is_found_with_an_uncertain_prediction():
     assert shown(fed([1.0, 1.0, 2.0, 2.0], 40.0, known=0.5))["torque"] == pytest.approx(2.0, rel=0.15)
 
 
@@ -134,8 +134,8 @@ def test_the_gate_stays_where_the_nis_is_gaussian_and_opens_where_its_level_chan
     assert beyond < 0.01 < np.mean(gait > 22.5)
 
 
-@pytest.mark.parametrize("told", [0.2, 5.0])
-def test_a_filter_told_a_wrong_noise_finds_the_mass_and_does_not_reject(told):
+@pytest.mark.parametrize("factor", [0.2, 5.0])
+def test_a_filter_with_a_wrong_stated_noise_finds_the_mass_and_does_not_reject(factor):
     scene = ArmScene(links=("panda_link7",))
     scene.add_payload(0, 2.0, (0.0, 0.0, 0.1))
     gate = scene.gate()
@@ -144,12 +144,12 @@ def test_a_filter_told_a_wrong_noise_finds_the_mass_and_does_not_reject(told):
     accepted = []
     for _ in range(400):
         stated = scene.equation()
-        equation = noise.scaled(replace(stated, noise=told**2 * stated.noise))
+        equation = noise.scaled(replace(stated, noise=factor**2 * stated.noise))
         update = filter_.update(equation, DT)
         accepted.append(update.accepted)
         noise.feed(update, equation, DT, suspect=False)
         gate.factor = noise.gate_factor
     ((torque, _used),) = noise.factors().values()
-    assert torque == pytest.approx(1.0 / told, rel=0.3)
+    assert torque == pytest.approx(1.0 / factor, rel=0.3)
     assert np.mean(accepted) > 0.98
     assert filter_.masses_of(filter_.x)[0] == pytest.approx(scene.truth[0][0], rel=0.02)
