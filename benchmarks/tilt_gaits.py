@@ -114,8 +114,8 @@ def estimated(config: TiltPipelineConfig, setup: RobotSetup, readings: GaitReadi
     """Verticals in the IMU frame, NaN where there is no estimate."""
     estimator = BaseStateEstimator(config, setup)
     tilts = np.full((len(readings.times_s), 3), np.nan)
-    h = 1.0 / RATE_HZ
-    for k in range(round(start_s * RATE_HZ), len(tilts)):
+    h = float(readings.times_s[1])
+    for k in range(round(start_s / h), len(tilts)):
         joints = readings.q[k], readings.v[k]
         stamp_ns = NANOSECONDS + round(k * h * NANOSECONDS)
         step = estimator.step(stamp_ns, h, readings.imu[k], joints, list(readings.wrenches[k]), None)

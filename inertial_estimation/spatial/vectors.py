@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = [
     "DEGREES",
+    "IDENTITY",
     "ZERO",
     "Matrix",
     "Vector",
@@ -29,6 +30,7 @@ __all__ = [
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 ZERO: Vector = (0.0, 0.0, 0.0)
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 DEGREES = 180.0 / math.pi  # in one radian
 OPPOSITE_TOLERANCE = 1e-9  # of 1 + cos(angle), below which two directions count as opposite
 

@@ -21,6 +21,7 @@ __all__ = ["BaseMotion", "FootMotion", "Gait", "GaitMotion", "gait_motion"]
 
 WANDER_HZ = (0.07, 0.13, 0.31, 0.53)  # frequencies of the slow changes of roll and pitch
 RING_HZ, RING_DECAY = 18.0, 0.025  # of the base after a touchdown [Hz], [s]
+LOADING = 0.25  # share of a stance in which the load of a foot grows, and in which it falls
 SWING_HEIGHT = 0.15  # of a foot, as a share of the hip's height
 
 
@@ -141,10 +142,10 @@ def gait_motion(
     position = position + _ringing(gait, t, stances, rng)
     spline, turned = make_interp_spline(t, position, k=5), make_interp_spline(t, angles, k=5)
     R = np.array([rotation_from_roll_pitch_yaw(*row) for row in angles])
-    walk = _Walk(gait, t, heading, path, velocity, height)
+    walk = _Walk(gait, t, heading, path, height)
     feet = np.stack([walk.foot(hip, s, rng) for hip, s in zip(hips, stances, strict=True)], axis=1)
     load = np.stack([s.load for s in stances], axis=1) * _share(gait, stances)
-    impacts = np.sort(np.concatenate([s.down for s in stances])) if len(stances) else np.zeros(0)
+    impacts = np.sort(np.concatenate([s.down for s in stances]))
     return GaitMotion(
         t, position, spline(t, 2), R, _body_rate(angles, turned(t, 1)), feet, load, _since(t, impacts)
     )
@@ -170,8 +171,7 @@ def _stances(t: Array, phase: Array, offset: float, gait: Gait) -> _Stances:
     index = np.searchsorted(down, t, side="right") - 1
     standing = t <= up[index]
     s = np.clip((t - down[index]) / np.maximum(up[index] - down[index], 1e-9), 0.0, 1.0)
-    edge = np.minimum(1.0, 0.25)
-    profile = np.where(standing, np.clip(np.minimum(s, 1.0 - s) / edge, 0.0, 1.0), 0.0)
+    profile = np.where(standing, np.clip(np.minimum(s, 1.0 - s) / LOADING, 0.0, 1.0), 0.0)
     first_stance = index == 0
     rest = np.clip((up[0] - t) * gait.stride_hz / 0.1, 0.0, 1.0)
     profile = np.where(first_stance & standing, rest, np.sin(0.5 * np.pi * profile))
@@ -189,18 +189,17 @@ def _share(gait: Gait, stances: Sequence[_Stances]) -> Array:
 class _Walk:
     """Footholds below the path, and the way of a foot between and on them."""
 
-    def __init__(
-        self, gait: Gait, t: Array, heading: Array, path: Array, velocity: Array, height: float
-    ) -> None:
-        self._gait, self._t, self._heading, self._path, self._velocity = gait, t, heading, path, velocity
+    def __init__(self, gait: Gait, t: Array, heading: Array, path: Array, height: float) -> None:
+        self._gait, self._t, self._heading, self._path = gait, t, heading, path
         self._height = height
 
     def foot(self, hip: Array, stances: _Stances, rng: np.random.Generator) -> Array:
         """Position of one foot in the world [m], shape (n, 3)."""
         t, k = self._t, stances.index
         middle = np.where(np.arange(len(stances.down)) > 0, 0.5 * (stances.down + stances.up), 0.0)
-        holds = np.array([self._below(hip, m) for m in middle])
-        own = holds[k] + self._imperfect(hip, holds[k], stances, rng)
+        below = self._path + _rotated(self._heading, hip)
+        holds = below[np.minimum(np.searchsorted(t, middle), len(t) - 1)]
+        own = holds[k] + self._imperfect(below - holds[k], stances, rng)
         nxt = np.minimum(k + 1, len(holds) - 1)
         swing = np.clip((t - stances.up[k]) / np.maximum(stances.down[nxt] - stances.up[k], 1e-9), 0.0, 1.0)
         s = (swing**3 * (10.0 - 15.0 * swing + 6.0 * swing**2))[:, None]
@@ -208,19 +207,8 @@ class _Walk:
         feet[:, 2] += SWING_HEIGHT * self._height * 64.0 * (swing * (1.0 - swing)) ** 3
         return feet
 
-    def _at(self, signal: Array, time: float) -> Array:
-        k = min(max(int(np.searchsorted(self._t, time)), 0), len(self._t) - 1)
-        return np.asarray(signal[k])
-
-    def _below(self, hip: Array, time: float) -> Array:
-        """Foothold of the stance whose middle is at a time."""
-        c, s = np.cos(self._at(self._heading, time)), np.sin(self._at(self._heading, time))
-        x, y = hip[0], hip[1]
-        place: Array = self._at(self._path, time) + np.array([c * x - s * y, s * x + c * y, 0.0])
-        return place
-
-    def _imperfect(self, hip: Array, hold: Array, stances: _Stances, rng: np.random.Generator) -> Array:
-        """Displacement of a foot from its foothold in stance [m], shape (n, 3)."""
+    def _imperfect(self, ahead: Array, stances: _Stances, rng: np.random.Generator) -> Array:
+        """Displacement of a foot from its foothold in stance [m]; the hip is `ahead` of it, shape (n, 3)."""
         foot, h, t, k = self._gait.foot, self._height, self._t, stances.index
         n = len(stances.down)
         forward = np.stack([np.cos(self._heading), np.sin(self._heading), 0.0 * t], axis=1)
@@ -237,7 +225,7 @@ class _Walk:
         out += (slipping * foot.slip * h * s**2 * (3.0 - 2.0 * s))[:, None] * direction[k]
         stays = 1.0 - np.exp(-since / 0.05)
         out[:, 2] -= active * foot.sink * h * (2.0 / 3.0 * stances.load + 1.0 / 3.0 * stays)
-        lean = (self._path + _rotated(self._heading, hip) - hold) * (1.0, 1.0, 0.0)
+        lean = ahead * (1.0, 1.0, 0.0)
         return out + (active * foot.radius)[:, None] * lean  # a rolling foot moves with its leg's angle
 
 

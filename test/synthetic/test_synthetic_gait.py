@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.tilt_gaits import CIRCLES, GAITS, TROT, errors, quadruped, rms
-from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
+from benchmarks.tilt_gaits import CIRCLES, GAITS, TROT, errors, estimated, quadruped, rms
 from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.synthetic.gait_sensors import (
     GaitSensors,
@@ -41,23 +40,11 @@ def readings_of(go2, gait, sensors, duration):
     return motion, gait_readings(setup, posture, motion, sensors, rng)
 
 
-def tilts(config, setup, readings):
-    estimator = BaseStateEstimator(config, setup)
-    found = np.full((len(readings.times_s), 3), np.nan)
-    for k in range(len(found)):
-        joints = readings.q[k], readings.v[k]
-        stamp_ns = 10**9 + round(1e9 * k / RATE_HZ)
-        wrenches = list(readings.wrenches[k])
-        if estimator.step(stamp_ns, 1.0 / RATE_HZ, readings.imu[k], joints, wrenches, None) is not None:
-            found[k] = estimator.observer.x2
-    return found
-
-
 def test_perfect_sensors_and_firm_feet_leave_almost_no_error(go2):
     config, setup, _ = go2
     gait = replace(TROT, rest_s=0.5, foot=FootMotion(), base=replace(TROT.base, impact=0.0))
     motion, readings = readings_of(go2, gait, PERFECT, 2.5)
-    assert np.nanmax(errors(tilts(config, setup, readings), readings)) < 0.1
+    assert np.nanmax(errors(estimated(config, setup, readings, 0.0), readings)) < 0.1
     standing = motion.load[:, 0] > 0.01
     still = np.linalg.norm(np.gradient(motion.feet[:, 0], axis=0), axis=1) * RATE_HZ
     assert still[1:-1][standing[1:-1] & standing[:-2] & standing[2:]].max() < 1e-9
@@ -80,6 +67,8 @@ def test_a_slippery_trot_is_estimated_better_than_at_a_fixed_rate(go2):
     _, readings = readings_of(go2, replace(gait, rest_s=1.0, stride_hz=2.6), sensors, 8.0)
     fixed = replace(config, adaptation=AdaptationConfig(enabled=False))
     moving = readings.times_s > 3.0
-    adaptive, constant = (rms(errors(tilts(c, setup, readings), readings)[moving]) for c in (config, fixed))
+    adaptive, constant = (
+        rms(errors(estimated(c, setup, readings, 0.0), readings)[moving]) for c in (config, fixed)
+    )
     assert adaptive < 0.8 * constant
     assert adaptive < 0.8

@@ -21,7 +21,7 @@ class AccelerometerScale:
     """
 
     def __init__(self) -> None:
-        self.factor = 1.0
+        self.reset()
 
     def reset(self) -> None:
         """Begin again with a scale of one."""

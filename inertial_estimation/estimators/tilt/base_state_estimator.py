@@ -249,11 +249,10 @@ class BaseStateEstimator:
             return
         if fitted:  # the first stage keeps its own velocity and vertical, by which the fit is checked
             observer.x2 = found[1]
-            self.noise.begin(initialisation.sigma)
         else:
             observer.initialise(*found)
             checks.replaced()
-            self.noise.begin(self.initialisation.sigma)
+        self.noise.begin(initialisation.sigma)
 
     def _start_up(
         self,

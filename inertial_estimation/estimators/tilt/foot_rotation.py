@@ -167,14 +167,10 @@ class FootRotation:
     def _allowed(
         self, contacts: Sequence[RelativeContact], weights: Sequence[float], w: Vector
     ) -> tuple[Vector | None, bool]:
-        best, least, points = None, math.inf, 0
+        best, least = None, math.inf
         for contact, weight, sole in zip(contacts, weights, self._soles, strict=True):
-            if weight <= 0.0:
+            if not sole or weight <= 0.0:
                 continue
-            if not sole:
-                points += weight >= LEAST_SHARE
-                continue
-            points += 1
             c = contact.w_I
             x, y, z = w[0] + c[0], w[1] + c[1], w[2] + c[2]
             square = x * x + y * y + z * z
@@ -182,9 +178,9 @@ class FootRotation:
                 best, least = c, square
         if best is not None:
             return (-best[0], -best[1], -best[2]), True
-        if points < 2:
-            return None, False
         used = [c for c, weight in zip(contacts, weights, strict=True) if weight >= LEAST_SHARE]
+        if len(used) < 2:
+            return None, False
         return rate_of_points(used, ZERO if self.replacing else w)
 
 

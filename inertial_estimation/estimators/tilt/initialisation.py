@@ -129,10 +129,13 @@ class Initialisation:
         if at_rest and self._fit.sigma() <= ACCEPTED_SIGMA:
             self.phase = Phase.TRACKING
             return y_v, mean
-        if not late and not self._accepted(z):
+        if self._accepted(z):
+            self.phase = Phase.FITTED
+            return v, normalised(z)
+        if not late:
             return None
-        self.phase = Phase.FITTED if self._accepted(z) else Phase.TRACKING
-        return (v, normalised(z)) if self.phase is Phase.FITTED else (y_v, mean)
+        self.phase = Phase.TRACKING
+        return y_v, mean
 
     @property
     def weighted_by_accelerometer(self) -> bool:
@@ -172,7 +175,7 @@ class Initialisation:
         if y_v is None or not self._fits(h, y_v):
             return None
         if fit.duration > LONGEST_WINDOW and self.phase is Phase.FITTING:
-            self.begin(by_accelerometer=self._by_accelerometer)
+            self._begin_again()
             return None
         if fit.duration < LEAST_WINDOW or not fit.determined:
             return None

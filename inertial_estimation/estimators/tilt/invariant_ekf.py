@@ -23,12 +23,11 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import exp_so3, left_jacobian_so3, skew
-from inertial_estimation.spatial.vectors import Vector, align_rows, matrix, vector
+from inertial_estimation.spatial.vectors import IDENTITY, Vector, align_rows, matrix, vector
 
 __all__ = ["InvariantEkf", "InvariantEkfConfig", "propagated", "transition"]
 
 GRAVITY = np.array([0.0, 0.0, -STANDARD_GRAVITY])
-LEVEL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 INITIAL_TILT, INITIAL_VELOCITY = 0.03, 0.1  # standard deviations of a vertical and a velocity that were set
 FARTHEST = 10.0  # distance from the origin at which the origin is moved [m]
 ROTATION, VELOCITY, POSITION = slice(0, 3), slice(3, 6), slice(6, 9)
@@ -97,7 +96,7 @@ class InvariantEkf(TiltObserver[InvariantEkfConfig]):
         """Begin from a state; the feet are placed anew."""
         super().initialise(x1, x2)
         n = len(self._feet)
-        self.R = np.array(align_rows(LEVEL, self.x2))
+        self.R = np.array(align_rows(IDENTITY, self.x2))
         self.columns = np.zeros((3, 2 + n))
         self.columns[:, 0] = self.R @ np.array(x1)
         self._known = (False,) * n
@@ -108,10 +107,9 @@ class InvariantEkf(TiltObserver[InvariantEkfConfig]):
 
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the feet for the next step."""
-        if len(feet) != len(self._known):
-            self._feet = feet
-            self.initialise(self.x1, self.x2)
         self._feet = feet
+        if len(feet) != len(self._known):
+            self.initialise(self.x1, self.x2)
 
     @property
     def tilt_variance(self) -> float:

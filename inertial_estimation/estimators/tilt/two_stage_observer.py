@@ -64,7 +64,7 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
         self._stage = LinearStage()
-        self._rate: float | None = None
+        self._rate: float | None = None  # that which was set [1/s]
         super().__init__(config, fallback)
 
     @property
@@ -72,11 +72,11 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         """Rate at which x2^ follows x2' [1/s]: gamma unless another one was set."""
         return self.config.gamma if self._rate is None else self._rate
 
-    def set_rate(self, rate: float | None) -> None:
+    def set_rate(self, rate: float) -> None:
         """Correct the vertical at this rate in the following steps.
 
         Args:
-            rate: Rate at which the output follows the intermediate vertical [1/s]; None: gamma.
+            rate: Rate at which the output follows the intermediate vertical [1/s].
         """
         self._rate = rate
 

@@ -11,6 +11,7 @@ import math
 
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.spatial.vectors import (
+    IDENTITY,
     ZERO,
     Matrix,
     Vector,
@@ -26,7 +27,6 @@ from inertial_estimation.spatial.vectors import (
 
 __all__ = ["VerticalFit"]
 
-IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 LEAST_SAMPLES = 8
 CORRELATED = 0.1  # time over which errors of the contact velocity are alike [s]
 MEMORY = 1.0  # time constant with which samples are forgotten [s]
@@ -77,8 +77,7 @@ class VerticalFit:
             y_v: Velocity of the IMU in its frame from contacts [m/s].
         """
         self._forget(math.exp(-h / MEMORY))
-        t, y = self.duration, times(self._R, y_v)
-        d = (self._F[0] - y[0], self._F[1] - y[1], self._F[2] - y[2])
+        t, d = self.duration, self._added_by_gravity(y_v)
         self._samples += 1
         self._n += 1.0
         self._t += t
@@ -135,9 +134,13 @@ class VerticalFit:
             y_v: Velocity of the IMU in its frame from contacts [m/s].
         """
         slope, start = self._line()
-        y = times(self._R, y_v)
-        d = (self._F[0] - y[0], self._F[1] - y[1], self._F[2] - y[2])
+        d = self._added_by_gravity(y_v)
         return norm(combine(combine(d, -self.duration, slope), -1.0, start))
+
+    def _added_by_gravity(self, y_v: Vector) -> Vector:
+        """D = F - y in the frame at the start, the point of a velocity at the present time [m/s]."""
+        y = times(self._R, y_v)
+        return self._F[0] - y[0], self._F[1] - y[1], self._F[2] - y[2]
 
     @property
     def _spread(self) -> float:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import Matrix, Vector, align_rows, cross, rotate
+from inertial_estimation.spatial.vectors import IDENTITY, Matrix, Vector, align_rows, cross, rotate
 
 __all__ = ["YawConfig", "YawTracker"]
 
@@ -42,8 +42,7 @@ class YawTracker:
         Args:
             x2_B: The vertical in the base frame.
         """
-        identity = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-        self.R_WB: Matrix = align_rows(identity, x2_B)
+        self.R_WB: Matrix = align_rows(IDENTITY, x2_B)
         self.referenced = False
 
     def step(self, h: float, w_WB_B: Vector, x2_B: Vector, R_reference: Matrix | None = None) -> None:
