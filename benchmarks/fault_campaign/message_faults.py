@@ -10,7 +10,7 @@ from benchmarks.fault_campaign.messages import damaged, message_of, serialised
 from benchmarks.fault_campaign.readings import RawMessage, Reading, joint_columns, with_channel
 from inertial_estimation.signals import BaseReference, JointReading
 
-__all__ = ["MESSAGE_KINDS"]
+__all__ = ["MESSAGE_KINDS", "WITH_MESSAGE"]
 
 WITH_MESSAGE = ("imu", "joints", "wrench", "base_state", "orientation", "inertia")
 FIELDS = ("position", "velocity", "effort")
@@ -33,7 +33,7 @@ def names_duplicate(draw: Draw) -> list[Reading]:
 
 def names_conflicting(draw: Draw) -> list[Reading]:
     """Send some joints twice with values that differ."""
-    size = float(np.exp(draw.rng.uniform(np.log(0.05), np.log(3.0))))
+    size = draw.log_uniform(0.05, 3.0)
     first = int(draw.rng.integers(5))
 
     def twice(sample: JointReading) -> JointReading:
@@ -159,7 +159,7 @@ def bytes_not_utf8(draw: Draw) -> list[Reading]:
 
 def references_absurd(draw: Draw) -> list[Reading]:
     """Request postures and heights that no robot has."""
-    names = next(r.sample.names for r in draw.readings if r.stream == "joints")
+    names = draw.first_sample("joints").names
     size = 10.0 ** draw.rng.uniform(1.0, 308.0) * float(draw.rng.choice([-1.0, 1.0]))
     where = str(draw.rng.choice(["base height", "base pitch", "base rates", "joints", "joint rates"]))
     draw.notes.append(f"{where} {size:.1g}")
