@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from benchmarks.fault_campaign.delivery_faults import REGULAR
 from benchmarks.fault_campaign.fault import Draw, Kind
 from benchmarks.fault_campaign.message_faults import WITH_MESSAGE
-from benchmarks.fault_campaign.messages import message_of, serialised
+from benchmarks.fault_campaign.messages import serialised
 from benchmarks.fault_campaign.readings import (
     CHANNELS,
-    RawMessage,
     Reading,
     delayed,
     nanoseconds,
@@ -167,15 +167,13 @@ def headers_odd(draw: Draw) -> list[Reading]:
     value = float(draw.rng.choice([np.nan, -1.0, np.inf, 1e300]))
     draw.notes.append(f"{stream}, covariances {value:g}, frame '{frame[:20]}'")
 
-    def odd(reading: Reading) -> Reading:
-        message_type, message = message_of(reading.sample)
+    def odd(message: Any) -> None:
         message.header.frame_id = frame
         for holder in (message, getattr(message, "pose", None), getattr(message, "twist", None)):
             for name in [n for n in getattr(holder, "__dataclass_fields__", ()) if "covariance" in n]:
                 setattr(holder, name, np.full_like(getattr(holder, name), value))
-        return replace(reading, sample=RawMessage(message_type, serialised(message_type, message)))
 
-    return draw.each(stream, odd)
+    return draw.each(stream, lambda reading: replace(reading, sample=serialised(reading.sample, odd)))
 
 
 TRANSPORT_KINDS = (
