@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from benchmarks.fault_campaign.fault import Draw, Kind
-from benchmarks.fault_campaign.readings import CHANNELS, Reading, restamped, with_channel
-from inertial_estimation.signals import NANOSECONDS
+from benchmarks.fault_campaign.readings import (
+    CHANNELS,
+    Reading,
+    delayed,
+    nanoseconds,
+    restamped,
+    with_channel,
+)
 
 __all__ = ["DELIVERY_KINDS", "REGULAR"]
 
 REGULAR = ("imu", "joints", "wrench", "base_state", "orientation")
-
-
-def _ns(duration_s: float) -> int:
-    return round(duration_s * NANOSECONDS)
 
 
 def silence(draw: Draw) -> list[Reading]:
@@ -78,12 +78,12 @@ def bursts(draw: Draw) -> list[Reading]:
     """Deliver one stream, or all, in bursts."""
     streams = draw.present(*REGULAR) if draw.rng.random() < 0.4 else [draw.pick(*REGULAR)]
     draw.streams += streams
-    period_ns = _ns(float(np.exp(draw.rng.uniform(np.log(0.01), np.log(0.5)))))
+    period_ns = nanoseconds(draw.log_uniform(0.01, 0.5))
     draw.notes.append(f"{', '.join(streams)} every {1e-9 * period_ns:.3f} s")
 
     def late(reading: Reading) -> Reading:
         behind = -(reading.arrival_ns - draw.begin_ns) % period_ns
-        return replace(reading, arrival_ns=reading.arrival_ns + behind, clock_ns=reading.clock_ns + behind)
+        return delayed(reading, behind)
 
     found = draw.each(streams, late)
     draw.end_ns += period_ns
@@ -92,31 +92,28 @@ def bursts(draw: Draw) -> list[Reading]:
 
 def reordered(draw: Draw) -> list[Reading]:
     stream = draw.pick(*REGULAR)
-    most = float(np.exp(draw.rng.uniform(np.log(0.005), np.log(0.1))))
+    most = draw.log_uniform(0.005, 0.1)
     draw.notes.append(f"{stream}, by up to {most:.3f} s")
 
     def late(reading: Reading) -> Reading:
-        behind = _ns(float(draw.rng.uniform(0.0, most)))
-        return replace(reading, arrival_ns=reading.arrival_ns + behind, clock_ns=reading.clock_ns + behind)
+        behind = nanoseconds(float(draw.rng.uniform(0.0, most)))
+        return delayed(reading, behind)
 
     found = draw.each(stream, late)
-    draw.end_ns += _ns(most)
+    draw.end_ns += nanoseconds(most)
     return found
 
 
 def duplicated(draw: Draw) -> list[Reading]:
     """Deliver every reading of a stream two or three times."""
     stream = draw.pick(*REGULAR)
-    copies, later_ns = int(draw.rng.integers(1, 3)), _ns(float(draw.rng.choice([0.0, 0.002, 0.05])))
+    copies, later_ns = int(draw.rng.integers(1, 3)), nanoseconds(float(draw.rng.choice([0.0, 0.002, 0.05])))
     draw.notes.append(f"{stream}, {copies} more, {1e-6 * later_ns:g} ms later")
     found = []
     for reading in draw.readings:
         found.append(reading)
         if reading.stream == stream and draw.acts(reading):
-            again = replace(
-                reading, arrival_ns=reading.arrival_ns + later_ns, clock_ns=reading.clock_ns + later_ns
-            )
-            found += [replace(again) for _ in range(copies)]
+            found += [delayed(reading, later_ns) for _ in range(copies)]
     draw.end_ns += later_ns
     return found
 
@@ -142,8 +139,8 @@ def stamps_zero(draw: Draw) -> list[Reading]:
 
 def _jump(draw: Draw, sign: float) -> list[Reading]:
     stream = draw.pick(*REGULAR)
-    ahead = float(np.exp(draw.rng.uniform(np.log(0.2), np.log(4e7))))
-    offset_ns, once = round(sign * ahead * NANOSECONDS), bool(draw.rng.random() < 0.5)
+    ahead = draw.log_uniform(0.2, 4e7)
+    offset_ns, once = nanoseconds(sign * ahead), bool(draw.rng.random() < 0.5)
     draw.notes.append(f"{stream}, {sign * ahead:.3g} s, {'one reading' if once else 'all'}")
     return _stamped(draw, stream, lambda stamp_ns: stamp_ns + offset_ns, once=once)
 
@@ -158,10 +155,10 @@ def stamps_back(draw: Draw) -> list[Reading]:
 
 def stamps_jittered(draw: Draw) -> list[Reading]:
     stream = draw.pick(*REGULAR)
-    sigma = float(np.exp(draw.rng.uniform(np.log(1e-4), np.log(0.05))))
+    sigma = draw.log_uniform(1e-4, 0.05)
     draw.notes.append(f"{stream}, sigma {1e3 * sigma:.2g} ms")
     return draw.each(
-        stream, lambda r: restamped(r, r.sample.stamp_ns + _ns(sigma * float(draw.rng.normal())))
+        stream, lambda r: restamped(r, r.sample.stamp_ns + nanoseconds(sigma * float(draw.rng.normal())))
     )
 
 
@@ -181,7 +178,7 @@ def two_clocks(draw: Draw) -> list[Reading]:
     """Let a second publisher of one topic send the same readings with the stamps of another clock."""
     stream = draw.pick(*REGULAR)
     sign = float(draw.rng.choice([-1.0, 1.0]))
-    offset_ns = _ns(sign * float(np.exp(draw.rng.uniform(np.log(0.02), np.log(1e7)))))
+    offset_ns = nanoseconds(sign * draw.log_uniform(0.02, 1e7))
     draw.notes.append(f"{stream}, the second {1e-9 * offset_ns:.3g} s off")
     found = []
     for reading in draw.readings:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from benchmarks.fault_campaign.readings import CHANNELS, Reading, with_channel
+from benchmarks.fault_campaign.readings import CHANNELS, Reading, nanoseconds, with_channel
 from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["Draw", "Fault", "Kind"]
@@ -64,7 +65,7 @@ class Draw:
 
     def set_duration(self, duration_s: float) -> None:
         """Let the fault last another time [s]."""
-        self.end_ns = self.begin_ns + round(duration_s * NANOSECONDS)
+        self.end_ns = self.begin_ns + nanoseconds(duration_s)
 
     def present(self, *kinds: str) -> list[str]:
         """Return the streams of some kinds ("wrench" is that of every contact), in order."""
@@ -83,12 +84,20 @@ class Draw:
         choices = [s for s in self.present(*kinds) if s in with_numbers]
         stream = str(self.rng.choice(choices))
         self.streams.append(stream)
-        sample = next(r.sample for r in self.readings if r.stream == stream)
+        sample = self.first_sample(stream)
         channel = str(
             self.rng.choice([c for c, f in CHANNELS[type(sample)].items() if f.get(sample) is not None])
         )
         self.notes.append(f"{channel} of {stream}")
         return stream, channel
+
+    def log_uniform(self, low: float, high: float) -> float:
+        """Choose a number, uniformly in its logarithm."""
+        return float(np.exp(self.rng.uniform(np.log(low), np.log(high))))
+
+    def first_sample(self, stream: str) -> Any:
+        """Return the sample of the first reading of a stream."""
+        return next(reading.sample for reading in self.readings if reading.stream == stream)
 
     def acts(self, reading: Reading) -> bool:
         """Whether a reading arrives within the fault's time."""
@@ -114,7 +123,7 @@ class Draw:
 
     def masked(self, stream: str, channel: str, change: Change, most: int | None = None) -> list[Reading]:
         """Change the chosen columns (one, or all) of one vector of a stream while the fault acts."""
-        sample = next(r.sample for r in self.readings if r.stream == stream)
+        sample = self.first_sample(stream)
         value = CHANNELS[type(sample)][channel].get(sample)
         assert value is not None
         mask = self.column(len(value))
@@ -173,7 +182,7 @@ class Kind:
             begin_ns: When it begins [ns].
         """
         low, high = np.log(self.duration_s)
-        duration_ns = round(float(np.exp(rng.uniform(low, high))) * NANOSECONDS)
+        duration_ns = nanoseconds(float(np.exp(rng.uniform(low, high))))
         draw = Draw(rng, list(readings), begin_ns, begin_ns + duration_ns)
         found = self.make(draw)
         found.sort(key=lambda reading: reading.arrival_ns)

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from benchmarks.fault_campaign.fault import Draw, Kind
-from benchmarks.fault_campaign.messages import damaged, message_of, serialised
+from benchmarks.fault_campaign.messages import damaged, serialised
 from benchmarks.fault_campaign.readings import RawMessage, Reading, joint_columns, with_channel
 from inertial_estimation.signals import BaseReference, JointReading
 
-__all__ = ["MESSAGE_KINDS"]
+__all__ = ["MESSAGE_KINDS", "WITH_MESSAGE"]
 
 WITH_MESSAGE = ("imu", "joints", "wrench", "base_state", "orientation", "inertia")
 FIELDS = ("position", "velocity", "effort")
@@ -33,7 +34,7 @@ def names_duplicate(draw: Draw) -> list[Reading]:
 
 def names_conflicting(draw: Draw) -> list[Reading]:
     """Send some joints twice with values that differ."""
-    size = float(np.exp(draw.rng.uniform(np.log(0.05), np.log(3.0))))
+    size = draw.log_uniform(0.05, 3.0)
     first = int(draw.rng.integers(5))
 
     def twice(sample: JointReading) -> JointReading:
@@ -100,13 +101,11 @@ def lengths_wrong(draw: Draw) -> list[Reading]:
     more = bool(draw.rng.random() < 0.5)
     draw.notes.append(f"{field} {'longer' if more else 'shorter'}")
 
-    def wrong(sample: JointReading) -> RawMessage:
-        message_type, message = message_of(sample)
+    def wrong(message: Any) -> None:
         values = getattr(message, field)
         setattr(message, field, np.append(values, 0.0) if more else values[:-1])
-        return RawMessage(message_type, serialised(message_type, message))
 
-    return _joints(draw, wrong)
+    return _joints(draw, lambda sample: serialised(sample, wrong))
 
 
 def arrays_empty(draw: Draw) -> list[Reading]:
@@ -114,15 +113,13 @@ def arrays_empty(draw: Draw) -> list[Reading]:
     choice = str(draw.rng.choice(["all", *FIELDS]))
     draw.notes.append(choice)
 
-    def empty(sample: JointReading) -> RawMessage:
-        message_type, message = message_of(sample)
+    def empty(message: Any) -> None:
         for field in FIELDS if choice == "all" else (choice,):
             setattr(message, field, np.zeros(0))
         if choice == "all":
             message.name = []
-        return RawMessage(message_type, serialised(message_type, message))
 
-    return _joints(draw, empty)
+    return _joints(draw, lambda sample: serialised(sample, empty))
 
 
 def _bytes(draw: Draw, act: Callable[[bytes], bytes]) -> list[Reading]:
@@ -130,9 +127,8 @@ def _bytes(draw: Draw, act: Callable[[bytes], bytes]) -> list[Reading]:
     draw.notes.append(stream)
 
     def damage(reading: Reading) -> Reading:
-        message_type, message = message_of(reading.sample)
-        data = act(serialised(message_type, message))
-        return replace(reading, sample=RawMessage(message_type, data))
+        raw = serialised(reading.sample)
+        return replace(reading, sample=replace(raw, data=act(raw.data)))
 
     return draw.each(stream, damage)
 
@@ -159,7 +155,7 @@ def bytes_not_utf8(draw: Draw) -> list[Reading]:
 
 def references_absurd(draw: Draw) -> list[Reading]:
     """Request postures and heights that no robot has."""
-    names = next(r.sample.names for r in draw.readings if r.stream == "joints")
+    names = draw.first_sample("joints").names
     size = 10.0 ** draw.rng.uniform(1.0, 308.0) * float(draw.rng.choice([-1.0, 1.0]))
     where = str(draw.rng.choice(["base height", "base pitch", "base rates", "joints", "joint rates"]))
     draw.notes.append(f"{where} {size:.1g}")

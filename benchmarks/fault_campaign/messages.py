@@ -1,16 +1,17 @@
 """Serialised messages of samples, and damage to them."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
-from benchmarks.fault_campaign.readings import MESSAGE_TYPES
+from benchmarks.fault_campaign.readings import MESSAGE_TYPES, RawMessage
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, bytes_reader
 from inertial_estimation.recordings.recording_writer import empty_message
 
-__all__ = ["damaged", "message_of", "message_reader", "serialised"]
+__all__ = ["damaged", "message_reader", "serialised"]
 
 
 @cache
@@ -18,16 +19,18 @@ def _typestore() -> Any:
     return get_typestore(Stores.ROS2_JAZZY)
 
 
-def message_of(sample: Any) -> tuple[str, Any]:
-    """Return the type and the message (of rosbags) of a sample."""
+def serialised(sample: Any, change: Callable[[Any], None] = lambda _: None) -> RawMessage:
+    """Return the serialised message of a sample.
+
+    Args:
+        sample: The sample.
+        change: Changes fields of the message (of rosbags) before it is serialised.
+    """
     message_type = MESSAGE_TYPES[type(sample)]
     message = empty_message(_typestore(), message_type)
-    return message_type, CONVERSIONS[message_type].to_msg(sample, message, "frame")
-
-
-def serialised(message_type: str, message: Any) -> bytes:
-    """Return the CDR of a message of rosbags."""
-    return bytes(_typestore().serialize_cdr(message, message_type))
+    message = CONVERSIONS[message_type].to_msg(sample, message, "frame")
+    change(message)
+    return RawMessage(message_type, bytes(_typestore().serialize_cdr(message, message_type)))
 
 
 def message_reader(message_type: str) -> Any:

@@ -16,6 +16,7 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.signals import (
+    NANOSECONDS,
     Array,
     BaseState,
     ImuSample,
@@ -30,7 +31,9 @@ __all__ = [
     "MESSAGE_TYPES",
     "RawMessage",
     "Reading",
+    "delayed",
     "joint_columns",
+    "nanoseconds",
     "restamped",
     "with_channel",
 ]
@@ -153,6 +156,16 @@ def joint_columns(sample: JointReading, names: tuple[str, ...], order: Sequence[
     fields = CHANNELS[JointReading]
     values = {name: None if (v := getattr(sample, name)) is None else v[order] for name in fields}
     return JointReading(sample.stamp_ns, names, **values)
+
+
+def nanoseconds(duration_s: float) -> int:
+    """Return a duration given in seconds in whole nanoseconds."""
+    return round(duration_s * NANOSECONDS)
+
+
+def delayed(reading: Reading, by_ns: int) -> Reading:
+    """Return a reading that arrives later by a time [ns], with the stamp it had."""
+    return replace(reading, arrival_ns=reading.arrival_ns + by_ns, clock_ns=reading.clock_ns + by_ns)
 
 
 def restamped(reading: Reading, stamp_ns: int) -> Reading:

@@ -2,24 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from benchmarks.fault_campaign.delivery_faults import REGULAR
 from benchmarks.fault_campaign.fault import Draw, Kind
-from benchmarks.fault_campaign.messages import message_of, serialised
-from benchmarks.fault_campaign.readings import CHANNELS, RawMessage, Reading, restamped, with_channel
-from inertial_estimation.signals import NANOSECONDS
+from benchmarks.fault_campaign.message_faults import WITH_MESSAGE
+from benchmarks.fault_campaign.messages import serialised
+from benchmarks.fault_campaign.readings import (
+    CHANNELS,
+    Reading,
+    delayed,
+    nanoseconds,
+    restamped,
+    with_channel,
+)
 
 __all__ = ["TRANSPORT_KINDS"]
-
-
-def _ns(duration_s: float) -> int:
-    return round(duration_s * NANOSECONDS)
-
-
-def _log_uniform(draw: Draw, low: float, high: float) -> float:
-    return float(np.exp(draw.rng.uniform(np.log(low), np.log(high))))
 
 
 def dropouts(draw: Draw) -> list[Reading]:
@@ -50,11 +50,11 @@ def loss_in_bursts(draw: Draw) -> list[Reading]:
 def latency(draw: Draw) -> list[Reading]:
     """Let one stream arrive late by a constant time, with the stamps of the measurement or of arrival."""
     stream = draw.pick(*REGULAR)
-    late_ns, restamp = _ns(_log_uniform(draw, 0.01, 0.3)), bool(draw.rng.random() < 0.5)
+    late_ns, restamp = nanoseconds(draw.log_uniform(0.01, 0.3)), bool(draw.rng.random() < 0.5)
     draw.notes.append(f"{stream}, {1e-6 * late_ns:.0f} ms, stamped {'on arrival' if restamp else 'before'}")
 
     def late(reading: Reading) -> Reading:
-        found = replace(reading, arrival_ns=reading.arrival_ns + late_ns, clock_ns=reading.clock_ns + late_ns)
+        found = delayed(reading, late_ns)
         return restamped(found, found.sample.stamp_ns + late_ns) if restamp else found
 
     found = draw.each(stream, late)
@@ -65,7 +65,7 @@ def latency(draw: Draw) -> list[Reading]:
 def clocks_step(draw: Draw) -> list[Reading]:
     """Step the clock of all stamps, and with it that of the receiver or not, and back at the end."""
     draw.streams += draw.present()
-    step_ns = _ns(_log_uniform(draw, 0.02, 20.0) * float(draw.rng.choice([-1.0, 1.0])))
+    step_ns = nanoseconds(draw.log_uniform(0.02, 20.0) * float(draw.rng.choice([-1.0, 1.0])))
     receiver = bool(draw.rng.random() < 0.7)
     draw.notes.append(f"{1e-9 * step_ns:+.3f} s, {'with' if receiver else 'without'} the receiver's")
 
@@ -90,8 +90,8 @@ def other_epoch(draw: Draw) -> list[Reading]:
     name, stamp = [
         ("since power-up", lambda t: t - first),
         ("microseconds taken for nanoseconds", lambda t: t // 1000),
-        ("18 s ahead (GPS for UTC)", lambda t: t + _ns(18.0)),
-        ("an hour ahead (summer time)", lambda t: t + _ns(3600.0)),
+        ("18 s ahead (GPS for UTC)", lambda t: t + nanoseconds(18.0)),
+        ("an hour ahead (summer time)", lambda t: t + nanoseconds(3600.0)),
     ][int(draw.rng.integers(4))]
     draw.notes.append(f"{', '.join(streams)}: {name}")
     return _restamped_stream(draw, streams, stamp)
@@ -100,7 +100,7 @@ def other_epoch(draw: Draw) -> list[Reading]:
 def clock_drift(draw: Draw) -> list[Reading]:
     """Let the clock of one stream run too fast or too slow."""
     stream = draw.pick(*REGULAR)
-    rate = _log_uniform(draw, 1e-4, 0.05) * float(draw.rng.choice([-1.0, 1.0]))
+    rate = draw.log_uniform(1e-4, 0.05) * float(draw.rng.choice([-1.0, 1.0]))
     draw.notes.append(f"{stream}, {100 * rate:+.2g} %")
     begin = next(r.sample.stamp_ns for r in draw.readings if r.stream == stream and draw.acts(r))
     return _restamped_stream(draw, [stream], lambda t: t + round(rate * (t - begin)))
@@ -108,18 +108,15 @@ def clock_drift(draw: Draw) -> list[Reading]:
 
 def second_source(draw: Draw) -> list[Reading]:
     """Let a second publisher send other values of one stream, its stamps between those of the first."""
-    stream = draw.pick("imu", "joints", "wrench", "base_state", "orientation")
-    shift_ns = _ns(float(draw.rng.choice([0.0, 0.001, 0.0025])))
+    stream = draw.pick(*REGULAR)
+    shift_ns = nanoseconds(float(draw.rng.choice([0.0, 0.001, 0.0025])))
     turned = float(draw.rng.choice([-1.0, 0.0, 0.5]))
     draw.notes.append(f"{stream}, its values x{turned:g}, {1e-6 * shift_ns:g} ms later")
     found = []
     for reading in draw.readings:
         found.append(reading)
         if reading.stream == stream and draw.acts(reading):
-            second = restamped(reading, reading.sample.stamp_ns + shift_ns)
-            second = replace(
-                second, arrival_ns=second.arrival_ns + shift_ns, clock_ns=second.clock_ns + shift_ns
-            )
+            second = restamped(delayed(reading, shift_ns), reading.sample.stamp_ns + shift_ns)
             for channel in CHANNELS[type(reading.sample)]:
                 second = with_channel(second, channel, lambda v: turned * v)
             found.append(second)
@@ -157,30 +154,26 @@ def names_of_another_robot(draw: Draw) -> list[Reading]:
             names = reading.sample.names
             kept = len(names) // 2 if shared else 0
             other = (*names[:kept], *(f"robot2_{name}" for name in names[kept:]))
-            stamp_ns = reading.sample.stamp_ns + _ns(0.001)
+            stamp_ns = reading.sample.stamp_ns + nanoseconds(0.001)
             sample = replace(reading.sample, names=other, stamp_ns=stamp_ns)
-            found.append(
-                replace(with_channel(replace(reading, sample=sample), "position", lambda v: v + 0.5))
-            )
+            found.append(with_channel(replace(reading, sample=sample), "position", lambda v: v + 0.5))
     return found
 
 
 def headers_odd(draw: Draw) -> list[Reading]:
     """Send covariances that are NaN or -1, and frames that are empty, long or of another robot."""
-    stream = draw.pick("imu", "joints", "wrench", "base_state", "orientation", "inertia")
+    stream = draw.pick(*WITH_MESSAGE)
     frame = str(draw.rng.choice(["", "/", "other_robot/imu", 5000 * "x", "\u00e9\u4e16"]))
     value = float(draw.rng.choice([np.nan, -1.0, np.inf, 1e300]))
     draw.notes.append(f"{stream}, covariances {value:g}, frame '{frame[:20]}'")
 
-    def odd(reading: Reading) -> Reading:
-        message_type, message = message_of(reading.sample)
+    def odd(message: Any) -> None:
         message.header.frame_id = frame
         for holder in (message, getattr(message, "pose", None), getattr(message, "twist", None)):
             for name in [n for n in getattr(holder, "__dataclass_fields__", ()) if "covariance" in n]:
                 setattr(holder, name, np.full_like(getattr(holder, name), value))
-        return replace(reading, sample=RawMessage(message_type, serialised(message_type, message)))
 
-    return draw.each(stream, odd)
+    return draw.each(stream, lambda reading: replace(reading, sample=serialised(reading.sample, odd)))
 
 
 TRANSPORT_KINDS = (

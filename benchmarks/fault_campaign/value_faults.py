@@ -51,7 +51,7 @@ def huge(draw: Draw) -> list[Reading]:
 def _spikes(draw: Draw, count: int, low: float, high: float) -> list[Reading]:
     """Add outliers to the next readings of one stream: some multiple of the largest credible value."""
     stream, channel = draw.pick_channel()
-    size = IN_RANGE[channel] * np.exp(draw.rng.uniform(np.log(low), np.log(high)))
+    size = IN_RANGE[channel] * draw.log_uniform(low, high)
     draw.notes.append(f"{count} readings, +-{size:.3g}")
     draw.set_duration(60.0)
 
@@ -129,7 +129,7 @@ def sign_flipped(draw: Draw) -> list[Reading]:
 
 def offset(draw: Draw) -> list[Reading]:
     stream, channel = draw.pick_channel(*SENSORS)
-    size = IN_RANGE[channel] * np.exp(draw.rng.uniform(np.log(0.01), np.log(0.3)))
+    size = IN_RANGE[channel] * draw.log_uniform(0.01, 0.3)
     draw.notes.append(f"{size:.3g}")
     return draw.masked(stream, channel, lambda v: v + size)
 
@@ -172,7 +172,7 @@ def one_contact_wrong(draw: Draw) -> list[Reading]:
 def swapped_joints(draw: Draw) -> list[Reading]:
     """Exchange the readings of two joints."""
     draw.streams.append("joints")
-    names = next(r.sample.names for r in draw.readings if r.stream == "joints")
+    names = draw.first_sample("joints").names
     a, b = (int(i) for i in draw.rng.choice(len(names), 2, replace=False))
     order = list(range(len(names)))
     order[a], order[b] = b, a
@@ -187,7 +187,7 @@ def swapped_joints(draw: Draw) -> list[Reading]:
 def joint_efforts_lost(draw: Draw) -> list[Reading]:
     """Let the efforts of one joint, or of all, read zero or not be sent."""
     draw.streams.append("joints")
-    sample: JointReading = next(r.sample for r in draw.readings if r.stream == "joints")
+    sample: JointReading = draw.first_sample("joints")
     choice = int(draw.rng.integers(3))
     joint = int(draw.rng.integers(len(sample.names)))
     draw.notes.append(("none sent", f"{sample.names[joint]} zero", "all zero")[choice])

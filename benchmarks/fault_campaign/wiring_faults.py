@@ -15,8 +15,9 @@ __all__ = ["WIRING_KINDS"]
 def drift(draw: Draw) -> list[Reading]:
     """Let one number, or all of a vector, wander off at a constant rate."""
     stream, channel = draw.pick_channel(*SENSORS)
-    size = IN_RANGE[channel] * np.exp(draw.rng.uniform(np.log(0.03), np.log(1.0)))
-    value = CHANNELS[type(_first(draw, stream))][channel].get(_first(draw, stream))
+    size = IN_RANGE[channel] * draw.log_uniform(0.03, 1.0)
+    sample = draw.first_sample(stream)
+    value = CHANNELS[type(sample)][channel].get(sample)
     assert value is not None
     mask = size * draw.column(len(value))
     draw.notes.append(f"by {size:.3g} in {draw.duration_s:.2g} s")
@@ -26,10 +27,6 @@ def drift(draw: Draw) -> list[Reading]:
         return with_channel(reading, channel, lambda v: v + share * mask)
 
     return draw.each(stream, wander)
-
-
-def _first(draw: Draw, stream: str) -> object:
-    return next(r.sample for r in draw.readings if r.stream == stream)
 
 
 def gain(draw: Draw) -> list[Reading]:
@@ -78,8 +75,8 @@ def wrenches_swapped(draw: Draw) -> list[Reading]:
 def joints_delayed(draw: Draw) -> list[Reading]:
     """Report some joints with the values of a while before, at the stamp of now."""
     draw.streams.append("joints")
-    delay_s = float(np.exp(draw.rng.uniform(np.log(0.02), np.log(0.2))))
-    names = _first(draw, "joints").names  # type: ignore[attr-defined]
+    delay_s = draw.log_uniform(0.02, 0.2)
+    names = draw.first_sample("joints").names
     late = draw.rng.random(len(names)) < draw.rng.choice([0.5, 1.0])
     draw.notes.append(f"{int(late.sum())} of {len(names)} by {1e3 * delay_s:.0f} ms")
     past: list[Reading] = []
@@ -108,7 +105,7 @@ def _older(before: Reading, now: Reading, by_s: float) -> bool:
 def encoder_slip(draw: Draw) -> list[Reading]:
     """Let the position of one joint slip, by a fraction of a radian or a whole turn."""
     draw.streams.append("joints")
-    names = _first(draw, "joints").names  # type: ignore[attr-defined]
+    names = draw.first_sample("joints").names
     joint = int(draw.rng.integers(len(names)))
     slip = float(draw.rng.choice([0.1, 0.3, 1.0, 2.0 * np.pi]) * draw.rng.choice([-1.0, 1.0]))
     draw.notes.append(f"{names[joint]} by {slip:.3g} rad")
@@ -130,7 +127,7 @@ def quantised(draw: Draw) -> list[Reading]:
 
 def noise_grown(draw: Draw) -> list[Reading]:
     stream, channel = draw.pick_channel(*SENSORS)
-    sigma = IN_RANGE[channel] * float(np.exp(draw.rng.uniform(np.log(0.01), np.log(0.5))))
+    sigma = IN_RANGE[channel] * draw.log_uniform(0.01, 0.5)
     draw.notes.append(f"sigma {sigma:.2g}")
     return draw.masked(stream, channel, lambda v: v + sigma * draw.rng.normal(size=len(v)))
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.data_checks.data_window import DataWindow
 from inertial_estimation.models.base_acceleration import ImuToBase
-from inertial_estimation.models.joint_limits import with_another_turn
+from inertial_estimation.models.joint_limits import urdf_limits, with_another_turn
 from inertial_estimation.models.nominal_load import NominalLoad, NominalState
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
@@ -16,7 +16,6 @@ from inertial_estimation.signals import Array
 __all__ = ["CheckedRobot", "DataTable", "PredictedWindow", "WindowPredictor"]
 
 FEWEST_POINT_CONTACTS = 3  # with as many, contacts are points, which transmit no moment
-LARGEST_RANGE = 50.0  # wider limits count as none [rad]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +42,15 @@ class CheckedRobot:
     def of(cls, setup: RobotSetup) -> "CheckedRobot":
         """Read the limits of the description."""
         robot = setup.robot
-        first = [robot.model.idx_qs[robot.model.getJointId(name)] for name in robot.joint_names]
-        lower = np.array([robot.model.lowerPositionLimit[i] for i in first], dtype=np.float64)
-        upper = np.array([robot.model.upperPositionLimit[i] for i in first], dtype=np.float64)
-        ranged = (lower < upper) & (upper - lower < LARGEST_RANGE)
-        ranged[robot.continuous_joints] = False
-        lower, upper = with_another_turn(lower, upper)
+        limits = urdf_limits(robot)
+        lower, upper = with_another_turn(limits.lower, limits.upper)
         effort = np.array(robot.model.effortLimit[robot.n_base :], dtype=np.float64)
         return cls(
             robot,
             setup.contact_names,
             setup.imu.frame if setup.imu is not None else "",
-            np.where(ranged, lower, -np.inf),
-            np.where(ranged, upper, np.inf),
+            lower,
+            upper,
             np.where(effort > 0.0, effort, np.inf),
         )
 

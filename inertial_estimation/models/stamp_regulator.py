@@ -81,7 +81,6 @@ class StampRegulator:
         self.active = False
         self.period_ns = self._nominal_ns
         self._stamps: deque[int] = deque(maxlen=SAMPLES_FITTED)
-        self._last: int | None = None  # stamp
         self._until_fit = self._wait = SAMPLES_TO_FIRST_FIT
         self._catching_up = _CatchingUp()
         self._lags = _Lags()
@@ -99,9 +98,8 @@ class StampRegulator:
         """
         if self._mode == "as_is":
             return stamp_ns
-        last, self._last = self._last, stamp_ns
-        if last is not None and self.period_ns:
-            self._catching_up.add(stamp_ns - last, self.period_ns)
+        if self._stamps and self.period_ns:
+            self._catching_up.add(stamp_ns - self._stamps[-1], self.period_ns)
         self._stamps.append(stamp_ns)
         self._until_fit -= 1
         if self._until_fit <= 0 or self._catching_up.count > MOST_CATCHING_UP:

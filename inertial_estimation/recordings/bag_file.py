@@ -17,12 +17,14 @@ class BagFile(ABC):
         message_count: Number of messages that can be read.
         start_ns: Log time of the first of them [ns].
         end_ns: Log time of the last of them [ns].
+        damaged: Number of chunks that are left out although the file goes on behind them.
     """
 
     topics: Mapping[str, str]
     message_count: int
     start_ns: int
     end_ns: int
+    damaged: int = 0
 
     @abstractmethod
     def messages(self, topics: Collection[str], start_ns: int | None = None) -> Iterator[RawMessage]:

@@ -63,11 +63,7 @@ class _Record:
 
 
 class CutMcap(BagFile):
-    """An mcap file that ends early, or has damaged chunks.
-
-    Attributes:
-        damaged: Number of chunks that are left out although the file goes on behind them.
-    """
+    """An mcap file that ends early, or has damaged chunks."""
 
     def __init__(self, path: Path) -> None:
         """Scan the file.
@@ -83,7 +79,6 @@ class CutMcap(BagFile):
         self._channels: dict[int, tuple[str, str]] = {}
         self._blocks: list[_Block] = []
         self.message_count, self.start_ns, self.end_ns = 0, 2**63 - 1, 0
-        self.damaged = 0
         self._file = path.open("rb")
         try:
             if self._file.read(len(MAGIC)) != MAGIC:

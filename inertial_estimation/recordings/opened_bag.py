@@ -150,10 +150,9 @@ def _open_file(path: Path) -> tuple[BagFile, str]:
             f"the recording '{path}' is empty, truncated or damaged: {one_line(error)} ({one_line(first)})"
         ) from first
     length_s = seconds(cut.end_ns - cut.start_ns)
-    damaged = cut.damaged if isinstance(cut, CutMcap) else 0
     lost = (
-        f"what cannot be read of {damaged} damaged chunk(s) is left out"
-        if damaged
+        f"what cannot be read of {cut.damaged} damaged chunk(s) is left out"
+        if cut.damaged
         else "what was recorded behind them is missing"
     )
     return cut, (

@@ -206,7 +206,7 @@ class SignalAligner:
         return [
             s.spec.name
             for s in watched
-            if (age := s.age(now_ns)) is None or max(age, s.held_s) > limit or s.spec.name in holding
+            if (silence := s.silence(now_ns)) is None or silence > limit or s.spec.name in holding
         ]
 
     def health(self, now_ns: int) -> list[Health]:

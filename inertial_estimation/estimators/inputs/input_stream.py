@@ -109,8 +109,7 @@ class InputStream(StreamClock):
 
     def append(self, stamp_ns: int, row: Array) -> int:
         """Store a row; return its time, the regularised stamp minus the delay [ns]."""
-        self.last_stamp_ns = stamp_ns
-        time_ns = self.regulator.time_of(stamp_ns) - self._delay_ns
+        time_ns = self.advance(stamp_ns)
         self.buffer.append(time_ns, row)
         return time_ns
 
@@ -168,11 +167,6 @@ class InputStream(StreamClock):
         return float(np.abs(change).max(initial=0.0)) < MOST_STEADY_STEP
 
     @property
-    def held_s(self) -> float:
-        """Time for which readings have only come on another clock, not yet decided [s]; 0 where none do."""
-        return 0.0 if self.candidate is None else seconds(self.candidate.silence_ns)
-
-    @property
     def candidate_step_ns(self) -> int:
         """Time from the last stamp to the first one on another clock [ns]; 0 where there is none."""
         if self.candidate is None or self.last_stamp_ns is None:
@@ -204,6 +198,16 @@ class InputStream(StreamClock):
         """Return the time since the stamp of the last stored row [s]; None before the first."""
         return None if self.last_stamp_ns is None else seconds(now_ns - self.last_stamp_ns)
 
+    def silence(self, now_ns: int) -> float | None:
+        """Return the time without a reading that can be used [s]; None before the first.
+
+        It is the age of the last stored row, or longer where readings come on another clock, not yet decided.
+        """
+        age = self.age(now_ns)
+        if age is None or self.candidate is None:
+            return age
+        return max(age, seconds(self.candidate.silence_ns))
+
     def health(self, now_ns: int, timeout: float, holding: str = "") -> Health:
         """Report whether the stream is waiting, lost, holding the output, losing rows, or in order.
 
@@ -217,15 +221,15 @@ class InputStream(StreamClock):
         period = self.regulator.period_ns
         values["rate [Hz]"] = f"{NANOSECONDS / period:.1f}" if period else "unknown"
         values["stamps"] = "regularised (they come in bursts)" if self.regulator.active else "as they come"
-        name, age = self.spec.name, self.age(now_ns)
-        if age is None:
+        name, age, silence = self.spec.name, self.age(now_ns), self.silence(now_ns)
+        if age is None or silence is None:
             level = HealthLevel.STALE if self.spec.required else HealthLevel.OK
             if self.drops.total:
                 return Health(name, max(level, HealthLevel.WARN), f"none usable: {self.drops.last}", values)
             return Health(name, level, "waiting for the first reading", values)
         values["age [s]"] = f"{age:.3f}"
-        if max(age, self.held_s) > timeout and self.spec.required:
-            message = f"lost: last reading {max(age, self.held_s):.2f} s ago, limit {timeout:g} s"
+        if silence > timeout and self.spec.required:
+            message = f"lost: last reading {silence:.2f} s ago, limit {timeout:g} s"
             if age > OTHER_CLOCK_S:
                 message += "; are its stamps of another clock (use_sim_time)?"
             if self.candidate is not None and self.candidate.held:
