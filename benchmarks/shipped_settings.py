@@ -89,9 +89,9 @@ def main() -> None:
                 if other and title == "linear filter":
                     continue
                 error, falls = _mean(run, RobotLoop("talos", values), urdfs, adaptation=True, **length)
-                told = f", {falls} falls" if falls else ""
+                note = f", {falls} falls" if falls else ""
                 print(
-                    f"  {title:<14} {factor * error:8.4g} {unit}, {without[0] / error:6.2f} x{told}",
+                    f"  {title:<14} {factor * error:8.4g} {unit}, {without[0] / error:6.2f} x{note}",
                     flush=True,
                 )
 

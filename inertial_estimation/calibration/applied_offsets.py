@@ -157,11 +157,11 @@ def combinations_note(
     if np.sum((rms / solution.sigma) ** 2) >= MENTIONED_SHARE * np.sum((written / solution.sigma) ** 2):
         return ()
     factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
-    told = []
+    changes = []
     for channel, few, all_of in zip(channels, written, rms, strict=True):
         factor, unit = factors[channel.unit]
-        told.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
+        changes.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
     return (
         f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
-        f"(--write-combinations) these samples have {', '.join(told)}",
+        f"(--write-combinations) these samples have {', '.join(changes)}",
     )

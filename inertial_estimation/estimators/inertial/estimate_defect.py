@@ -10,7 +10,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["estimate_defect", "has_finite_numbers", "inertia_defect"]
 
-CLEARLY_POSITIVE = 1e-9  # determinant of the second moments, over the cube of their trace, beyond doubt
+CLEARLY_POSITIVE = 1e-9  # above round-off: determinant of the second moments over the cube of their trace
 
 
 def estimate_defect(estimate: InertialEstimate) -> str:
