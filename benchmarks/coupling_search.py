@@ -19,6 +19,7 @@ from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.offline.identification_run import block_stream
 from inertial_estimation.offline.identification_setup import identification_config, identification_topics
 from inertial_estimation.parameters import build_config, replace_value
@@ -88,14 +89,15 @@ def main() -> None:
     )
     parser.add_argument("robots", nargs="*", default=list(FOLDERS), metavar="ROBOT")
     for robot in parser.parse_args().robots:
-        plain = Identifier(config_of(robot), read_urdf(config_of(robot).robot.urdf))
-        joints = plain.robot.joint_names
-        identifier, A, b, y = rows_of(robot, pairs(joints))
+        config = config_of(robot).robot
+        joints = robot_from_config(config, read_urdf(config.urdf)).robot.joint_names
+        couplings = pairs(joints)
+        identifier, A, b, y = rows_of(robot, couplings)
         names = identifier.parameters.unknowns
-        own = [i for i, name in enumerate(names) if name.rpartition("/")[0] not in pairs(joints)]
+        own = [i for i, name in enumerate(names) if name.rpartition("/")[0] not in couplings]
         before = errors([one[:, :, own] for one in A], b, y)
         print(f"{robot}: without coupling " + " ".join(f"{100 * e:.2f}" for e in before) + " %")
-        for text in pairs(joints):
+        for text in couplings:
             chosen = own + [i for i, name in enumerate(names) if name.rpartition("/")[0] == text]
             after = errors([one[:, :, chosen] for one in A], b, y)
             i, j = (joints.index(joint) for joint in (text.split()[0], text.split()[2]))

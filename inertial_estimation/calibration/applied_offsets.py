@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.calibration.calibration_report import ChannelError, JointOffset
+from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, ChannelError, JointOffset
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.calibration.problem import CalibrationProblem
-from inertial_estimation.calibration.solver import Solution, fit_local, solve
+from inertial_estimation.calibration.solver import Solution, fit_local, fits_without, solve
 from inertial_estimation.signals import Array
 
 __all__ = [
@@ -68,13 +68,12 @@ def applied_errors(
     """
     n, rows = problem.unknowns.n_offsets, np.arange(problem.n_samples)
     residuals: list[list[Array]] = [[], []]
-    for fold in np.array_split(rows, min(problem.n_samples, MOST_GROUPS)):
-        rest = problem.subset(np.setdiff1d(rows, fold))
-        found = solve(rest, sigma=solution.sigma, estimate_noise=False, robust=config.robust, x=solution.x)
+    groups = np.array_split(rows, min(problem.n_samples, MOST_GROUPS))
+    for rest, left_out, found in fits_without(problem, solution, groups, robust=config.robust):
         offsets_of = (np.zeros(n), np.where(keep, found.x[:n], 0.0))
         for part, offsets in zip(residuals, offsets_of, strict=True):
             x = with_offsets(rest, found, offsets, config)
-            part.append(fit_local(problem.subset(fold), x, solution.sigma)[0])
+            part.append(fit_local(left_out, x, solution.sigma)[0])
     before, written = (np.concatenate(part) for part in residuals)
     scale = solution.sigma[problem.channel_of_row]
     costs = np.stack([((part / scale) ** 2).mean(axis=1) for part in (before, written)])
@@ -156,12 +155,11 @@ def combinations_note(
     written = np.array([channel.written for channel in channels])
     if np.sum((rms / solution.sigma) ** 2) >= MENTIONED_SHARE * np.sum((written / solution.sigma) ** 2):
         return ()
-    factors = {"m": (1e3, "mm"), "rad": (np.rad2deg(1.0), "deg")}
-    told = []
+    changes = []
     for channel, few, all_of in zip(channels, written, rms, strict=True):
-        factor, unit = factors[channel.unit]
-        told.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
+        factor, unit = DISPLAY_UNITS[channel.unit]
+        changes.append(f"{channel.name} {factor * all_of:.3g} instead of {factor * few:.3g} {unit}")
     return (
         f"{sum(informed) - sum(alone)} offsets known only in combination are not written; with them "
-        f"(--write-combinations) these samples have {', '.join(told)}",
+        f"(--write-combinations) these samples have {', '.join(changes)}",
     )

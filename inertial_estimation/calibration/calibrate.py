@@ -26,7 +26,7 @@ from inertial_estimation.calibration.identifiability import (
     offset_knowledge,
 )
 from inertial_estimation.calibration.problem import CalibrationProblem
-from inertial_estimation.calibration.solver import Solution, fit_local, solve
+from inertial_estimation.calibration.solver import Solution, fit_local, fits_without, solve
 from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
 from inertial_estimation.signals import Array
 
@@ -128,7 +128,7 @@ def calibrate(
         iterations=solution.iterations,
         converged=solution.converged,
         warnings=(
-            *_warnings(joints, solution, knowledge, channels, keep),
+            *_warnings(joints, solution, knowledge, channels, bool(keep.any())),
             *_refusal(joints, known, trial),
             *combinations_note(problem, solution, joints, channels, config),
         ),
@@ -139,8 +139,6 @@ def calibrate(
 def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bool = True) -> Array:
     """Predict each sample by a calibration without it, in which all unknowns are refitted.
 
-    The noise levels, which weight the rows relative to one another and to the priors, are kept.
-
     Args:
         problem: The problem on all samples.
         solution: Its solution, to start from.
@@ -149,18 +147,9 @@ def leave_one_out(problem: CalibrationProblem, solution: Solution, *, robust: bo
     Returns:
         Residuals of the samples left out, shape (K, m).
     """
-    rows = np.arange(problem.n_samples)
-    residuals = []
-    for k in rows:
-        rest = solve(
-            problem.subset(rows[rows != k]),
-            sigma=solution.sigma,
-            estimate_noise=False,
-            robust=robust,
-            x=solution.x,
-        )
-        residuals.append(fit_local(problem.subset(rows[[k]]), rest.x, solution.sigma)[0][0])
-    return np.array(residuals)
+    each = np.arange(problem.n_samples)[:, None]
+    fits = fits_without(problem, solution, each, robust=robust)
+    return np.concatenate([fit_local(left_out, found.x, solution.sigma)[0] for _, left_out, found in fits])
 
 
 def _offsets_alone(
@@ -310,7 +299,7 @@ def _warnings(
     solution: Solution,
     knowledge: OffsetKnowledge,
     channels: Sequence[ChannelError],
-    written: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
+    any_written: bool,
 ) -> tuple[str, ...]:
     said = []
     bounded = [joint.joint for joint in joints if joint.at_bound]
@@ -325,11 +314,11 @@ def _warnings(
         said.append(
             f"{outliers} of {len(solution.weights)} samples do not fit the others and have reduced weights"
         )
-    before, after = (
+    before, written = (
         sum((getattr(c, name) / s) ** 2 for c, s in zip(channels, solution.sigma, strict=True))
         for name in ("before", "written")
     )
-    if written.any() and after > before:
+    if any_written and written > before:
         said.append(
             "the offsets written fit these samples worse than none, without those known only in combination: "
             "take more varied postures, or write the combinations too"

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["CalibrationReport", "ChannelError", "JointOffset", "Trial"]
+__all__ = ["DISPLAY_UNITS", "CalibrationReport", "ChannelError", "JointOffset", "Trial"]
+
+DISPLAY_UNITS = {"m": (1e3, "mm"), "rad": (DEGREES, "deg")}  # factor and name of the unit shown to people
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class JointOffset:
     sigma: float
     identifiability: OffsetIdentifiability
     at_bound: bool
-    unit: str = "rad"
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)

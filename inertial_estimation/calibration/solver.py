@@ -11,6 +11,7 @@ into one triangular factor and solves n unknowns within bounds, damped where the
 levels come from the residuals (restricted maximum likelihood: sum r^2 / sum (1 - leverage) of each channel).
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["Solution", "fit_local", "solve"]
+__all__ = ["Solution", "fit_local", "fits_without", "solve"]
 
 MAX_ITERATIONS = 100
 NOISE_ROUNDS = 12
@@ -128,6 +129,33 @@ def fit_local(problem: CalibrationProblem, x: Array, sigma: Array) -> tuple[Arra
         return linear.residual, iteration.local
     iteration.run(sigma, hold=True)
     return problem.linearise(iteration.x, iteration.local).residual, iteration.local
+
+
+def fits_without(
+    problem: CalibrationProblem,
+    solution: Solution,
+    groups: Iterable["np.ndarray[tuple[int], np.dtype[np.int_]]"],
+    *,
+    robust: bool,
+) -> Iterator[tuple[CalibrationProblem, CalibrationProblem, Solution]]:
+    """Leave each group of samples out in turn and solve the rest.
+
+    The noise levels, which weight the rows relative to one another and to the priors, are kept.
+
+    Args:
+        problem: The problem on all samples.
+        solution: Its solution, to start from.
+        groups: Numbers of the samples to leave out, one array for each solution.
+        robust: As in `solve`.
+
+    Yields:
+        The problem on the rest, the problem on the samples left out, and the solution of the rest.
+    """
+    rows = np.arange(problem.n_samples)
+    for group in groups:
+        rest = problem.subset(np.setdiff1d(rows, group))
+        found = solve(rest, sigma=solution.sigma, estimate_noise=False, robust=robust, x=solution.x)
+        yield rest, problem.subset(group), found
 
 
 class _Iteration:

@@ -19,7 +19,7 @@ from typing import Any
 
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
-from inertial_estimation.calibration.calibration_report import CalibrationReport
+from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
@@ -304,7 +304,7 @@ def _summary(report: CalibrationReport) -> list[str]:
     written = report.written_joints
     for j in report.joints:
         mark = "" if j.joint in written else "  (not written)"
-        factor, unit = (1e3, "mm") if j.unit == "m" else (math.degrees(1.0), "deg")
+        factor, unit = DISPLAY_UNITS[j.unit]
         lines.append(
             f"  {j.joint:<24}{factor * j.offset:8.3f} +- {factor * j.sigma:.3f} {unit}  "
             f"{j.identifiability.value}{mark}"

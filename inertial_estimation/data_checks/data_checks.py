@@ -136,7 +136,7 @@ class DataChecks:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
 
         A call executes at most one stage of a judgement, so that no step of a node waits for all of them;
-        what the stages so far found wrong is told at once.
+        errors that a stage finds are returned without waiting for the later stages.
         """
         newest = self._windows[-1].data.stamp_ns if self._windows else None
         if newest is None or self._first_ns is None:

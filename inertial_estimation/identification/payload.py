@@ -1,12 +1,12 @@
-"""A load fixed to a link, identified as a body of its own beside the bodies of the robot.
+"""A load fixed to a link, identified as a body of its own in addition to the bodies of the robot.
 
 Its ten parameters act through the columns of the body that carries it: with A_b the regressor of that body,
 
     loaded recording:    dtau = A x + A_b X pi_load        unloaded recording:    dtau = A x
 
 so the load has a prior, a condition of physical consistency and a standard deviation of its own, none of
-which depends on the nominal inertia of the link. From recordings with the load alone, load and link are told
-apart by their priors only (two recordings: Khalil, Gautier and Lemoine 2007).
+which depends on the nominal inertia of the link. From recordings with the load alone, only their priors
+separate load and link (two recordings: Khalil, Gautier and Lemoine 2007).
 """
 
 from dataclasses import replace

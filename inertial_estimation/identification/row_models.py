@@ -57,8 +57,6 @@ def row_model(
         contacts: Number of contacts whose wrenches are measured.
     """
     joints = {name: j for j, name in enumerate(robot.joint_names)}
-    watched = config.smoothing.stiction_speed > 0.0
-    row_joints = [joints.get(name, -1) if watched else -1 for name in measurement.row_names]
     plain = config.rows.selection().contacts is not ContactMode.PROJECTED
     torque_joints = [joints.get(name, -1) if plain else -1 for name in measurement.row_names]
     return RowModel(
@@ -70,7 +68,6 @@ def row_model(
         need_effort=bool(config.rows.torque_rows),
         to_unknowns=to_joint @ parameters.E,
         nominal=to_joint @ parameters.nominal,
-        row_joints=np.array(row_joints, dtype=np.int64),
         coulomb=config.coulomb_law,
         torque_joints=np.array(torque_joints, dtype=np.int64),
     )

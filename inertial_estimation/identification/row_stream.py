@@ -42,7 +42,6 @@ class RowModel:
         need_effort: Whether the rows need joint torques.
         to_unknowns: Maps the regressor about the joint frames to that of the unknowns, shape (p, n).
         nominal: Nominal parameters about the joint frames, shape (p,).
-        row_joints: For each row the joint that must not stand still, -1 for none, shape (m,).
         coulomb: Sign model of Coulomb friction.
         torque_joints: For each row the joint whose torque it is, -1 for none, shape (m,).
     """
@@ -55,7 +54,6 @@ class RowModel:
     need_effort: bool
     to_unknowns: Array
     nominal: Array
-    row_joints: Indices
     coulomb: CoulombLaw
     torque_joints: Indices
 
@@ -287,10 +285,11 @@ class RowStream:
         value = smooth[:, :, -4] - A @ model.nominal
         steps = timing.signals.half + timing.stride * kept
         stamps = self._origin_ns + np.round(steps * (timing.signals.step_s * NANOSECONDS)).astype(np.int64)
-        speeds = np.abs([v for v, _N in centres])
-        watched = model.row_joints >= 0
         used = np.ones(value.shape, dtype=bool)
-        used[:, watched] = speeds[:, model.row_joints[watched]] >= model.smoothing.stiction_speed
+        if model.smoothing.stiction_speed > 0.0:
+            speeds = np.abs([v for v, _N in centres])
+            of_joint = model.torque_joints >= 0
+            used[:, of_joint] = speeds[:, model.torque_joints[of_joint]] >= model.smoothing.stiction_speed
         return RowBlock(
             stamps_ns=stamps,
             regressor=A @ model.to_unknowns,

@@ -157,7 +157,7 @@ class NominalFriction:
         Raises:
             ConfigurationError: If a list is not as long as `couplings`, or a coupling names no joints.
         """
-        couplings = JointCouplings.of_robot(self.couplings, robot, "nominal_friction.couplings")
+        couplings = JointCouplings.parsed(self.couplings, robot.joint_names, "nominal_friction.couplings")
         by_term = {}
         for term in COUPLING_TERMS:
             values = getattr(self, f"coupling_{term}")
@@ -327,7 +327,7 @@ def friction_model(
     nominal = nominal or NominalFriction()
     known = nominal.by_joint(robot)
     known_couplings, coupled = nominal.by_coupling(robot)
-    couplings = JointCouplings.of_robot(terms.couplings, robot, "friction.couplings")
+    couplings = JointCouplings.parsed(terms.couplings, robot.joint_names, "friction.couplings")
     speed = coulomb_law(terms, nominal).smoothing_speed
     estimated = None
     if joints or couplings.size:

@@ -17,7 +17,6 @@ import numpy as np
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.coulomb import smooth_sign
-from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
 __all__ = ["COUPLING_TERMS", "JointCouplings"]
@@ -64,11 +63,6 @@ class JointCouplings:
         if len(set(names)) < len(names):
             raise ConfigurationError(f"'{name}' gives a coupling more than once: {', '.join(texts)}")
         return cls(names, matrix)
-
-    @classmethod
-    def of_robot(cls, texts: Sequence[str], robot: RobotModel, name: str) -> "JointCouplings":
-        """Read the couplings of a robot; see `parsed`."""
-        return cls.parsed(texts, robot.joint_names, name)
 
     @property
     def size(self) -> int:

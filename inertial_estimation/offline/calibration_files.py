@@ -1,14 +1,16 @@
 """Files of a calibration: the offsets as a ROS parameter file, the report as JSON."""
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from inertial_estimation.calibration.calibration_report import CalibrationReport, ChannelError, JointOffset
+from inertial_estimation.calibration.calibration_report import (
+    DISPLAY_UNITS,
+    CalibrationReport,
+    ChannelError,
+    JointOffset,
+)
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.recordings.json_values import finite_values
 
@@ -104,16 +106,17 @@ def report_document(report: CalibrationReport) -> dict[str, Any]:
 
 def _offset(joint: JointOffset) -> Mapping[str, float | str | None]:
     """Return offset and deviation with their units: rad and deg, of a prismatic joint m and mm."""
-    if joint.unit == "m":
-        values = {"offset_m": joint.offset, "offset_mm": 1e3 * joint.offset, "sigma_mm": 1e3 * joint.sigma}
-    else:
-        degrees = (math.degrees(joint.offset), math.degrees(joint.sigma))
-        values = {"offset_rad": joint.offset, "offset_deg": degrees[0], "sigma_deg": degrees[1]}
+    factor, unit = DISPLAY_UNITS[joint.unit]
+    values = {
+        f"offset_{joint.unit}": joint.offset,
+        f"offset_{unit}": factor * joint.offset,
+        f"sigma_{unit}": factor * joint.sigma,
+    }
     return {name: finite_values(value) for name, value in values.items()}
 
 
 def _channel(channel: ChannelError) -> Mapping[str, float | str | None]:
-    scale, unit = (1e3, "mm") if channel.unit == "m" else (float(np.rad2deg(1.0)), "deg")
+    scale, unit = DISPLAY_UNITS[channel.unit]
     names = (
         *("before", "after", "written"),
         *("left_out_before", "left_out_written", "leave_one_out"),

@@ -121,7 +121,8 @@ def run_identification(
     """
     origins: dict[str, int] = {}
     fitted, judged = _Stretch(origins), _Stretch(origins)
-    for stream in (*training, *unloaded):
+    fitted_streams = (*training, *unloaded)
+    for stream in fitted_streams:
         sides = [0, 0]
         bare = stream in unloaded
         for block, later in _divided(_read(stream, progress), split_s):
@@ -139,7 +140,6 @@ def run_identification(
         for block in _read(stream, progress):
             identifier.push_validation(block)
             judged.look_at(block, stream.name)
-    fitted_streams = (*training, *unloaded)
     report = _completed(identifier.report(methods, chosen), fitted_streams, validation, split_s is not None)
     result = report.methods[report.chosen]
     urdf, refusal = _description(identifier, report)

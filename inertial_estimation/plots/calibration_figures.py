@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.calibration.calibration_report import CalibrationReport, JointOffset
+from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport, JointOffset
 from inertial_estimation.calibration.identifiability import OffsetIdentifiability
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, save, tidy
 
@@ -64,10 +64,10 @@ def figure_of_offsets(report: CalibrationReport) -> Any:
 
     Revolute joints are in degrees, prismatic ones in millimetres on an axis of their own.
     """
-    kinds = [("rad", np.rad2deg(1.0), "deg"), ("m", 1e3, "mm")]
-    shown = [kind for kind in kinds if any(j.unit == kind[0] for j in report.joints)]
+    shown = [unit for unit in ("rad", "m") if any(j.unit == unit for j in report.joints)]
     figure, axes = new_figure(len(shown), row_height=3.2)
-    for axis, (unit, factor, name) in zip(axes, shown, strict=True):
+    for axis, unit in zip(axes, shown, strict=True):
+        factor, name = DISPLAY_UNITS[unit]
         joints = {i: joint for i, joint in enumerate(report.joints) if joint.unit == unit}
         _draw_offsets(axis, joints, factor, frozenset(report.written_joints))
         tidy(axis, ylabel=f"offset [{name}]", title="Offsets, bars: two standard deviations; filled: written")

@@ -1,4 +1,4 @@
-"""A load on an arm's last link, found beside the arm's own parameters; its deviation covers its error."""
+"""A load on an arm's last link, identified with the arm's own parameters; its deviation covers its error."""
 
 import json
 
