@@ -188,6 +188,7 @@ def run(job: "dict") -> int:
 
 def main() -> int:
     """Import what the nodes need, then serve."""
+    os.environ.setdefault("MUJOCO_GL", "disable")  # as the entry point of the simulator does
     for name in NODES:
         with contextlib.suppress(ImportError):  # the node says so itself
             importlib.import_module(f"{PACKAGE}.{name}_node")
