@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from support.control_robots import TICK_NS, pipeline_of, push_state
+from support.control_robots import TICK_NS, home, pipeline_of, push_state
 from support.program_scene import FRICTION, ProgramScene
 
 from inertial_estimation.control.contact_constraints import make_contacts
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.inverse_dynamics_problem import FORCE_UNIT, ContactDemand
-from inertial_estimation.models.stance_config import StanceConfig, stance_positions
+from inertial_estimation.models.stance_config import StanceConfig
 
 pytest.importorskip("example_robot_data")
 
@@ -157,7 +157,7 @@ def test_feet_without_capacity_get_no_force_though_the_robot_falls_to_their_side
     pipeline = pipeline_of("hyq")
     controller = pipeline.controller
     controller.gait = FeetLifted(controller.gait, lifted)
-    push_state(pipeline, TICK_NS, stance_positions(pipeline.config.stance, pipeline.robot))
+    push_state(pipeline, TICK_NS, home(pipeline))
     pipeline.tick(TICK_NS)
     wrenches = pipeline.last.wrenches_C
     assert pipeline.last.state is ControlState.CONTROL

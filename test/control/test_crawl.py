@@ -5,25 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.control_robots import ClosedLoop, pipeline_of, push_state, simulation_of
+from support.control_robots import TICK_NS, ClosedLoop, home, pipeline_of, push_state, simulation_of
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.control_result import ControlState
-from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.control.support_target import GaitPhase
-from inertial_estimation.models.stance_config import stance_positions
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import ball
 
-TICK_NS = 3_000_000
 HOLD = (1.2, 2.8)  # begins in the first swing [s]
 TOLD = 2.3  # when the controller is told of the load that was put on at 2 s
 BACKPACK = ball("trunk", 10.2, (-0.75, 0.4, 0.0))
-
-
-def home(pipeline: ControllerPipeline) -> np.ndarray:
-    return stance_positions(pipeline.config.stance, pipeline.robot)
 
 
 class Recorder:

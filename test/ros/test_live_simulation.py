@@ -168,6 +168,14 @@ def counts_of(diagnostics, part):
     return counts(found[part]) if part in found else {}
 
 
+def repeat_until(send, until):
+    """Send again and again until something holds; False when time is up."""
+    deadline = time.monotonic() + 60.0
+    while not until() and time.monotonic() < deadline:
+        send()
+    return until()
+
+
 def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
     given = {"inertias.links": "[lower]", "await_inertias": "true"}
     latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
@@ -188,10 +196,7 @@ def test_controller_answers_with_the_stamp_and_takes_inertias(world, arm):
         world.run(lambda: False, timeout=0.01, sensors=False)
 
     def settle(until):
-        deadline = time.monotonic() + 60.0
-        while not until() and time.monotonic() < deadline:
-            stand()
-        return until()
+        return repeat_until(stand, until)
 
     def torques():
         return dict(zip(commands[-1].name, commands[-1].effort, strict=True))
@@ -249,10 +254,7 @@ def test_controller_sends_an_array_in_the_order_it_is_told(world, arm, joints):
         )
         world.run(lambda: False, timeout=0.01, sensors=False)
 
-    deadline = time.monotonic() + 60.0
-    while len(commands) < 20 and time.monotonic() < deadline:
-        stand()
-    assert len(commands) >= 20, node.output
+    assert repeat_until(stand, lambda: len(commands) >= 20), node.output
     for msg in commands:
         assert list(msg.data) == pytest.approx([HOLDING[joint] for joint in joints], rel=1e-3)
     assert not by_name

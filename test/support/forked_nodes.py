@@ -86,13 +86,16 @@ class NodeServer:
         return ForkedProcess(self, self._pids.pop())
 
     def exit_code(self, pid: int, timeout: "float | None") -> "int | None":
-        """Return the exit code of a process as soon as it has ended, None when time is up."""
+        """Return the exit code of a process as soon as it has ended, None when time is up.
+
+        It is returned once: another process may get the same pid later.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         while pid not in self._codes:
             left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
             if not self._read(left):
                 return None
-        return self._codes[pid]
+        return self._codes.pop(pid)
 
     def close(self) -> None:
         """End the server, which ends its processes."""
@@ -176,7 +179,6 @@ def run(job: "dict") -> int:
     log = os.open(job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
-        os.set_inheritable(target, True)
     os.environ.clear()
     os.environ.update(job["environment"])
     sys.argv = ["-c", *job["arguments"]]
@@ -186,6 +188,7 @@ def run(job: "dict") -> int:
 
 def main() -> int:
     """Import what the nodes need, then serve."""
+    os.environ.setdefault("MUJOCO_GL", "disable")  # as the entry point of the simulator does
     for name in NODES:
         with contextlib.suppress(ImportError):  # the node says so itself
             importlib.import_module(f"{PACKAGE}.{name}_node")

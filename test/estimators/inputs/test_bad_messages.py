@@ -5,14 +5,12 @@ import math
 import numpy as np
 import pytest
 from support.control_robots import config_of, pipeline_of
-from support.leg_robot import CONFIG, URDF
+from support.leg_robot import tilt_pipeline
 from support.standing_hyq import pipeline as payload_pipeline
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import BaseState, ImuSample, JointReading, OrientationSample, WrenchSample
 
 MS = 1_000_000
@@ -30,7 +28,7 @@ def inertial_pipeline():
 
 
 PIPELINES = {
-    "tilt": lambda: TiltPipeline(build_config(TiltPipelineConfig, CONFIG), URDF),
+    "tilt": tilt_pipeline,
     "inertial": inertial_pipeline,
     "payload": payload_pipeline,
     "controller": lambda: pipeline_of("talos"),

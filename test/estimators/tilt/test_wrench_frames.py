@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from support.leg_robot import CONFIG, URDF, Stance
+from support.leg_robot import NO_REST, Stance, tilt_pipeline
 
-from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.parameters import build_config
 from inertial_estimation.signals import WrenchSample
 
 PERIOD_NS = 5_000_000
@@ -15,7 +13,7 @@ ROLLING = {"roll": (0.15, -0.2, 0.0), "pivot": EDGE, "foot": (0.1, -0.15, 0.4), 
 
 
 def make(**values):
-    return TiltPipeline(build_config(TiltPipelineConfig, {**CONFIG, "bias.at_rest": False, **values}), URDF)
+    return tilt_pipeline(**NO_REST, **values)
 
 
 def drive(pipeline, stance, seconds, *, frame="left_sole", point=(0.0, 0.0, 0.0), load=400.0):
