@@ -12,6 +12,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelError",
     "NumericalError",
+    "PositionFaultError",
     "RecordingError",
     "listing",
     "one_line",
@@ -36,6 +37,10 @@ class MeasurementError(InertialEstimationError):
 
 class DuplicateJointError(MeasurementError):
     """A joint state names a joint more than once."""
+
+
+class PositionFaultError(MeasurementError):
+    """Positions of joints contradict those of the joint states before."""
 
 
 class DamagedMessageError(MeasurementError):
