@@ -7,7 +7,7 @@ import numpy as np
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.input_ranges import FREE_POSITION
-from inertial_estimation.models.position_jump import JUMP, PositionJump
+from inertial_estimation.models.position_jump import JUMP, START_S, PositionJump
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import NANOSECONDS, Array, seconds
@@ -15,6 +15,7 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 __all__ = ["JointContinuity"]
 
 FULL_TURN = 2.0 * np.pi
+START_NS = round(2.0 * START_S * NANOSECONDS)
 STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
 USUAL_SHARE = 0.1  # of a new repetition in the usual one
@@ -48,11 +49,12 @@ class JointContinuity:
         self._found_ns: int | None = None
         self._difference = ""
         self._followed = False
+        self._begin_ns: int | None = None
 
     def reset(self) -> None:
         """Forget all joint states and what was found."""
         self._tracks.clear()
-        self._found_ns = None
+        self._found_ns = self._begin_ns = None
 
     def fault(self, stamp_ns: int, q: Array, sent: Array | None) -> str:
         """Take a joint state; return why it must not be used, empty where it may.
@@ -67,6 +69,8 @@ class JointContinuity:
         if step_ns is None:
             return ""
         self._stamp_ns = stamp_ns
+        if self._begin_ns is None:
+            self._begin_ns = stamp_ns
         return self._tracks.current.fault(seconds(step_ns), q, sent)
 
     def follow(self, v: Array, *, measured: bool) -> None:
@@ -81,6 +85,13 @@ class JointContinuity:
         found = self._tracks.current.follow(v, measured=measured)
         if found:
             self._difference, self._found_ns = found, self._stamp_ns
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        if not self._tracks.current.first_wrong or self._begin_ns is None:
+            return False
+        return 0 <= self._stamp_ns - self._begin_ns < START_NS
 
     @property
     def remark(self) -> str:
@@ -112,6 +123,11 @@ class _Track:
         self._travel.restart()
 
     @property
+    def first_wrong(self) -> bool:
+        """Whether the last joint state is the first one believed after a jump close to the start."""
+        return self._jump.first_wrong
+
+    @property
     def displaced(self) -> str:
         """Jumps that are believed, for people."""
         return self._jump.believed
@@ -135,6 +151,8 @@ class _Track:
             frozen, found = self._still.ended(), ""
             if not frozen and (largest > JUMP or self._jump.lasts):
                 found = self._jump.update(self._h, self._wrapped(change), v, sent)
+            else:
+                self._jump.passed(self._h)
             if frozen or self._jump.new:
                 self._travel.restart()
         self._q = q

@@ -73,6 +73,11 @@ class JointMap:
             self._continuity.reset()
 
     @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        return self._continuity is not None and self._continuity.begins_anew
+
+    @property
     def remark(self) -> str:
         """What is doubtful about the positions although they are used; empty where nothing is."""
         return self._continuity.remark if self._continuity is not None else ""

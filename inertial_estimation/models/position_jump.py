@@ -9,7 +9,8 @@ __all__ = ["HELD_S", "JUMP", "PositionJump"]
 JUMP = 0.1  # least jump of a position for which a joint state is dropped [rad or m]
 JUMP_LAG = 0.25  # age of a position that is late rather than elsewhere [s]
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
-HELD_S = 1.0  # for which joint states are dropped after a jump
+HELD_S = 0.8  # for which joint states are refused after a jump; a longer gap is a jump of the clock
+START_S = 0.3  # joint states before a jump that are too few to doubt those after it for good
 RETURNED = 0.5  # share of a jump that is left where a position believed to be wrong has come back
 
 
@@ -21,11 +22,14 @@ class PositionJump:
     |dq - h v| > d + t |v| + a h^2 / 2.
 
     Joint states are refused until the positions are back: where they would be by their velocities since, or,
-    after another jump, near where they were. After `HELD_S` they are believed, since the data do not tell which
-    position is right, and `believed` says so until half of the jump is undone.
+    after another jump, near where they were. They are refused for `HELD_S` at most, and no longer than they
+    had been right before. Then they are believed, since the data do not tell which position is right;
+    `believed` says so until half of the jump is undone. A jump within `START_S` of the first joint state is
+    forgotten: the first ones count as wrong.
 
     Attributes:
         new: Whether a position has jumped with the last joint state, away or back.
+        first_wrong: Whether the last joint state is the first one believed after a jump close to the start.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -39,10 +43,11 @@ class PositionJump:
 
     def reset(self) -> None:
         """Forget a jump."""
-        self.new = False
+        self.new = self.first_wrong = False
         self._shift: Array | None = None  # by which positions are away from where they would be
         self._moved: Array = np.zeros(len(self._names))  # since the last good joint state
         self._v_good: Array = self._moved
+        self._right = 0.0  # time for which joint states had been right before the jump [s]
         self._age = 0.0
         self._largest = 0.0
 
@@ -54,9 +59,18 @@ class PositionJump:
     @property
     def believed(self) -> str:
         """Description of a jump that has lasted so long that the positions are used; else empty."""
-        if self._shift is None or self._age <= HELD_S:
+        if self._shift is None or not self._given_up:
             return ""
         return f"{self._text(self._shift)} and is not back; call ~/reset if it is right"
+
+    @property
+    def _given_up(self) -> bool:
+        return self._age > min(HELD_S, self._right)
+
+    def passed(self, h: float) -> None:
+        """Note a step without a jump [s]."""
+        self.new = self.first_wrong = False
+        self._right += h
 
     def update(self, h: float, change: Array, v: Array, sent: Array | None) -> str:
         """Take a change of the positions over a step; return why the positions must not be used.
@@ -69,14 +83,15 @@ class PositionJump:
         """
         off = change - h * v
         jumped = np.abs(off) > JUMP + JUMP_LAG * np.abs(v) + 0.5 * LARGEST_ACCELERATION * h * h
-        self.new = bool(jumped.any())
+        self.new, self.first_wrong = bool(jumped.any()), False
         if self._shift is None:
             if not self.new:
+                self._right += h
                 return ""
             self._begin(v)
         self._age += h
         self._moved += change
-        if self._age > HELD_S:
+        if self._given_up:
             self._follow_believed(off, jumped)
             return ""
         return self._hold(off, jumped, v if sent is None else sent)
@@ -85,6 +100,9 @@ class PositionJump:
         self._shift, self._moved = np.zeros(len(v)), np.zeros(len(v))
         self._v_good, self._age, self._largest = v, 0.0, 0.0
 
+    def _end(self) -> None:
+        self._shift, self._right = None, self._right + self._age
+
     def _hold(self, off: Array, jumped: Array, v: Array) -> str:
         shift = self._shift
         assert shift is not None
@@ -92,7 +110,7 @@ class PositionJump:
         shift[taken] += off[taken]
         shift[np.abs(shift) < JUMP] = 0.0
         if not shift.any() or (self.new and self._back(v)):
-            self._shift = None
+            self._end()
             return ""
         self._largest = float(np.abs(shift).max())
         return self._text(shift)
@@ -110,8 +128,9 @@ class PositionJump:
         shift[jumped] += off[jumped]
         shift[(sign != 0.0) & (sign * shift < RETURNED * self._largest)] = 0.0
         self._largest = max(self._largest, float(np.abs(shift).max(initial=0.0)))
-        if not shift.any():
-            self._shift = None
+        self.first_wrong = self._right < START_S
+        if self.first_wrong or not shift.any():
+            self._end()
 
     def _text(self, shift: Array) -> str:
         worst = int(np.abs(shift).argmax())

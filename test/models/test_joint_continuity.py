@@ -122,3 +122,21 @@ def test_single_reading_of_a_second_clock_leaves_the_first_alone():
 def test_numbers_beyond_every_range_are_left_to_the_ranges():
     found = run(within(1.0, 1.2, lambda t, q, v: (q * [1e300, 1.0, np.nan], v)))
     assert not any(fault or remark for _, fault, remark in found)
+
+
+def test_wrong_first_joint_states_do_not_hold_the_right_ones_for_long():
+    found = run(lambda t, q, v: (q + 0.5 * (t < 0.06), v))
+    assert max(t for t, fault, _ in found if fault) < 0.15
+    assert not any(remark for _, _, remark in found)
+
+
+@pytest.mark.parametrize(("change", "gap", "expected"), [(0.06, 9.0, 1), (2.0, 9.0, 0), (2.05, 2.0, 0)])
+def test_all_begins_anew_once_the_first_joint_states_of_all_prove_wrong(change, gap, expected):
+    robot = SimpleNamespace(joint_names=NAMES, continuous_joints=np.array([], dtype=int))
+    continuity, times = JointContinuity(robot, InputConfig()), 0
+    for t in np.arange(0.0, 4.0, 0.005).tolist():
+        q, v = joints(t)
+        if not continuity.fault(round((t + 0.5 * (t > gap)) * NANOSECONDS), q + 0.5 * (t < change), v):
+            continuity.follow(v, measured=True)
+            times += continuity.begins_anew
+    assert times == expected

@@ -112,6 +112,8 @@ class InertialPipeline:
         self._inputs.checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joints.row)
         self._stepper.aligner.remark(JOINTS, self._joints.remark)
+        if self._joints.begins_anew:
+            self._stepper.aligner.clear()
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; the filter ignores it if it does not need it.

@@ -45,6 +45,11 @@ class InertialJointRows:
         return self._map.velocity_source
 
     @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        return self._map.begins_anew
+
+    @property
     def remark(self) -> str:
         """What is doubtful about the positions although they are used; empty where nothing is."""
         return self._map.remark

@@ -136,6 +136,8 @@ class PayloadInputs:
         self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
         self.aligner.remark(JOINTS, self._map.remark)
+        if self._map.begins_anew:
+            self.aligner.clear()
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""

@@ -97,6 +97,8 @@ class TiltPipeline:
         self._data_checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joint_map.row)
         self._stepper.aligner.remark(JOINTS, self._joint_map.remark)
+        if self._joint_map.begins_anew:
+            self._stepper.aligner.clear()
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of one contact.
