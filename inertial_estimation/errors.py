@@ -71,11 +71,11 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
         limit: How many to print before the rest is only counted.
 
     Returns:
-        Comma-separated names, or ``(none)``.
+        Comma-separated names, or "none".
     """
     known = list(names)
     if not known:
-        return "(none)"
+        return "none"
     shown = ", ".join(known[:limit])
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
 

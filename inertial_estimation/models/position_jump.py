@@ -1,6 +1,7 @@
 """Positions of joints that are suddenly elsewhere: two joints exchanged, an encoder that slips."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.signals import Array
 
@@ -103,7 +104,7 @@ class PositionJump:
     def _end(self) -> None:
         self._shift, self._right = None, self._right + self._age
 
-    def _hold(self, off: Array, jumped: Array, v: Array) -> str:
+    def _hold(self, off: Array, jumped: NDArray[np.bool_], v: Array) -> str:
         shift = self._shift
         assert shift is not None
         taken = jumped | (shift != 0.0)
@@ -121,7 +122,7 @@ class PositionJump:
         reach = JUMP + JUMP_LAG * (np.abs(self._v_good) + np.abs(v))
         return bool((np.abs(self._moved - travel) < reach).all())
 
-    def _follow_believed(self, off: Array, jumped: Array) -> None:
+    def _follow_believed(self, off: Array, jumped: NDArray[np.bool_]) -> None:
         shift = self._shift
         assert shift is not None
         sign = np.sign(shift)
