@@ -71,7 +71,8 @@ class JointContinuity:
         self._stamp_ns = stamp_ns
         if self._begin_ns is None:
             self._begin_ns = stamp_ns
-        return self._tracks.current.fault(seconds(step_ns), q, sent)
+        with np.errstate(over="ignore", invalid="ignore"):  # the ranges have not been checked yet
+            return self._tracks.current.fault(seconds(step_ns), q, sent)
 
     def follow(self, v: Array, *, measured: bool) -> None:
         """Take the velocities used with the last joint state.
@@ -82,7 +83,8 @@ class JointContinuity:
         """
         if not self._followed:
             return
-        found = self._tracks.current.follow(v, measured=measured)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._tracks.current.follow(v, measured=measured)
         if found:
             self._difference, self._found_ns = found, self._stamp_ns
 
@@ -138,7 +140,8 @@ class _Track:
         last, v = self._q, self._v
         self._taken = True
         if last is None or v is None:
-            self._q = q
+            self._taken = bool((np.abs(q) < FREE_POSITION).all())
+            self._q = q if self._taken else None
             return ""
         change = q - last
         largest = float(np.abs(change).max(initial=0.0))

@@ -119,9 +119,18 @@ def test_single_reading_of_a_second_clock_leaves_the_first_alone():
     assert not continuity.remark
 
 
-def test_numbers_beyond_every_range_are_left_to_the_ranges():
-    found = run(within(1.0, 1.2, lambda t, q, v: (q * [1e300, 1.0, np.nan], v)))
-    assert not any(fault or remark for _, fault, remark in found)
+@pytest.mark.parametrize("begin", [0.0, 1.0])
+def test_numbers_beyond_every_range_are_left_to_the_ranges(begin):
+    bad, slip = (begin, begin + 0.2), (2.0, 2.5)
+
+    def change(t, q, v):
+        if bad[0] <= t < bad[1]:
+            return q * [1e300, 1.0, np.nan], v * [np.inf, 1.0, np.nan]
+        return q + 0.3 * (slip[0] <= t < slip[1]), v
+
+    found = run(change)
+    assert not any(remark for _, _, remark in found)
+    assert [t for t, fault, _ in found if bool(fault) != (slip[0] <= t < slip[1])] == []
 
 
 def test_wrong_first_joint_states_do_not_hold_the_right_ones_for_long():
