@@ -28,7 +28,7 @@ CPU_LIMIT_S = 30
 WALL_LIMIT_S = 180  # generous: the machine may be shared
 MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
-SETTLED_TAIL_S = 1.2  # of them for a case in which the estimate was never wrong, and soon as it should be
+SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong, and soon as it should be
 SETTLED_S = 0.5  # recovery of such a case at the latest
 WHOLE_TAIL_EVERY = 4  # of so many cases one has the whole tail whatever it does, as a sample
 
