@@ -208,12 +208,12 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
-        loads, wrenches = causes.loads[:, self._picked], causes.wrenches[:, self._picked]
+        blocks = [block[:, self._picked] for block in (causes.loads, causes.weights, causes.wrenches)]
         if self._rows.projects:
             pin.computeJointJacobians(self._model, self._data, q)
             P = self._rows.projection(self._contact_jacobian()).T
-            loads, wrenches = P @ loads, P @ wrenches
-        return BodyCauses(loads, wrenches, causes.R_BJ)
+            blocks = [P @ block for block in blocks]
+        return BodyCauses(*blocks, R_BJ=causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.

@@ -87,8 +87,8 @@ class CauseInquiry:
 
     @property
     def certain(self) -> LocatedCause | None:
-        """What has been found, once it is certain; None otherwise."""
-        return self.found if self.found.decided else None
+        """What has been found, once it is certain, or a load that may be a push; None otherwise."""
+        return self.found if self.found.decided or self.found.is_open else None
 
     @property
     def body(self) -> int | None:
