@@ -38,12 +38,13 @@ MAY_IMPORT = {
     "replay": FOUNDATION | ESTIMATION | FILES,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
+    "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"offline", "replay", "closed_loop", "experiments", "plots", "ros"},
+    | {"offline", "replay", "closed_loop", "experiments", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -68,6 +69,7 @@ ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
+    "rerun": {"view"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "mujoco": {"simulation"},

@@ -12,6 +12,8 @@ from typing import Any
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.replay_view import replay_view
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -76,13 +78,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figures")
+    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    folder = check_output(args)
+    folder, rrd_file = check_output(args), checked_rrd(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, list(CONFIG_CLASSES)))
     trusted = read_trusted(args.trusted) if args.trusted else None
     with BagRecording(args.bag) as recording:
@@ -101,7 +104,8 @@ def run(args: argparse.Namespace) -> int:
         length_s = seconds(recording.end_ns - recording.start_ns) - args.start
         if args.settle and not 0.0 <= args.settle < length_s:
             raise ConfigurationError(f"--settle is {args.settle:g} s, expected 0 to {length_s:.1f} s")
-        with progress_bar("replay", length_s, "s") as progress:
+        rrd = replay_view(rrd_file, recording, topics, pipelines, reference=reference is not None)
+        with rrd as view, progress_bar("replay", length_s, "s") as progress:
             result = replay_recording(
                 recording,
                 topics,
@@ -112,16 +116,17 @@ def run(args: argparse.Namespace) -> int:
                 start_s=args.start,
                 hold_out_s=args.hold_out,
                 progress=progress,
+                watcher=view.watcher,
             )
-        hold_out_ns = None if args.hold_out is None else _hold_out_stamp(recording, result, args)
-    evaluation = replay_results(
-        result,
-        pipelines=pipelines,
-        reference=reference,
-        trusted=trusted,
-        hold_out_ns=hold_out_ns,
-        settle_s=args.settle,
-    )
+            evaluation = replay_results(
+                result,
+                pipelines=pipelines,
+                reference=reference,
+                trusted=trusted,
+                hold_out_ns=_hold_out_stamp(recording, result, args),
+                settle_s=args.settle,
+            )
+            view.show_reference(evaluation.tilt_errors)
     _warn(result, evaluation)
     with result_folder(folder, OWN_FILES) as partial:
         _write(partial, evaluation, figures=not args.no_figures)
@@ -130,7 +135,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.Namespace) -> int:
+def _hold_out_stamp(recording: BagRecording, result: ReplayRun, args: argparse.Namespace) -> int | None:
+    if args.hold_out is None:
+        return None
     return int(recording.start_ns + result.clock_offset_ns + round(args.hold_out * NANOSECONDS))
 
 

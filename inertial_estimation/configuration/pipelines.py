@@ -15,7 +15,7 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
-from inertial_estimation.models.robot_config import robot_from_config
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
 from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
@@ -46,6 +46,8 @@ class Pipelines:
             shared).
         inertial_values: Parameters of the inertial pipeline, empty without one.
         nominal_mass: Sum of the URDF's masses [kg].
+        robot: Parameters that describe the robot.
+        urdf: Text of its description.
         urdf_warnings: What is doubtful in the URDF, a sentence each.
         checks: Compare a whole recording with the robot's description.
     """
@@ -56,6 +58,8 @@ class Pipelines:
     values: Mapping[str, Any]
     inertial_values: Mapping[str, Any]
     nominal_mass: float
+    robot: RobotConfig
+    urdf: str
     urdf_warnings: tuple[str, ...]
     checks: DataChecks
 
@@ -100,6 +104,8 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
         values=values,
         inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
         nominal_mass=setup.robot.total_mass,
+        robot=first.robot,
+        urdf=text,
         urdf_warnings=tuple(urdf_warnings(text)),
         checks=DataChecks(setup, first.robot, whole_recording=True),
     )
