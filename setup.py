@@ -64,6 +64,7 @@ setup(
     extras_require={
         "standalone": ["pin>=3.4", *ROS_WHEELS],
         "sim": ["mujoco>=3.2", "proxsuite", "vqf"],
+        "fast": ["numba>=0.60"],
         "tools": [
             "rosbags>=0.11",
             "matplotlib>=3.6",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "files", "located_cause", "parameters", "signals"}
+FOUNDATION = {"compilation", "errors", "files", "located_cause", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "parameters": {"errors"},
     "located_cause": set(),
     "signals": {"errors", "located_cause"},
+    "compilation": {"errors", "signals"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
     "data_checks": BASE,
@@ -72,6 +73,7 @@ ONLY_IN = {
     "rerun": {"view"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
+    "numba": {"compilation"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},

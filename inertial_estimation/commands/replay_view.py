@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording
 from inertial_estimation.replay.metrics import TiltErrors
 from inertial_estimation.replay.replay import CLOCK_OFFSET_NS
+from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.signals import seconds
 
 if TYPE_CHECKING:
     from inertial_estimation.view.robot_view import RobotView  # imports the viewer's package
@@ -41,7 +45,11 @@ class ReplayView:
 
 @contextmanager
 def replay_view(
-    path: Path | None, recording: Recording, topics: RecordedTopics, pipelines: Pipelines, *, reference: bool
+    path: Path | None,
+    recording: Recording,
+    topics: RecordedTopics,
+    pipelines: Pipelines,
+    reference: ReplayReference,
 ) -> Iterator[ReplayView]:
     """Show a replay while the context lasts.
 
@@ -50,7 +58,7 @@ def replay_view(
         recording: What is replayed.
         topics: Topics of its inputs.
         pipelines: What it is replayed through.
-        reference: Whether a reference orientation is known.
+        reference: What it is compared with.
 
     Yields:
         What is shown.
@@ -59,26 +67,37 @@ def replay_view(
         yield ReplayView()
         return
     from inertial_estimation.view.blueprint import Panels
+    from inertial_estimation.view.moment import Truth
     from inertial_estimation.view.recorded_view import recorded_view
 
     tilt = pipelines.tilt
     estimators = (tilt, pipelines.inertial, pipelines.payload)
-    robot = next(pipeline.robot for pipeline in estimators if pipeline is not None)
+    first = next(pipeline for pipeline in estimators if pipeline is not None)
+    origin_ns = _origin_ns(recording, topics)
+    true_inertias = reference.truth
+
+    def truth(stamp_ns: int) -> Truth:
+        if true_inertias is None:
+            return Truth()
+        now = np.array([seconds(stamp_ns - origin_ns)])
+        return Truth(masses={link: float(true_inertias.masses(link, now)[0]) for link in true_inertias.steps})
+
     panels = Panels(
         tilt=tilt is not None,
-        tilt_error=reference,
+        tilt_error=bool(reference.samples),
         forces=tilt is not None,
         nis=pipelines.inertial is not None,
         masses=pipelines.inertial is not None or pipelines.payload is not None,
     )
     with recorded_view(
         path,
-        robot,
-        pipelines.robot,
+        first.robot,
+        first.config.robot,
         pipelines.urdf,
         panels=panels,
-        origin_ns=_origin_ns(recording, topics),
+        origin_ns=origin_ns,
         contact_loads=(lambda: tilt.contact_loads) if tilt is not None else tuple,
+        truth=truth,
     ) as (estimates, view):
         yield ReplayView(estimates, view)
 

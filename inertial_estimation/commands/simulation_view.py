@@ -42,7 +42,7 @@ def simulation_view(
 
     tilt, simulation = loop.tilt, loop.simulation
 
-    def truth() -> Truth:
+    def truth(_stamp_ns: int) -> Truth:
         now = simulation.truth(links)
         masses = {link: inertia.mass for link, inertia in now.inertias.items()}
         return Truth(rotation_from_quaternion(now.base.quaternion_xyzw)[2], masses)

@@ -31,6 +31,7 @@ from inertial_estimation.signals import (
     Health,
     InertialEstimate,
     JointReading,
+    WrenchSample,
     seconds,
 )
 
@@ -54,6 +55,7 @@ class ReplayRun:
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
+        wrenches: Wrenches that were read, by contact.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
         inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
         payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
@@ -61,6 +63,8 @@ class ReplayRun:
         wall_s: How long it took, reading the recording included [s].
         health: Last health report of the pipelines about their inputs.
         checks: Verdicts on the data, where they were checked.
+        start_ns: Stamp of the start of the recording, `--start` or not [ns].
+        end_ns: Stamp of its end [ns].
         clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
     """
 
@@ -68,6 +72,7 @@ class ReplayRun:
     inertial: list[InertialEstimate] = field(default_factory=list)
     payload: list[PayloadEstimate] = field(default_factory=list)
     efforts: list[JointReading] = field(default_factory=list)
+    wrenches: dict[str, list[WrenchSample]] = field(default_factory=dict)
     tilt_tick_ns: list[float] = field(default_factory=list)
     inertial_tick_ns: list[float] = field(default_factory=list)
     payload_tick_ns: list[float] = field(default_factory=list)
@@ -75,6 +80,8 @@ class ReplayRun:
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
+    start_ns: int = 0
+    end_ns: int = 0
     clock_offset_ns: int = 0
 
     @property
@@ -169,6 +176,7 @@ def replay_recording(
     run.checks = checks.results() if checks is not None else []
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
+    run.start_ns, run.end_ns = (t + run.clock_offset_ns for t in (recording.start_ns, recording.end_ns))
     if driver.counts.keys() < set(wanted):
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
@@ -261,6 +269,8 @@ class _Driver:
                 continue
             for contact, topic in topics.wrenches.items():
                 handlers.setdefault(topic, []).append(partial(pipeline.push_wrench, contact))
+        for contact, topic in topics.wrenches.items():
+            handlers.setdefault(topic, []).append(self.run_record.wrenches.setdefault(contact, []).append)
         if self._tilt is not None:
             handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
         elif self._fed_by_base:

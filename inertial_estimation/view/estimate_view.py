@@ -12,7 +12,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, JointReading
 from inertial_estimation.view.estimate_events import EstimateEvents, Event
-from inertial_estimation.view.moment import Moment, ShownLink, Truth, shown_links, shown_trunk
+from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk
 from inertial_estimation.view.robot_view import RobotView
 
 __all__ = ["EstimateView"]
@@ -26,7 +26,7 @@ class EstimateView(ReplayWatcher):
         view: RobotView,
         joints: JointMap,
         contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
-        truth: Callable[[], Truth] = Truth,
+        truth: Callable[[int], Truth] = nothing_known,
     ) -> None:
         """Start without estimates.
 
@@ -34,7 +34,7 @@ class EstimateView(ReplayWatcher):
             view: Where the moments are shown.
             joints: Orders the joint states; without velocities and efforts.
             contact_loads: Returns the newest contact points and forces.
-            truth: Returns what is true now, of a simulated robot.
+            truth: Returns what is true at a stamp [ns].
         """
         self._view, self._joints = view, joints
         self._contact_loads, self._truth = contact_loads, truth
@@ -91,5 +91,5 @@ class EstimateView(ReplayWatcher):
             links=(*self._trunk, *(link for link in links if link.estimate.link not in trunk)),
             nis=self._nis,
             nis_bound=math.nan if inertial is None else inertial.nis_bound,
-            truth=self._truth(),
+            truth=self._truth(stamp_ns),
         )

@@ -10,7 +10,7 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.signals import Array, BaseState, InertialEstimate, LinkEstimate, LinkInertia
 
-__all__ = ["Moment", "ShownLink", "Truth", "shown_links", "shown_trunk"]
+__all__ = ["Moment", "ShownLink", "Truth", "nothing_known", "shown_links", "shown_trunk"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +67,11 @@ class Moment:
     nis: float = math.nan
     nis_bound: float = math.nan
     truth: Truth = field(default_factory=Truth)
+
+
+def nothing_known(_stamp_ns: int) -> Truth:
+    """Return what is true of a robot of which nothing is known."""
+    return Truth()
 
 
 def shown_links(estimate: InertialEstimate) -> tuple[ShownLink, ...]:

@@ -11,7 +11,7 @@ from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
 from inertial_estimation.view.estimate_view import EstimateView
-from inertial_estimation.view.moment import Truth
+from inertial_estimation.view.moment import Truth, nothing_known
 from inertial_estimation.view.rerun_file import rerun_file
 from inertial_estimation.view.robot_view import RobotView
 
@@ -28,7 +28,7 @@ def recorded_view(
     panels: Panels,
     origin_ns: int,
     contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
-    truth: Callable[[], Truth] = Truth,
+    truth: Callable[[int], Truth] = nothing_known,
 ) -> Iterator[tuple[EstimateView, RobotView]]:
     """Write a recording while the context lasts.
 
@@ -40,7 +40,7 @@ def recorded_view(
         panels: Time series that the recording has.
         origin_ns: Stamp that is zero on the time line [ns].
         contact_loads: Returns the newest contact points and forces.
-        truth: Returns what is true now, of a simulated robot.
+        truth: Returns what is true at a stamp [ns].
 
     Yields:
         What takes the estimates, and what they are shown on.

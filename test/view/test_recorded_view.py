@@ -69,7 +69,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         panels=ALL_PANELS,
         origin_ns=ORIGIN_NS,
         contact_loads=lambda: (LOAD,),
-        truth=lambda: truth,
+        truth=lambda _stamp_ns: truth,
     ) as (estimates, _view):
         for step in range(STEPS):
             stamp_ns = ORIGIN_NS + step * PERIOD_NS
