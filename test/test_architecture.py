@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "replay": FOUNDATION | ESTIMATION | FILES,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
+    "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
@@ -48,7 +49,7 @@ MAY_IMPORT = {
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "closed_loop", "experiments", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -73,6 +74,7 @@ ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
+    "rerun": {"view"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
