@@ -13,6 +13,8 @@ from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.replay_files import FORMATS, OWN_FILES, write_results, write_tables
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
+from inertial_estimation.commands.replay_view import ReplayView, replay_view
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
 from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -70,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "or both (csv)",
     )
     parser.add_argument("--no-figures", action="store_true", help="write no figures and no report.html")
+    add_rrd(parser)
 
 
 def _add_reference(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    folder = check_output(args)
+    folder, rrd = check_output(args), checked_rrd(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, list(CONFIG_CLASSES)))
     with recording_with_warnings(args.bag) as recording:
         topic, reference = _reference(recording, args)
@@ -107,9 +110,15 @@ def run(args: argparse.Namespace) -> int:
         topics = replay_topics(
             pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
         )
-        result = _replayed(recording, topics, pipelines, args)
-        hold_out_ns = None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
-        evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
+        with replay_view(rrd, recording, topics, pipelines, reference) as view:
+            result = _replayed(recording, topics, pipelines, args, view)
+            hold_out_ns = (
+                None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
+            )
+            evaluation = replay_results(
+                result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns
+            )
+            view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
         evaluation.metrics["provenance"] = replay_provenance(
             pipelines,
@@ -150,7 +159,11 @@ def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, 
 
 
 def _replayed(
-    recording: BagRecording, topics: RecordedTopics, pipelines: Pipelines, args: argparse.Namespace
+    recording: BagRecording,
+    topics: RecordedTopics,
+    pipelines: Pipelines,
+    args: argparse.Namespace,
+    view: ReplayView,
 ) -> ReplayRun:
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     with progress_bar("replay", length_s, "s") as progress:
@@ -164,4 +177,5 @@ def _replayed(
             start_s=args.start,
             hold_out_s=args.hold_out,
             progress=progress,
+            watcher=view.watcher,
         )

@@ -27,6 +27,8 @@ from inertial_estimation.commands.disturbance_arguments import (
     given_disturbances,
 )
 from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
+from inertial_estimation.commands.simulation_view import simulation_view
 from inertial_estimation.configuration.config_file import ALL_NODES
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
@@ -78,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
     parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
     add_param(parser, "NODE.NAME=VALUE")
+    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,14 +91,16 @@ def run(args: argparse.Namespace) -> int:
             "and no negative time on the hoist"
         )
     check_bag_folder(args.output, overwrite=args.overwrite)
+    rrd = checked_rrd(args)
     robot = _robot(args)
     loop = _loop(robot, args)
     recorder = LoopRecording(loop)
     truth = TruthRecording(loop)
-    _go(loop, args, truth)
+    config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
+    with simulation_view(rrd, loop, config, robot.urdf, _disturbed(args)):
+        _go(loop, args, truth)
     recording = recorder.recording()
-    imus = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imus
-    frames = {**{f"/{topic}": link for topic, link in imus.items()}, GROUND_TRUTH_TOPIC: "world"}
+    frames = {**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"}
     known = {**_truth(loop, args), "inertias": inertias_as_json(truth.steps(recording.start_ns))}
     write_recording(
         recording,
@@ -143,9 +148,12 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> No
             progress(loop.time_s)
 
 
+def _disturbed(args: argparse.Namespace) -> list[str]:
+    return sorted({disturbance.link for disturbance in given_disturbances(args)})
+
+
 def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
-    links = sorted({disturbance.link for disturbance in given_disturbances(args)})
-    inertias = loop.simulation.truth(links).inertias
+    inertias = loop.simulation.truth(_disturbed(args)).inertias
     return {
         "disturbances": disturbance_texts(args),
         "released_s": args.hoist,

@@ -2,8 +2,10 @@
 
 import csv
 import hashlib
+import importlib.util
 import json
 import re
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from fnmatch import fnmatch
@@ -46,6 +48,8 @@ def results(
 ) -> Path:
     folder = tmp_path_factory.mktemp("results")
     arguments = ["--config", "talos", "--settle", "2", "--format", "both"]
+    if importlib.util.find_spec("rerun") is not None:
+        arguments += ["--rrd", str(folder.parent / "replay.rrd")]
     with processor_time():
         assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
     return folder
@@ -126,6 +130,25 @@ def test_report_contains_its_figures_and_where_it_comes_from(results: Path) -> N
     assert "http" not in re.sub(r'base64,[^"]*', "", page)  # nothing is loaded from elsewhere
     for text in ("arm_left_5_link", "All parameters in effect", "sha256", "/ground_truth/pose"):
         assert text in page
+
+
+def test_robot_and_series_are_in_the_recording_for_the_viewer(results: Path) -> None:
+    pytest.importorskip("rerun")
+    from rerun.chunk import RrdReader
+
+    entities = set(RrdReader(results.parent / "replay.rrd").store().schema().entity_paths())
+    drawn = {"gravity/estimated", "gravity/true", "centre_of_mass/estimated", "forces/left_foot"}
+    series = {"tilt/roll", "tilt_error/error", "nis/NIS", "payload/arm_left_5_link", "force/right_foot"}
+    assert {f"/robot/{name}" for name in drawn} | {f"/series/{name}" for name in series} <= entities
+    assert any(path.startswith("/robot/talos") and "visual_geometries" in path for path in entities)
+
+
+def test_without_the_viewer_the_option_says_what_to_install(
+    talos_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "rerun", None)
+    arguments = ["--config", "talos", "--output", str(tmp_path / "results"), "--rrd", str(tmp_path / "a.rrd")]
+    assert "pip install" in refused([str(talos_bag), *arguments], capsys)
 
 
 def test_metrics_have_the_promised_names_and_find_the_truth(results: Path) -> None:
