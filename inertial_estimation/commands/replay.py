@@ -24,6 +24,7 @@ from inertial_estimation.configuration.pipelines import (
     build_pipelines,
     replay_topics,
 )
+from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -32,7 +33,6 @@ from inertial_estimation.recordings.truth_file import read_truth
 from inertial_estimation.replay.estimates_bag import write_estimates_bag
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.replay.replay_provenance import replay_provenance
 from inertial_estimation.replay.result_files import ESTIMATES_BAG, read_trusted
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
@@ -120,13 +120,14 @@ def run(args: argparse.Namespace) -> int:
             )
             view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
-        evaluation.metrics["provenance"] = replay_provenance(
-            pipelines,
-            bag=args.bag,
+        evaluation.metrics["provenance"] = provenance(
+            bags=[args.bag],
             configs=args.config,
-            urdf=args.urdf,
+            urdf_source=args.urdf or str(pipelines.values["urdf"]),
+            urdf=pipelines.urdf,
             overrides=args.param,
             options={**{name: getattr(args, name) for name in OPTIONS}, "reference": topic},
+            parameters=pipelines.parameters,
         )
         with result_folder(folder, OWN_FILES) as partial:
             if args.format != "mcap":
