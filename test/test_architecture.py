@@ -38,18 +38,19 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
     "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments", "view", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),

@@ -34,7 +34,8 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.bag_writer import STORAGES
+from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
