@@ -71,6 +71,7 @@ ONLY_IN = {
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
+    "argcomplete": {"commands"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},

@@ -69,8 +69,11 @@ def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = 
         rrb.TimeSeriesView(origin=f"/{SERIES}/{entity}", name=title, plot_legend=legend)
         for entity, title in panels.shown
     ]
-    events = rrb.TextLogView(origin="/events", name="events")
-    right = rrb.Vertical(*series, events, row_shares=[*(2.0 for _ in series), 1.0])
+    kinds = rrb.encodings.TextLogColumnKind
+    shown = [rrb.encodings.TextLogColumn(kinds.LogLevel), rrb.encodings.TextLogColumn(kinds.Body)]
+    columns = rrb.TextLogColumns(text_log_columns=shown)
+    events = rrb.TextLogView(origin="/events", name="events", columns=columns)
+    right = rrb.Vertical(*series, events, row_shares=[*(3.0 for _ in series), 4.0])
     return rrb.Blueprint(
         rrb.Horizontal(scene, right, column_shares=[3.0, 2.0]),
         rrb.SelectionPanel(state="hidden"),
