@@ -72,6 +72,7 @@ ONLY_IN = {
     "jinja2": {"plots"},
     "rerun": {"view"},
     "argcomplete": {"commands"},
+    "coal": {"models"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
