@@ -22,17 +22,17 @@ MOST_LINKS = 40  # lines of the table of links
 
 
 def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
-    """Print what is wrong with the inputs on stderr.
+    """Print what is wrong with the inputs on stderr; without an estimate it is the text of the error.
 
     Raises:
         RecordingError: If the estimators gave no estimate at all.
     """
-    for health in result.health:
-        if health.level > 0 and not health.requested and health.name != DATA_CHECKS:
-            print(_said(health), file=sys.stderr)
+    wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
+    said = dict.fromkeys(_said(health) for health in wrong or result.health)
     if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
-        said = "; ".join(dict.fromkeys(_said(health) for health in result.health))
-        raise RecordingError(f"the estimators gave no estimate on this recording ({said})")
+        raise RecordingError(f"the estimators gave no estimate on this recording ({'; '.join(said)})")
+    if wrong:
+        print("\n".join(said), file=sys.stderr)
 
 
 def print_summary(folder: Path, evaluation: ReplayResults, results: list[CheckResult]) -> None:
