@@ -1,6 +1,7 @@
 """The dispatcher: one line for an error, help that lists the commands, lazy imports."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,15 @@ def test_help_and_version_load_no_library() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_of_the_help_are_command_lines(command: str) -> None:
+    module = pytest.importorskip(f"inertial_estimation.commands.{command}", exc_type=ImportError)
+    parser = CommandParser(prog=command)
+    module.add_arguments(parser)
+    for example in module.EXAMPLES:
+        parser.parse_args(shlex.split(example))
 
 
 def test_every_command_is_in_the_page_of_commands() -> None:
