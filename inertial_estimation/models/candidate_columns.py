@@ -105,7 +105,8 @@ class CandidateColumns:
     def _loads(self, q: Array, v: Array, a: Array) -> Array:
         Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)
         blocks = Y.reshape(self._model.nv, -1, 10)[:, self._joints - 1]
-        return np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
+        loads: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
+        return loads
 
     def _resting(self, a: Array) -> Array:
         """Return the generalized acceleration at rest; the proper one of a floating base points upwards."""

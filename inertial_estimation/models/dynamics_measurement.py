@@ -208,12 +208,13 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
-        blocks = [block[:, self._picked] for block in (causes.loads, causes.weights, causes.wrenches)]
+        loads, weights = causes.loads[:, self._picked], causes.weights[:, self._picked]
+        wrenches = causes.wrenches[:, self._picked]
         if self._rows.projects:
             pin.computeJointJacobians(self._model, self._data, q)
             P = self._rows.projection(self._contact_jacobian()).T
-            blocks = [P @ block for block in blocks]
-        return BodyCauses(*blocks, R_BJ=causes.R_BJ)
+            loads, weights, wrenches = P @ loads, P @ weights, P @ wrenches
+        return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.

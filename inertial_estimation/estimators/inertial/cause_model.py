@@ -120,9 +120,12 @@ class CauseModel:
         factor = cholesky(innovation.S.copy())
         loads = (bodies.loads * self.load_size, bodies.weights * self.load_size)
         blocks = (*loads, np.concatenate(wrenches), singles)
-        white = _whitened(factor, (innovation.y[None, :, None], *blocks))
+        y, white_loads, weights, white_wrenches, white_singles = _whitened(
+            factor, (innovation.y[None, :, None], *blocks)
+        )
         names = tuple(cause.name for cause in (*spatial, *single))
-        return WhiteCauses(white[0][0, :, 0], *white[1:], inputs=names, R_BJ=bodies.R_BJ)
+        residual = y[0, :, 0]
+        return WhiteCauses(residual, white_loads, weights, white_wrenches, white_singles, names, bodies.R_BJ)
 
 
 def _whitened(factor: Array, blocks: Sequence[Array]) -> list[Array]:

@@ -178,7 +178,7 @@ class GuardedFilter:
                 self._set(WatchPhase.SUSPECT)
                 self.inquiry.begin(self.filter, self._good.held, self._level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
-            elif self._in_phase_for >= self._patience:
+            elif self._in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
                 return update
         else:
@@ -197,11 +197,6 @@ class GuardedFilter:
         else:
             self._freeze()
         return update
-
-    @property
-    def _patience(self) -> float:
-        """Time for which a single cause of suspect data is looked for [s]: longer for a load or a push."""
-        return self.config.longest_push if self.inquiry.found.is_open else self.config.patience
 
     def _give_in(self, update: FilterUpdate) -> None:
         """Take innovations that the gate has accepted for long as usual; no single cause explains them.
