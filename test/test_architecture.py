@@ -37,13 +37,14 @@ MAY_IMPORT = {
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
+    "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
     "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"offline", "replay", "closed_loop", "experiments", "plots", "ros"},
+    | {"offline", "replay", "closed_loop", "setup_assistant", "experiments", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -80,7 +81,7 @@ FACTORISATIONS = {
     *("svd", "svdvals", "eig", "eigh", "eigvals", "eigvalsh", "cholesky", "inv", "solve", "lstsq", "pinv"),
     *("matrix_rank", "cond", "tensorsolve", "tensorinv", "null_space", "orth", "LinAlgError"),
 }
-NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop"} | ESTIMATION
+NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop", "setup_assistant"} | ESTIMATION
 MOST_ATTRIBUTES, MOST_METHODS = 14, 18
 MOST_LINES, MOST_BODY_LINES = 400, 50
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}

@@ -16,6 +16,7 @@ from inertial_estimation.errors import InertialEstimationError, MissingDependenc
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
+    "init": "write the parameter file of a robot from its URDF",
     "replay": "run a recording through the estimators, write results and figures",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
