@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"errors", "files", "located_cause", "parameters", "signals"}
+FOUNDATION = {"compilation", "errors", "files", "located_cause", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "parameters": {"errors"},
     "located_cause": set(),
     "signals": {"errors", "located_cause"},
+    "compilation": {"errors", "signals"},
     "spatial": FOUNDATION,
     "models": FOUNDATION | {"spatial"},
     "data_checks": BASE,
@@ -33,18 +34,24 @@ MAY_IMPORT = {
     "calibration": BASE,
     "recordings": BASE,
     "configuration": FOUNDATION | ESTIMATION | {"recordings"},
+    "bring_up": CHECKED | {"recordings"},
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
-    "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop", "experiments"},
+    "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
+    "plots": FOUNDATION
+    | ESTIMATION
+    | FILES
+    | {"bring_up", "offline", "replay", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"offline", "replay", "closed_loop", "setup_assistant", "experiments", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "closed_loop", "setup_assistant", "experiments", "view", "plots"}
+    | {"ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -69,8 +76,10 @@ ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
+    "rerun": {"view"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
+    "numba": {"compilation"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},

@@ -1,0 +1,183 @@
+"""Functions of numbers, compiled by numba where the optional extra `fast` is installed.
+
+The compiled function and the Python function are one source: without numba (or with the environment's
+`NUMBA_DISABLE_JIT=1`) the decorators return it as it is, and it gives the same numbers to round-off. Fused
+or reordered arithmetic (`fastmath`) is not allowed, so that processors agree.
+
+Machine code is kept on disk: in `NUMBA_CACHE_DIR`, or the user's cache folder (`XDG_CACHE_HOME`, `~/.cache`),
+below a folder named after the contents of all compiled sources, since numba itself does not notice that a
+function called from another file has changed. Where neither is writable, every start compiles anew.
+"""
+
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import GenericAlias
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from inertial_estimation.errors import one_line
+from inertial_estimation.signals import Array
+
+__all__ = [
+    "Column",
+    "MutableColumn",
+    "MutableTable",
+    "Table",
+    "compiled",
+    "compiling",
+    "inlined",
+    "numbers",
+    "warm_up",
+    "zeros",
+]
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+READ_ONLY, MUTABLE = "read-only", "mutable"
+Column = Annotated[Array, 1, READ_ONLY]  # contiguous, one dimension; in all four, of floats
+MutableColumn = Annotated[Array, 1, MUTABLE]
+Table = Annotated[Array, 2, READ_ONLY]  # contiguous, two dimensions
+MutableTable = Annotated[Array, 2, MUTABLE]
+MARK = b"inertial_estimation.compilation"  # in the sources that define compiled functions
+_inlined: list[Callable[..., Any]] = []
+_waiting: list[tuple[Any, Callable[..., Any]]] = []
+
+
+def compiled(function: FunctionT) -> FunctionT:
+    """Compile a function of numbers for the types of its annotations, at the next `warm_up`.
+
+    Arguments are float, int, bool, tuples of these, and the four kinds of arrays above. A call converts what
+    fits (an int to a float) and never compiles again.
+
+    Args:
+        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones.
+
+    Returns:
+        The compiled function; the same one where nothing is compiled.
+    """
+    numba = _numba()
+    if numba is None:
+        return function
+    before = numba.config.CACHE_DIR
+    folder = _cache_folder()
+    numba.config.CACHE_DIR = folder or before  # where the cache of this function is looked for
+    try:
+        dispatcher = numba.njit(cache=bool(folder))(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    _waiting.append((dispatcher, function))
+    made: FunctionT = dispatcher
+    return made
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """Allow compiled functions to call a function, which stays a Python function for all others.
+
+    Args:
+        function: A function too short to be worth the 0.3 us of a call from Python into compiled code.
+
+    Returns:
+        The same function.
+    """
+    _inlined.append(function)
+    return function
+
+
+def compiling() -> bool:
+    """Return whether functions are compiled here."""
+    return _numba() is not None
+
+
+def numbers(array: Array) -> Array:
+    """Return an array as compiled functions take it; nested lists where they run as Python functions.
+
+    Python reads and writes the numbers of a list several times faster than those of an array. Functions index
+    a table as `table[i][j]`, which suits both.
+    """
+    listed: Any = array if compiling() else array.tolist()
+    numbers: Array = listed
+    return numbers
+
+
+def zeros(*shape: int) -> Array:
+    """Return zeros which compiled functions can read and write, as `numbers` returns them."""
+    return numbers(np.zeros(shape))
+
+
+def warm_up() -> None:
+    """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
+    if not _waiting:
+        return
+    from numba.extending import register_jitable
+
+    while _inlined:
+        register_jitable(_inlined.pop())
+    while _waiting:
+        dispatcher, function = _waiting[0]
+        hints = get_type_hints(function, include_extras=True)
+        hints.pop("return", None)
+        dispatcher.compile(tuple(_numba_type(function, hint) for hint in hints.values()))
+        dispatcher.disable_compile()
+        del _waiting[0]
+
+
+@cache
+def _numba() -> Any:
+    """The compiler; None where it is missing or switched off."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        return None
+    try:
+        import numba
+    except ModuleNotFoundError:
+        return None
+    except ImportError as error:  # of another version of numpy, for example
+        warnings.warn(f"numba does not load, so nothing is compiled: {one_line(error)}", stacklevel=2)
+        return None
+    return numba
+
+
+def _numba_type(function: Callable[..., Any], hint: Any) -> Any:
+    from numba import types
+
+    scalars = {float: types.float64, int: types.int64, bool: types.boolean}
+    if hint in scalars:
+        return scalars[hint]
+    if get_origin(hint) is tuple and isinstance(hint, GenericAlias):
+        return types.Tuple([_numba_type(function, item) for item in get_args(hint)])
+    if get_origin(hint) is Annotated and get_args(hint)[0] == Array:
+        _array, dimensions, access = get_args(hint)
+        return types.Array(types.float64, dimensions, "C", readonly=access == READ_ONLY)
+    raise TypeError(
+        f"'{function.__qualname__}' cannot be compiled for an argument annotated {hint}, expected float, "
+        "int, bool, a tuple of them, Column, Table, MutableColumn or MutableTable"
+    )
+
+
+@cache
+def _cache_folder() -> str:
+    """Folder for the machine code of these sources; empty where none is writable."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for parent in filter(None, (os.environ.get("NUMBA_CACHE_DIR"), home)):
+        folder = Path(parent) / "inertial_estimation" / _fingerprint()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return str(folder)
+    return ""
+
+
+def _fingerprint() -> str:
+    """Digest of all sources of the package that define compiled functions."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        source = path.read_bytes()
+        if MARK in source:
+            digest.update(source)
+    return digest.hexdigest()[:16]
