@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -45,13 +46,13 @@ MAY_IMPORT = {
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "setup_assistant", "experiments", "view", "plots"}
-    | {"ros"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
+    | {"view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -77,6 +78,8 @@ ONLY_IN = {
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
+    "argcomplete": {"commands"},
+    "coal": {"models"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},

@@ -5,9 +5,6 @@ IMU, soles and force sensors are, how it stands, and how large noise and thresho
 that it lacks are placed at the lowest points of the feet. What was found is shown; what could not be found is
 marked by CHECK, also in the file. At the end the file is tried: every node's parameters are read, and the
 robot stands (an arm: holds its posture) in simulation for a second.
-
-    inertial-estimation init g1 --output g1.yaml
-    inertial-estimation simulate --config g1.yaml --inertias inertial_ekf --output results/g1
 """
 
 import argparse
@@ -37,7 +34,13 @@ from inertial_estimation.setup_assistant.parameter_text import parameter_text
 from inertial_estimation.setup_assistant.robot_kind import Kind
 from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "g1 --output g1.yaml",
+    "robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml",
+    "package://my_description/urdf/arm.urdf --kind arm --links tool0 --output arm.yaml",
+)
 
 SEED = 0  # of the search of a posture: the same file every time
 FOR_TRIAL = ("mujoco", "proxsuite")
@@ -64,9 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--links", "links to estimate"),
         ("--lock", "joints to lock, also shell patterns, besides those that are found"),
     ):
-        parser.add_argument(
-            name, type=_listed, default=(), metavar="A,B", help=f"{what}, separated by commas"
-        )
+        parser.add_argument(name, nargs="+", action="extend", default=[], metavar="A,B", help=what)
     parser.add_argument("--no-trial", action="store_true", help="do not try the file in simulation")
 
 
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if source != args.urdf:
         print(f"{args.urdf} is {source}")
     folders = [*mesh_folders(), *_beside(source)]
-    wishes = Wishes(args.kind, args.imu, args.soles, args.links, args.lock)
+    wishes = Wishes(args.kind, args.imu, _names(args.soles), _names(args.links), _names(args.lock))
     survey = survey_robot(urdf, folders, wishes, np.random.default_rng(SEED))
     print("\n".join(findings(survey)))
     for warning in urdf_warnings(urdf):
@@ -94,8 +95,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+def _names(given: list[str]) -> tuple[str, ...]:
+    """Return names that are separated by commas, blanks, or given piece by piece."""
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
 def _checked_output(args: argparse.Namespace) -> Path | None:

@@ -39,18 +39,25 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.bag_writer import STORAGES
+from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "--config go2 --output bag",
+    "--config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag --rrd walk.rrd",
+    "--config go2 --disturbance '{kind: ball, link: base, mass: 2, at: [0, 0, 0.1], start: 4}' --output bag",
+)
 
 SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
 SWING = 0.3  # of an arm [rad]
-SLICE_S = 0.1  # between two updates of the progress bar, of what is commanded and looks at the truth [s]
+SLICE_S = 0.1  # between two updates of progress and commands, and looks at the truth [s]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
