@@ -89,6 +89,10 @@ class RobotView:
                 self._overlays.draw_truth(stamp_ns, up)
                 self._series.add_truth(stamp_ns, up, error)
 
+    def plot(self, panel: str, name: str, stamp_ns: int, value: float) -> None:
+        """Add a value to a panel that is not part of a moment."""
+        self._series.value(panel, name, stamp_ns, value)
+
     def tell(self, stamp_ns: int, text: str, *, warning: bool = False) -> None:
         """Add an event to the log beside the time series.
 
