@@ -60,7 +60,7 @@ class DemoRunView:
         """
         self.heard = HeardRobot(setup.contact_names)
         self._stream, self._setup, self._urdf, self._scene = stream, setup, urdf, scene
-        self._name = f"{'with' if adaptation else 'without'} adaptation"
+        self._name = _name(adaptation)
         self._place = (0.0, -APART / 2 if adaptation else APART / 2, 0.0)
         self._joints = JointMap(setup.robot, need_velocity=False)
         self._bodies = BodyPlacements(setup.robot)
@@ -94,7 +94,8 @@ class DemoRunView:
             self._urdf,
             origin_ns=released_ns,
             folders=mesh_folders(),
-            root=self._name,
+            root=_root(self._name),
+            label=self._name,
             place=self._place,
         )
         scene = self._scene
@@ -169,7 +170,7 @@ def demo_view(
     config = build_config(RobotConfig, file.anywhere(known), where=file.name)
     urdf = read_urdf(config.urdf)
     setup = robot_from_config(config, urdf)
-    names = [f"{'with' if adaptation else 'without'} adaptation" for adaptation in adaptations]
+    roots = [_root(_name(adaptation)) for adaptation in adaptations]
     panels = Panels(
         tilt=True,
         tilt_error=False,
@@ -178,12 +179,21 @@ def demo_view(
         masses=True,
         further=((ELBOW, "elbow: angle less reference [deg]"),),
     )
-    layout = blueprint(panels, eye_of(setup.robot, names[0]), roots=names)
+    layout = blueprint(panels, eye_of(setup.robot, roots[0]), roots=roots)
     with rerun_file(path, layout, "demo") as stream:
         views = [DemoRunView(stream, setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
         yield list(views)
         for view in views:
             view.finish()
+
+
+def _name(adaptation: bool) -> str:
+    return f"{'with' if adaptation else 'without'} adaptation"
+
+
+def _root(name: str) -> str:
+    """The entity of a run."""
+    return name.replace(" ", "_")
 
 
 def _newest_base(states: Sequence[BaseState], stamp_ns: int) -> BaseState | None:
