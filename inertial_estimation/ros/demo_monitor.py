@@ -14,10 +14,11 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
-from inertial_estimation.ros.messages import health_from_msg, message_reader
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import JointReading
 
 __all__ = ["DemoMonitor", "listen"]

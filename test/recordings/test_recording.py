@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.recordings.bag_writer import STORAGES
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -21,7 +22,7 @@ from inertial_estimation.recordings.recording import (
     check_topic,
     read_orientations,
 )
-from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.signals import (
     BaseState,
