@@ -76,6 +76,8 @@ ONLY_IN = {
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
+    "argcomplete": {"commands"},
+    "coal": {"models"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},

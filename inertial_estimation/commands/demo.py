@@ -31,7 +31,13 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "",
+    "--duration 8 --no-adaptation",
+    "--viewer",
+)
 
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"

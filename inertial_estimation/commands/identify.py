@@ -43,7 +43,12 @@ from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import seconds
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config panda --split 14 --compare --output results/panda",
+    "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",
+)
 
 DEFAULT_METHOD = "consistent"
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
@@ -75,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--links",
         nargs="+",
+        action="extend",
         default=[],
         metavar="LINK",
         help="identify only the bodies of these links, by name or pattern",

@@ -38,7 +38,12 @@ from inertial_estimation.replay.result_files import ESTIMATES_BAG, read_trusted
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",
+    "BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output results/panda --rrd panda.rrd",
+)
 
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 

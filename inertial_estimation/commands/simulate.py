@@ -41,13 +41,17 @@ from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALI
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "--config go2 --output bag",
+    "--config hyq --walk 100 0.1 1 --inertias trunk_payload --output bag --rrd walk.rrd",
+    "--config go2 --disturbance '{kind: ball, link: base, mass: 2, at: [0, 0, 0.1], start: 4}' --output bag",
+)
 
 SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
-SLICE_S = (
-    0.1  # between two updates of the progress bar, checks of the walk's begin and looks at the truth [s]
-)
+SLICE_S = 0.1  # between two updates of the progress, checks of the walk's begin and looks at the truth [s]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

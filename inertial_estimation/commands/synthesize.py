@@ -35,7 +35,12 @@ from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 from inertial_estimation.synthetic.true_inertias import true_inertias
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "talos --output bag",
+    "arm --config panda --trajectory trajectory.csv --payload-mass 2 --output bag",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

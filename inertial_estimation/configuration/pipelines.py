@@ -1,6 +1,5 @@
 """Pipelines built from a parameter file, shared by replay and tests."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_
 from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
@@ -132,9 +131,9 @@ def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
     """Return the nodes to build, after a check of their names."""
     for node in only:
         if node not in CONFIG_CLASSES:
-            close = difflib.get_close_matches(node, CONFIG_CLASSES, n=1)
-            hint = f", did you mean '{close[0]}'?" if close else ""
-            raise ConfigurationError(f"no estimator '{node}'{hint} (there are {listing(CONFIG_CLASSES)})")
+            raise ConfigurationError(
+                f"no estimator '{node}'{did_you_mean(node, CONFIG_CLASSES, 'there are')}"
+            )
         if not config.has(node):
             raise ConfigurationError(
                 f"{config.name} has no section for '{node}'; it has {listing(config.nodes)}"
@@ -164,7 +163,8 @@ def replay_topics(
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
     for old in renamed:
         if old not in inputs:
-            raise ConfigurationError(f"no input '{old}' to remap; the inputs are {', '.join(inputs)}")
+            hint = did_you_mean(old, inputs, "the inputs are")
+            raise ConfigurationError(f"no input '{old}' to remap{hint}")
     topic = {name: renamed.get(name, f"/{name}") for name in inputs}
     named = {attribute: topic[name] for attribute, name in INPUT_NAMES.items()}
     if not values["imu_frame"]:

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from inertial_estimation.errors import ModelError, listing, one_line
+from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.models.xml_text import LARGEST_TEXT
@@ -129,7 +129,9 @@ def _example(name: str) -> Path:
     found = [path for path in files if path.stem == name]
     if not found:
         stems = sorted({path.stem for path in files})
-        raise ModelError(f"no robot '{name}' in example-robot-data; it has {listing(stems, limit=200)}")
+        raise ModelError(
+            f"no robot '{name}' in example-robot-data{did_you_mean(name, stems, 'it has', limit=200)}"
+        )
     if len(found) > 1:
         options = [str(path.relative_to(robots)) for path in found]
         raise ModelError(f"robot '{name}' of example-robot-data is ambiguous, name one of {listing(options)}")

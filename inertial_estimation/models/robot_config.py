@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
@@ -207,7 +207,7 @@ def check_contact(contact: str, contacts: Sequence[str]) -> None:
         MeasurementError: If there is no such contact.
     """
     if contact not in contacts:
-        raise MeasurementError(f"no contact '{contact}'; there are {listing(contacts)}")
+        raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, contacts, 'there are')}")
 
 
 def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:

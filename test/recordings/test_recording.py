@@ -126,9 +126,11 @@ def test_bag_without_messages(tmp_path: Path, storage: str) -> None:
         BagRecording(tmp_path / "bag")
 
 
-def test_missing_topic_lists_those_that_exist() -> None:
-    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*/imu/data \[sensor_msgs/msg/Imu\]"):
+def test_missing_topic_is_answered_with_the_nearest_or_with_those_that_exist() -> None:
+    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*, did you mean '/imu/data'\?"):
         check_topic(made_recording(), "/imu", [IMU_TYPE])
+    with pytest.raises(RecordingError, match=r"no topic '/camera' in .*; it has .*/imu/data"):
+        check_topic(made_recording(), "/camera", [IMU_TYPE])
 
 
 def test_topic_of_wrong_type_says_got_and_expected() -> None:
