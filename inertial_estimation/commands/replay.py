@@ -1,17 +1,21 @@
 """Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
-Writes tables of the estimates, metrics.json, report.html and figures. A simulated or synthetic recording is
-compared with its truth.
+Writes tables of the estimates (--format csv), a bag of them beside their inputs (--format mcap),
+metrics.json, report.html and figures. A simulated or synthetic recording is compared with its truth. The
+command compare shows results side by side.
 """
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.replay_files import OWN_FILES, write_results
+from inertial_estimation.commands.replay_files import FORMATS, OWN_FILES, write_results, write_tables
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
+from inertial_estimation.commands.replay_view import ReplayView, replay_view
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
 from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -21,19 +25,25 @@ from inertial_estimation.configuration.pipelines import (
     build_pipelines,
     replay_topics,
 )
+from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import read_truth
+from inertial_estimation.replay.estimates_bag import write_estimates_bag
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.replay.replay_provenance import replay_provenance
-from inertial_estimation.replay.result_files import read_trusted
+from inertial_estimation.replay.result_files import ESTIMATES_BAG, read_trusted
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",
+    "BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output results/panda --rrd panda.rrd",
+)
 
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 
@@ -60,7 +70,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_reference(parser)
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help="write the estimates as tables (csv), as a bag of the nodes' topics beside their inputs (mcap), "
+        "or both (csv)",
+    )
     parser.add_argument("--no-figures", action="store_true", help="write no figures and no report.html")
+    add_rrd(parser)
 
 
 def _add_reference(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay the recording, compute the metrics and write the files."""
     if args.trusted and not args.reference:
         raise ConfigurationError("--trusted needs --reference")
-    folder = check_output(args)
+    folder, rrd = check_output(args), checked_rrd(args)
     config = load_configs(args.config).overridden(checked_overrides(args.param, list(CONFIG_CLASSES)))
     with recording_with_warnings(args.bag) as recording:
         topic, reference = _reference(recording, args)
@@ -98,22 +116,40 @@ def run(args: argparse.Namespace) -> int:
         topics = replay_topics(
             pipelines.values, parse_remappings(args.remap), wrenches=pipelines.use_wrenches
         )
-        result = _replayed(recording, topics, pipelines, args)
-        hold_out_ns = None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
-        evaluation = replay_results(result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns)
+        with replay_view(rrd, recording, topics, pipelines, reference) as view:
+            result = _replayed(recording, topics, pipelines, args, view)
+            evaluation = replay_results(
+                result, pipelines=pipelines, reference=reference, hold_out_ns=_hold_out(result, args)
+            )
+            view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
-        evaluation.metrics["provenance"] = replay_provenance(
-            pipelines,
-            bag=args.bag,
-            configs=args.config,
-            urdf=args.urdf,
-            overrides=args.param,
-            options={**{name: getattr(args, name) for name in OPTIONS}, "reference": topic},
-        )
+        evaluation.metrics["provenance"] = _provenance(args, pipelines, topic)
         with result_folder(folder, OWN_FILES) as partial:
-            write_results(partial, result, evaluation, pipelines, figures=not args.no_figures)
+            if args.format != "mcap":
+                write_tables(partial, result, evaluation, pipelines)
+            if args.format != "csv":
+                inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
+                write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)
+            write_results(partial, evaluation, figures=not args.no_figures)
     print_summary(folder, evaluation, result.checks)
     return 0
+
+
+def _hold_out(result: ReplayRun, args: argparse.Namespace) -> int | None:
+    """Return the stamp from which on the filter no longer learned [ns], None for never."""
+    return None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
+
+
+def _provenance(args: argparse.Namespace, pipelines: Pipelines, reference: str) -> dict[str, Any]:
+    return provenance(
+        bags=[args.bag],
+        configs=args.config,
+        urdf_source=args.urdf or str(pipelines.values["urdf"]),
+        urdf=pipelines.urdf,
+        overrides=args.param,
+        options={**{name: getattr(args, name) for name in OPTIONS}, "reference": reference},
+        parameters=pipelines.parameters,
+    )
 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:
@@ -136,7 +172,11 @@ def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, 
 
 
 def _replayed(
-    recording: BagRecording, topics: RecordedTopics, pipelines: Pipelines, args: argparse.Namespace
+    recording: BagRecording,
+    topics: RecordedTopics,
+    pipelines: Pipelines,
+    args: argparse.Namespace,
+    view: ReplayView,
 ) -> ReplayRun:
     length_s = seconds(recording.end_ns - recording.start_ns) - args.start
     with progress_bar("replay", length_s, "s") as progress:
@@ -150,4 +190,5 @@ def _replayed(
             start_s=args.start,
             hold_out_s=args.hold_out,
             progress=progress,
+            watcher=view.watcher,
         )
