@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "main"]
 
 PROGRAM = "inertial-estimation"
 COMMANDS = {
+    "init": "write the parameter file of a robot from its URDF",
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
     "compare": "compare results of replay or identify, and what differs between their runs",

@@ -88,7 +88,12 @@ class RobotModel:
         base_link = _root_link(model, floating_base)
         locked = _matching_joints(model, locked_joints, floating_base)
         if locked:
-            model = pin.buildReducedModel(model, locked, pin.neutral(model))
+            try:
+                model = pin.buildReducedModel(model, locked, pin.neutral(model))
+            except ValueError as error:
+                links = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
+                twice = listing(model.names[j] for j in locked if model.names[j] in links)
+                raise ModelError(f"joints that have the name of a link cannot be locked: {twice}") from error
         return cls(model, floating_base=floating_base, base_link=base_link)
 
     @property
