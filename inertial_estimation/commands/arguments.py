@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.completion import completed_by, robot_names
+from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
 __all__ = ["add_output", "add_param", "add_remap", "add_robot", "check_output"]
@@ -70,10 +70,11 @@ def add_param(parser: argparse.ArgumentParser, form: str) -> None:
         parser: Parser of the command.
         form: Form of the values, for instance ``NODE.NAME=VALUE``.
     """
-    parser.add_argument(
+    param = parser.add_argument(
         "--param",
         action="append",
         default=[],
         metavar=form,
         help="override a parameter of the files ('/**' is the section of all nodes); repeat it for more",
     )
+    completed_by(param, parameter_names)
