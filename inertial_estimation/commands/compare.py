@@ -20,10 +20,7 @@ from inertial_estimation.files.outputs import check_output_folder, result_folder
 
 __all__ = ["EXAMPLES", "add_arguments", "run"]
 
-EXAMPLES = (
-    "results/before results/after",
-    "results/gain_1 results/gain_2 results/gain_3 --output results/compare",
-)
+EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 FIGURES = ("tilt_errors.png", "base.png", "masses_over_time.png", "nis.png", "masses_at_the_end.png")
