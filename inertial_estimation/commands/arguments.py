@@ -22,16 +22,23 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
         "--config",
         action="append",
         required=True,
+        metavar="NAME|FILE",
         help=f"ROS parameter file or the name of a robot ({examples}); {later}",
     )
     completed_by(config, robot_names)
-    parser.add_argument("--urdf", default="", help="robot description; overrides the parameter 'urdf'")
+    parser.add_argument(
+        "--urdf", default="", metavar="SOURCE", help="robot description; overrides the parameter 'urdf'"
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Declare ``--output`` and ``--overwrite``; `check_output` checks them."""
     parser.add_argument(
-        "--output", type=Path, required=True, help="folder the results are written to, new or empty"
+        "--output",
+        type=Path,
+        metavar="DIR",
+        required=True,
+        help="folder the results are written to, new or empty",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
