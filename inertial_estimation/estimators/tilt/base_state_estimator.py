@@ -1,8 +1,16 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
-from itertools import chain
+import numpy as np
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up, zeros
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    warm_up,
+    zeros,
+)
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_state import BasePosition
@@ -13,13 +21,13 @@ from inertial_estimation.estimators.tilt.initialisation import Initialisation, P
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
+from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty, rotation_covariance
 from inertial_estimation.estimators.tilt.yaw import YawTracker
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY, base_twist
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
+from inertial_estimation.signals import Array, BaseEstimate, BaseState
 from inertial_estimation.spatial.rotations import unit_quaternion
 from inertial_estimation.spatial.vectors import (
     Matrix,
@@ -325,11 +333,12 @@ class BaseStateEstimator:
         self._advance_uncertainty(h)
         if not fresh:
             return None
-        numbers = (
-            *(*unit_quaternion(self._yaw.R_WB), *self._position.p_WB, *v_B, *w_B, *x2_B, *bias.bias),
-            *(*observer.innovation, *chain.from_iterable(self.uncertainty.covariance(x2_B))),
-        )
-        values = frozen_array("estimate", numbers)
+        variances = self.uncertainty.tilt, self.uncertainty.yaw
+        state_B = self._yaw.R_WB, self._position.p_WB, v_B, w_B, x2_B
+        written = zeros(31)
+        _write(*state_B, bias.bias, observer.innovation, variances, written)
+        values = np.asarray(written)
+        values.setflags(write=False)
         return BaseEstimate(
             state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
             tilt_B=values[13:16],
@@ -393,3 +402,28 @@ def _in_base(
     for i in range(len(motions)):
         store(points_B[i], 0, add(p_BI, times(R_BI, vector_of(motions[i], 9))))
     return combine(times(R_BI, w_mean), -1.0, w_BI_B), times(R_BI, x2), v_B, w_B
+
+
+@compiled
+def _write(
+    R_WB: Matrix,
+    p_WB: Vector,
+    v_B: Vector,
+    w_B: Vector,
+    x2_B: Vector,
+    bias: Vector,
+    innovation: Vector,
+    variances: tuple[float, float],
+    out: MutableColumn,
+) -> None:
+    """Write quaternion, position, velocities, vertical, bias, innovation and covariance, in this order."""
+    out[0], out[1], out[2], out[3] = unit_quaternion(R_WB)
+    store(out, 4, p_WB)
+    store(out, 7, v_B)
+    store(out, 10, w_B)
+    store(out, 13, x2_B)
+    store(out, 16, bias)
+    store(out, 19, innovation)
+    covariance = rotation_covariance(variances[0], variances[1], x2_B)
+    for i in range(3):
+        store(out, 22 + 3 * i, covariance[i])
