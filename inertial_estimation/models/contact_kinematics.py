@@ -115,9 +115,9 @@ class KinematicState(NamedTuple):
 class _Frame:
     """A frame of the robot: the memory in which Pinocchio keeps the motion of the joint that carries it.
 
-    Orientation (its columns), position [m] and spatial velocity (joint axes) [m/s, rad/s] of that joint relative
-    to the base are views that `forwardKinematics` overwrites, of shapes (3, 3), (3,) and (6,). The placement of
-    the frame in the joint, orientation by rows and position [m], is constant.
+    Orientation (its columns), position [m] and spatial velocity (joint axes) [m/s, rad/s] of that joint
+    relative to the base are views that `forwardKinematics` overwrites, of shapes (3, 3), (3,) and (6,). The
+    placement of the frame in the joint, orientation by rows and position [m], is constant.
     """
 
     def __init__(self, robot: RobotModel, data: pin.Data, name: str) -> None:
