@@ -59,12 +59,13 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
     Raises:
         MeasurementError: If the shape differs from the expected one.
     """
-    made = type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d"
-    array = np.asarray(values) if made else np.array(values, dtype=float)
+    if type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d":
+        array: Array = values
+    else:
+        array = np.array(values, dtype=float)
+        array.setflags(write=False)
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
-    if not made:
-        array.setflags(write=False)
     return array
 
 

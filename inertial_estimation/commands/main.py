@@ -30,6 +30,9 @@ COMMANDS = {
 }
 
 
+SINGLE_THREADED = ("replay",)  # commands whose matrices are too small for threads of the linear algebra
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -47,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.parse_args(given)  # prints the help or an error that lists the commands
         parser.print_help()
         return 2
+    if chosen in SINGLE_THREADED:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when numpy is imported
     try:
         with unwound_by_signals():
             return _run(chosen, given[1:])
