@@ -286,7 +286,7 @@ class BaseStateEstimator:
         correction = observer.correction if sound else None
         fastest = ONLINE_RATE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
-        if self.bias.resting:
+        if self.checks.enabled and self.bias.resting:
             self.scale.learn_at_rest(h, force)
 
     def _estimate(

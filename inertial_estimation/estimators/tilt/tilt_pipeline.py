@@ -71,7 +71,7 @@ class TiltPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot, self.contacts = setup.robot, setup.contact_names
         self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
-        self._joint_map = JointMap(self.robot, config.robot)
+        self._joint_map = JointMap(self.robot, config.robot, checked=True)
         self._joint_row = JointRow(self.robot.n_joints)
         self._estimator = BaseStateEstimator(config, setup)
         self._data_checks = DataChecks(setup, config.robot)
@@ -98,6 +98,9 @@ class TiltPipeline:
         """
         self._data_checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joint_map.row)
+        self._stepper.aligner.remark(JOINTS, self._joint_map.remark)
+        if self._joint_map.begins_anew:
+            self._stepper.aligner.clear()
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of one contact.

@@ -159,6 +159,20 @@ def test_a_scaled_accelerometer_is_reported_and_does_not_turn_the_vertical():
     assert all(level == HealthLevel.ERROR and "imu/data" in message for _, _, level, message, _ in late)
 
 
+@pytest.mark.parametrize(("checked", "found"), [(True, 1.05), (False, 1.0)])
+def test_the_scale_of_the_accelerometer_is_learned_where_readings_are_checked(checked, found):
+    stance, pipeline = Stance(1, still_until=9.0), tilt_pipeline(check_readings=checked)
+
+    def scaled(imu):
+        return ImuSample(imu.stamp_ns, 1.05 * imu.specific_force_I, imu.angular_rate_I)
+
+    for k in range(600):
+        stamp = (k + 1) * PERIOD_NS
+        push_stance(pipeline, stance, stamp, 1e-9 * stamp, spoil=scaled)
+        pipeline.tick(stamp)
+    assert pipeline._estimator.scale.factor == pytest.approx(found, abs=0.01)
+
+
 def test_forces_that_no_tilt_explains_are_named():
     stance, pipeline = Stance(1, still_until=0.5), make()
     drive(pipeline, 0.0, 1.5, stance=stance)
