@@ -143,7 +143,7 @@ def test_recordings_with_and_without_the_load_are_not_the_same(folder, bag, caps
 
 def identified(bag: Path, folder: Path, output: str, *options: str) -> dict:
     """Identify without a page; what identification.json holds."""
-    arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-report"]
+    arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-figures"]
     assert main(["identify", str(bag), *arguments, *options]) == 0
     assert not (folder / output / "report.html").exists()
     return json.loads((folder / output / "identification.json").read_text())
