@@ -153,8 +153,8 @@ class InertialPipelineConfig:
     hand_over_time: float = parameter(
         0.3,
         "Time in which the published mass follows a load that has been located on one link, or has been "
-        "taken off it again, and explains the data; `hand_over_rate` limits all other changes, and this one where "
-        "it allows more.",
+        "taken off it again, and explains the data; `hand_over_rate` limits all other changes, and this one "
+        "where it allows more.",
         unit="s",
         lower=0.01,
         upper=100.0,
