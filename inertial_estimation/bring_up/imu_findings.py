@@ -9,6 +9,7 @@ import numpy as np
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.imu_mounting import (
+    FEWEST,
     AxesFit,
     fit_gyroscope,
     gravity_angle,
@@ -20,10 +21,11 @@ from inertial_estimation.bring_up.joint_findings import lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
-from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.imu_checks import (
     NO_GRAVITY,
     PERMUTATIONS,
+    SCALE_WARNING,
     accelerometer_size,
     axis_names,
     gyroscope_at_rest,
@@ -52,12 +54,31 @@ def accelerometer_findings(case: Case) -> list[Finding]:
     if result is None:
         return []
     if not result.failed:
+        result = _size_in_motion(case, result)
+    if not result.failed:
         return [plain(result)]
     factor = result.value / STANDARD_GRAVITY
     if result.value < NO_GRAVITY * STANDARD_GRAVITY and not 0.08 < factor < 0.13:
         return [plain(result)]
     scale = STANDARD_GRAVITY if 0.08 < factor < 0.13 else 1.0 / factor
     return [Finding(result, partial(_scaled_imu, factors=np.array([scale] * 3 + [1.0] * 3)))]
+
+
+def _size_in_motion(case: Case, result: CheckResult) -> CheckResult:
+    """Judge the mean specific force along the normal of the ground, in which motion cancels out."""
+    if not case.setup.contacts:
+        return result
+    table, normal_B = case.signals.table, ground_normal(case.signals, case.setup)
+    along = np.einsum("ni,nij,nj->n", normal_B, table.R_BI, table.f_I)
+    along = along[np.isfinite(along)]
+    if len(along) < FEWEST or gravity_angle(case.signals, normal_B, np.eye(3)) > TILT_WARN:
+        return result
+    mean = float(along.mean())
+    if abs(mean / STANDARD_GRAVITY - 1.0) < SCALE_WARNING:
+        return result
+    said = f"the mean specific force is {mean:.4g} m/s^2 upwards, gravity {STANDARD_GRAVITY:.4g}"
+    remedy = "calibrate the scale of the accelerometer in the driver of imu/data"
+    return replace(result, verdict=Verdict.WARN, value=mean, sentence=said, remedy=remedy)
 
 
 def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
