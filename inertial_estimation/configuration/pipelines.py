@@ -1,6 +1,6 @@
 """Pipelines built from a parameter file, shared by replay and tests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,10 @@ from typing import Any
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
@@ -18,7 +19,7 @@ from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, Tilt
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
-from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
+from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics, topic_token
 
 __all__ = [
     "CONFIG_CLASSES",
@@ -42,10 +43,10 @@ class Pipelines:
         tilt: Tilt pipeline, None where the file has no section for it.
         inertial: Inertial pipeline, None where the file has no section for it.
         payload: Trunk payload pipeline, None where the file has no section for it.
-        values: Parameters of the first of them, by dotted name (those that describe the robot are
-            shared).
-        inertial_values: Parameters of the inertial pipeline, empty without one.
+        parameters: All parameters in effect, by node and dotted name.
+        urdf: Text of the robot's description.
         nominal_mass: Sum of the URDF's masses [kg].
+        tilt_options: Names of frames and other options of the node tilt_observer.
         urdf_warnings: What is doubtful in the URDF, a sentence each.
         checks: Compare a whole recording with the robot's description.
     """
@@ -53,11 +54,22 @@ class Pipelines:
     tilt: TiltPipeline | None
     inertial: InertialPipeline | None
     payload: TrunkPayloadPipeline | None
-    values: Mapping[str, Any]
-    inertial_values: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, Any]]
+    urdf: str
     nominal_mass: float
+    tilt_options: TiltNodeOptions
     urdf_warnings: tuple[str, ...]
     checks: DataChecks
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Parameters of the first pipeline by dotted name; those that describe the robot are shared."""
+        return next(iter(self.parameters.values()))
+
+    @property
+    def inertial_values(self) -> Mapping[str, Any]:
+        """Parameters of the inertial pipeline by dotted name, empty without one."""
+        return self.parameters.get(INERTIAL_NODE, {})
 
     @property
     def use_wrenches(self) -> bool:
@@ -66,43 +78,67 @@ class Pipelines:
         return measured or self.tilt is not None or self.inertial is not None
 
 
-def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
+def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] = ()) -> Pipelines:
     """Build the pipelines for which a parameter file has a section.
 
     Args:
         config: The parameter file.
         urdf: Where the robot description comes from (see `read_urdf`); empty takes the parameter ``urdf``.
+        only: Nodes whose pipelines are built; empty: all.
 
     Returns:
         The pipelines.
 
     Raises:
-        ConfigurationError: If a section or a parameter is misspelt or out of bounds.
+        ConfigurationError: If one of `only` is no estimator or has no section, or if a section or a
+            parameter is misspelt or out of bounds.
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
     config.check_nodes(list(CONFIG_CLASSES), list(NODE_CONFIGS))
     known = {node: {spec.name for spec in iterate_parameters(cls)} for node, cls in CONFIG_CLASSES.items()}
     config.check_shared(all_parameters())
+    chosen = _chosen(config, only)
     built: dict[str, Any] = {}
     for node, config_class in CONFIG_CLASSES.items():
-        if config.has(node):
+        if config.has(node) and node in chosen:
             where = f"section '{node}' of {config.name}"
             values = config.values(node, known[node])
             built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
     first = next(iter(built.values()))
-    values = parameter_values(first)
-    text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
+    text = read_urdf(urdf or first.robot.urdf, folder=Path(config.name).parent)
     setup = robot_from_config(first.robot, text)
     return Pipelines(
         tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
         inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
         payload=TrunkPayloadPipeline(built[PAYLOAD_NODE], text) if PAYLOAD_NODE in built else None,
-        values=values,
-        inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
+        parameters={node: parameter_values(built[node]) for node in built},
+        urdf=text,
         nominal_mass=setup.robot.total_mass,
+        tilt_options=_tilt_options(config),
         urdf_warnings=tuple(urdf_warnings(text)),
         checks=DataChecks(setup, first.robot, whole_recording=True),
     )
+
+
+def _tilt_options(config: ConfigFile) -> TiltNodeOptions:
+    names = {spec.name for spec in iterate_parameters(TiltNodeOptions)}
+    given = {**config.shared, **config.nodes.get(TILT_NODE, {})}
+    values = {name: value for name, value in given.items() if name in names}
+    return build_config(TiltNodeOptions, values, where=config.name, origins=config.origins_of(TILT_NODE))
+
+
+def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
+    """Return the nodes to build, after a check of their names."""
+    for node in only:
+        if node not in CONFIG_CLASSES:
+            raise ConfigurationError(
+                f"no estimator '{node}'{did_you_mean(node, CONFIG_CLASSES, 'there are')}"
+            )
+        if not config.has(node):
+            raise ConfigurationError(
+                f"{config.name} has no section for '{node}'; it has {listing(config.nodes)}"
+            )
+    return only or list(CONFIG_CLASSES)
 
 
 def replay_topics(
@@ -122,14 +158,16 @@ def replay_topics(
         ConfigurationError: If a remapping names no input.
     """
     contacts = tuple(values["contacts"])
-    inputs = [*INPUT_NAMES.values(), *(f"{contact}/wrench" for contact in contacts)]
+    wrench_names = {contact: f"{topic_token(contact)}/wrench" for contact in contacts}
+    inputs = [*INPUT_NAMES.values(), *wrench_names.values()]
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
     for old in renamed:
         if old not in inputs:
-            raise ConfigurationError(f"no input '{old}' to remap; the inputs are {', '.join(inputs)}")
+            hint = did_you_mean(old, inputs, "the inputs are")
+            raise ConfigurationError(f"no input '{old}' to remap{hint}")
     topic = {name: renamed.get(name, f"/{name}") for name in inputs}
     named = {attribute: topic[name] for attribute, name in INPUT_NAMES.items()}
     if not values["imu_frame"]:
         named["imu"] = ""
-    of_contacts = {contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches}
+    of_contacts = {contact: topic[name] for contact, name in wrench_names.items() if wrenches}
     return RecordedTopics(**named, wrenches=of_contacts)

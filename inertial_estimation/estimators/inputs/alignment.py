@@ -163,6 +163,10 @@ class SignalAligner:
         self._streams[stream].received += 1
         self._streams[stream].drop(reason, example)
 
+    def remark(self, stream: str, text: str) -> None:
+        """Set what is doubtful about the readings of a stream although they are used; empty: nothing."""
+        self._streams[stream].remark = text
+
     def pop_ready(self) -> list[AlignedSample]:
         """Return the steps that are ready, in order of time."""
         ready: list[AlignedSample] = []
