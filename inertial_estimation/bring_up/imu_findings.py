@@ -31,7 +31,7 @@ from inertial_estimation.data_checks.imu_checks import (
     gyroscope_at_rest,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import IMU_TOPIC
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
 from inertial_estimation.spatial.vectors import DEGREES
@@ -168,36 +168,45 @@ def _scale(fit: AxesFit) -> list[Finding]:
 def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
     R_IS = _exact(fit.R).T
     angle = math.degrees(fit.angle)
-    given = case.config.imu_rotation
-    R_LS = (rotation_from_roll_pitch_yaw(*given) if given else np.eye(3)) @ R_IS
-    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R_LS), yaw_of(R_LS))]
-    said = (
-        f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against the link "
-        f"'{case.robot.imu}'"
-        + (
-            ""
-            if math.isnan(after)
-            else f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
-        )
-    )
+    said = f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against "
+    said += f"'{case.robot.imu}'"
+    if not math.isnan(after):
+        said += f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
+    values, rpy = _added_frame(case.config, R_IS)
     named = nearest_axes(R_IS)
-    as_axes = f" (the link's axes are {named} of the readings)" if named else ""
+    as_axes = f" (its axes are {named} of the readings)" if named else ""
     remedy = (
-        f"set imu_rotation to [{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g}], or correct the pose of the link in the "
-        f"description{as_axes}"
+        f"correct the pose of the link in the description{as_axes}, or add a frame with roll, pitch and yaw "
+        f"{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g} (frames.poses) and name it as imu_frame"
     )
-    verdict = Verdict.WRONG if fit.angle > TURNED else Verdict.WARN
     return finding(
         "IMU mounting",
         IMU_TOPIC,
-        verdict,
+        Verdict.WRONG if fit.angle > TURNED else Verdict.WARN,
         angle,
         "deg",
         said,
         remedy,
         mend=partial(_turned_imu, force=R_IS, rate=R_IS),
-        parameters={"imu_rotation": rpy},
+        parameters=values,
     )
+
+
+def _added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
+    """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw."""
+    names, links = list(config.frames.names), list(config.frames.links)
+    poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]
+    frame = config.imu_frame
+    if frame not in names:
+        names, links, frame = [*names, f"{frame}_measured"], [*links, frame], f"{frame}_measured"
+        poses.append([0.0] * 6)
+    pose = poses[names.index(frame)]
+    R = rotation_from_roll_pitch_yaw(*pose[3:]) @ R_IS
+    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R), yaw_of(R))]
+    pose[3:] = rpy
+    flat = [value for numbers in poses for value in numbers]
+    values = {"frames.names": names, "frames.links": links, "frames.poses": flat, "imu_frame": frame}
+    return values, rpy
 
 
 def _gyroscope_axes(fit: AxesFit) -> Finding:

@@ -8,7 +8,7 @@ import pytest
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.parameters import build_config
+from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
 
@@ -141,10 +141,10 @@ def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject
 def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):
     streams = of_imu(force=TURNED, rate=TURNED)(talos.streams)
     values = fixed_parameters(talos.diagnosis(streams).findings, talos.config)
-    assert set(values) == {"imu_rotation"}
-    R_IS = rotation_from_roll_pitch_yaw(*values["imu_rotation"])
+    assert values["imu_frame"] == "imu_link_measured"
+    R_IS = rotation_from_roll_pitch_yaw(*values["frames.poses"][3:])
     assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
-    fixed = replace(talos.config, imu_rotation=tuple(values["imu_rotation"]))
+    fixed = build_config(RobotConfig, {**parameter_values(talos.config), **values})
     assert talos.failed(streams, config=fixed) == []
 
 
