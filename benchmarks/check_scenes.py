@@ -72,10 +72,12 @@ def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
         cache: Folder in which made scenes are kept for the next run.
     """
     makers: dict[str, Callable[[], Made]] = {
-        "panda recorded": lambda: _arm(
-            "panda_gaz2019/exciting_trajectory", "panda", ("panda_finger_joint*",)
+        "panda recorded": lambda: _arm(PANDA_BAG, "panda", PANDA_LOCKED),
+        "panda recorded, identified description": lambda: _identified(
+            PANDA_BAG, _arm(PANDA_BAG, "panda", PANDA_LOCKED)
         ),
-        "ur10 recorded": lambda: _arm("ur10_exciting/ur10_exciting_trajectory.db3", "ur10_robot"),
+        "ur10 recorded": lambda: _arm(UR10_BAG, "ur10_robot"),
+        "ur10 recorded, identified description": lambda: _identified(UR10_BAG, _arm(UR10_BAG, "ur10_robot")),
         "go2 legs recorded": lambda: _arm("go2_chirp", "go2"),
         "icub recorded": _icub,
         "panda synthetic": lambda: _synthetic("panda"),

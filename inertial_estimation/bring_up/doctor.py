@@ -114,15 +114,16 @@ def _examine(diagnosis: Diagnosis) -> None:
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
     failed = {item.result.check for item in found if item.result.failed} & OF_KINEMATICS
-    if not failed or (len(failed) == 1 and failed <= OF_IMU):
-        return
+    if len(failed) == 1 and failed <= OF_IMU:
+        return  # the joints are right: torques and wrenches agree
     why = joint_hypotheses(before)
     if not why:
         return
     other = Diagnosis([], diagnosis.case, before, examined=True)
     _add(other, why)
     _execute(other)
-    if sum(item.result.failed for item in other.findings) <= sum(item.result.failed for item in found):
+    count = sum(item.result.failed for item in found)
+    if sum(item.result.failed for item in other.findings) <= max(count, 1):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
 

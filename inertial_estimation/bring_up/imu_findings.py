@@ -205,7 +205,12 @@ def _added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], l
     rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R), yaw_of(R))]
     pose[3:] = rpy
     flat = [value for numbers in poses for value in numbers]
-    values = {"frames.names": names, "frames.links": links, "frames.poses": flat, "imu_frame": frame}
+    values: dict[str, object] = {
+        "frames.names": names,
+        "frames.links": links,
+        "frames.poses": flat,
+        "imu_frame": frame,
+    }
     return values, rpy
 
 

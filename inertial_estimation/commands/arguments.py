@@ -28,10 +28,15 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
     parser.add_argument("--urdf", default="", help="robot description; overrides the parameter 'urdf'")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--output`` and ``--overwrite``; `check_output` checks them."""
+def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Declare ``--output`` and ``--overwrite``; `check_output` checks them.
+
+    Args:
+        parser: Parser of the command.
+        required: Whether the command always writes results.
+    """
     parser.add_argument(
-        "--output", type=Path, required=True, help="folder the results are written to, new or empty"
+        "--output", type=Path, required=required, help="folder the results are written to, new or empty"
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
