@@ -96,9 +96,8 @@ def _run(chosen: str, arguments: list[str]) -> int:
 
 
 def _examples(chosen: str, module: ModuleType) -> str:
-    examples = getattr(module, "EXAMPLES", ())
-    lines = "\n".join(f"  {PROGRAM} {chosen} {example}".rstrip() for example in examples)
-    return f"examples:\n{lines}" if examples else ""
+    lines = "\n".join(f"  {PROGRAM} {chosen} {example}".rstrip() for example in module.EXAMPLES)
+    return f"examples:\n{lines}"
 
 
 def _tell_written(folder: Path | None, begin_ns: int) -> None:

@@ -106,7 +106,7 @@ class DemoRunView:
         )
         view.show(q, moment)
         angle = float(reading.position[reading.names.index(scene.joint)])
-        view.plot(ELBOW, self._name, stamp_ns, math.degrees(angle - scene.home))
+        view.plot(ELBOW, "elbow", stamp_ns, math.degrees(angle - scene.home))
 
     def _loads(self, q: Array) -> tuple[ContactLoad, ...]:
         """Contact forces as the sensors of the feet measure them."""

@@ -49,7 +49,7 @@ class RobotView:
             origin_ns: Stamp that is zero on the time line [ns].
             folders: Folders in which meshes are searched.
             root: Entity below which this robot is, without spaces.
-            label: Put before the names of its series, where the recording has several robots.
+            label: Put before the names of its series where the recording has several robots.
             place: Added to all positions of the base [m], so that several robots stand apart.
         """
         self._columns = Columns(stream, origin_ns)
