@@ -142,8 +142,9 @@ def _execute(diagnosis: Diagnosis) -> None:
     ]
     blocked = doubtful = ""
     for name, stage in stages:
-        if blocked:
-            diagnosis.findings.append(cannot_tell(name, "recording", f"it relies on {blocked}{NOT_MENDED}"))
+        if blocked or (doubtful and name == "efforts"):
+            why = f"it relies on {blocked or doubtful}{NOT_MENDED}"
+            diagnosis.findings.append(cannot_tell(name, "recording", why))
             continue
         found = stage(diagnosis.mended)
         _add(diagnosis, found)
