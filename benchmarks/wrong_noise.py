@@ -71,7 +71,6 @@ def recorded_steps(robot: str) -> list[Step]:
             pipeline.robot,
             measurement._rows,
             len(measurement._contact_maps),
-            measurement._covariance._imu,
         )
         for name in NOISE
     ]
@@ -80,7 +79,7 @@ def recorded_steps(robot: str) -> list[Step]:
 
     def keep(equation: LinearEquation, velocities: np.ndarray, dt: float, *, learn: bool) -> FilterUpdate:
         paths = equation.paths
-        parts = [part.at(measurement._data, paths.inertia, paths.contacts) for part in covariances]
+        parts = [part.at(paths.sensed, paths.contacts) for part in covariances]
         elapsed = steps[-1].time_s + dt if steps else 0.0
         steps.append(Step(equation, np.array(parts), dt, elapsed))
         return update(equation, velocities, dt, learn=learn)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
+from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, block_diagonal
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
 
@@ -71,4 +71,4 @@ class BodyCoordinates(ABC):
         pi_C, G = self._body_map(self._body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
+        return BodyLinearisation(x, pi_C, G, phi, block_diagonal(self._to_joint @ G, len(x)))
