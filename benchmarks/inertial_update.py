@@ -109,8 +109,8 @@ def main() -> None:
     print(f"TALOS, {len(LINKS)} bodies, {len(pipeline.row_names)} rows, {len(filter_.x)} states; {decisions}")
     for name, durations in rows.items():
         print(
-            f"{name:<16} p10 {np.percentile(durations, 10):7.1f} us   p50 {np.percentile(durations, 50):7.1f} us"
-            f"   p99 {np.percentile(durations, 99):7.1f} us"
+            f"{name:<16} p10 {np.percentile(durations, 10):7.1f} us"
+            f"   p50 {np.percentile(durations, 50):7.1f} us   p99 {np.percentile(durations, 99):7.1f} us"
         )
     ratios = [float(np.percentile(whole, p) / np.percentile(bare_us, p)) for p in (10, 50)]
     print(f"update / floor: {ratios[0]:.1f} (p10), {ratios[1]:.1f} (p50)")

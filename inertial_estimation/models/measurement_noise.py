@@ -166,7 +166,8 @@ class RowCovariance:
             Shape (m, m).
         """
         J_C = np.ascontiguousarray(J_C[: len(self._sigma_wrench)])
-        return _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance)
+        R: Array = _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance)
+        return R
 
 
 class SensedAccelerations:
@@ -193,7 +194,8 @@ class SensedAccelerations:
         """
         if self._imu is None:
             return np.ascontiguousarray(M)
-        effect, M_B = M.copy(order="C"), M[:, :6]
+        effect: Array = M.copy(order="C")
+        M_B = M[:, :6]
         X_BI = self._X_BI
         if X_BI is None:
             X_BI = (data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix()

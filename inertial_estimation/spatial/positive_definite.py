@@ -1,7 +1,7 @@
 """Cholesky factors and linear systems of positive definite matrices, in compiled functions as well.
 
 Where nothing is compiled, LAPACK computes them. In compiled functions loops over rows do, which for the sizes
-of the filters take as long as a call into LAPACK. A factor is given to the functions of this module only: which
+of the filters take as long as a call into LAPACK. A factor is for the functions of this module only: which
 triangle holds it, and in which order of memory, differs between the two.
 """
 

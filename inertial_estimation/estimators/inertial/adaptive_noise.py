@@ -25,7 +25,6 @@ the mean and variance of the NIS (Welch-Satterthwaite), where that is larger tha
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -114,7 +113,8 @@ class AdaptiveNoise:
         """Return an equation with the noise in use, R = D R_0 D, instead of the stated one."""
         if self._scales is None:
             return equation
-        return replace(equation, noise=self._scales * equation.noise)
+        e, noise = equation, self._scales * equation.noise
+        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
 
     def feed(self, update: FilterUpdate, equation: LinearEquation, dt: float, *, suspect: bool) -> None:
         """Learn from one innovation.

@@ -52,8 +52,9 @@ class BodyCoordinates(ABC):
     def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
         pi_C, G = self._body_map(self._body_coordinates(x))
-        blocks = [P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
-        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+        n, k = self._n_inertial, np.arange(len(self.bodies))
+        blocks = P[:n, :n].reshape(-1, 10, len(k), 10)[k, :, k]
+        return pi_C, G @ blocks @ G.transpose(0, 2, 1)
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""

@@ -8,7 +8,7 @@ import numpy as np
 from inertial_estimation.signals import Array, InertialEstimate, LinkInertia
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["estimate_defect", "has_finite_numbers", "inertia_defect"]
+__all__ = ["estimate_defect", "have_finite_numbers", "inertia_defect"]
 
 BEYOND_ROUND_OFF = 1e-9  # principal minors of the second moments, over powers of their trace
 
@@ -30,17 +30,21 @@ def estimate_defect(estimate: InertialEstimate) -> str:
         return "the information of the data is not finite"
     if not all(map(math.isfinite, estimate.friction.values())):
         return "the friction is not finite"
-    for link in estimate.links:
-        if not _is_finite(link.covariance) or min(link.covariance.diagonal().tolist()) < 0.0:
-            return "the covariance of a link is not finite, or has a negative variance"
-    if not all(has_finite_numbers(link.estimate) for link in estimate.links):
+    covariances = np.array([link.covariance for link in estimate.links])
+    if not _is_finite(covariances) or np.einsum("nii->ni", covariances).min(initial=0.0) < 0.0:
+        return "the covariance of a link is not finite, or has a negative variance"
+    if not have_finite_numbers([link.estimate for link in estimate.links]):
         return "an estimated inertia is not finite"
     return inertia_defect([link.published for link in estimate.links])
 
 
-def has_finite_numbers(link: LinkInertia) -> bool:
-    """Return whether mass, centre of mass and inertia of a link are finite."""
-    return math.isfinite(link.mass) and _is_finite(link.com_L) and _is_finite(link.inertia_Lcm)
+def have_finite_numbers(links: Sequence[LinkInertia]) -> bool:
+    """Return whether masses, centres of mass and inertias of links are finite."""
+    masses = [link.mass for link in links]
+    return all(
+        _is_finite(np.array(values))
+        for values in (masses, [link.com_L for link in links], [link.inertia_Lcm for link in links])
+    )
 
 
 def inertia_defect(links: Sequence[LinkInertia]) -> str:
@@ -52,9 +56,8 @@ def inertia_defect(links: Sequence[LinkInertia]) -> str:
     Returns:
         The defect as a phrase; empty if there is none.
     """
-    for link in links:
-        if not has_finite_numbers(link):
-            return "a published inertia is not finite"
+    if not have_finite_numbers(links):
+        return "a published inertia is not finite"
     for link in links:
         if link.mass <= 0.0 or not _is_real(link.inertia_Lcm):
             return f"the published inertia of '{link.link}' belongs to no real body (mass {link.mass:.3g} kg)"

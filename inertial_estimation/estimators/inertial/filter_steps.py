@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
