@@ -8,6 +8,8 @@ and means of the published masses against the first mean and their own sigma.
     python -m benchmarks.soak --hours 24                      8.64e6 steps
     python -m benchmarks.soak --steps 1e5
 
+SIGINT and SIGTERM end such a run early; it is judged by the steps made until then.
+
 Live: nodes at 1 kHz, killed and restarted at random as is their publisher (see benchmarks/live_faults.py);
 counted are outputs and stale ones.
 
@@ -15,7 +17,9 @@ counted are outputs and stale ones.
 """
 
 import argparse
+import contextlib
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -51,7 +55,7 @@ RATE_HZ = 100.0
 PERIOD_S = 20.0
 REST_S = 1.0  # at both ends of a period
 LINKS = ("torso_2_link", "arm_left_5_link", "arm_right_5_link")
-REPORTS = 48
+REPORTS, REPORT_STEPS = 48, 20_000  # so many reports, or one after so many steps if that is earlier
 SETTLING_S = 120.0  # before the masses count
 LONGEST_DELAY_S = 0.2  # between a reading and the estimate that carries its stamp
 
@@ -183,12 +187,14 @@ class Soak:
     """Both estimators on an endless motion.
 
     Attributes:
+        steps: Readings of each sensor fed so far.
         watch: What has been seen.
         memory: Steps made and resident memory [MB], sampled.
     """
 
     def __init__(self, seed: int) -> None:
         """Build the pipelines and the motion."""
+        self.steps = 0
         self.watch = Watch()
         self.memory: list[tuple[int, float]] = []
         self._motion = EndlessMotion(np.random.default_rng(seed))
@@ -202,9 +208,10 @@ class Soak:
 
     def run(self, steps: int) -> None:
         """Run until a number of readings of each sensor have been fed."""
-        begin, report = time.perf_counter(), max(1, steps // REPORTS)
+        begin, report = time.perf_counter(), max(1, min(steps // REPORTS, REPORT_STEPS))
         for count, (stamp, instant) in enumerate(self._motion, start=1):
             self._feed(stamp, instant)
+            self.steps = count
             if count % report == 0:
                 self._report(count, stamp, time.perf_counter() - begin)
             if count >= steps:
@@ -315,9 +322,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return live_soak(60.0 * options.minutes, options.rate, options.seed, options.output)
     steps = options.steps if options.steps else 3600.0 * RATE_HZ * (options.hours or 24.0)
     soak = Soak(options.seed)
-    soak.run(int(steps))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        soak.run(int(steps))
+    print(f"{soak.steps} steps of {int(steps)}")
     if options.output:
-        found = {"steps": int(steps), "memory": soak.memory, **asdict(soak.watch)}
+        found = {"steps": soak.steps, "memory": soak.memory, **asdict(soak.watch)}
         options.output.write_text(json.dumps(found, indent=1) + "\n")
     for text, times in {**soak.watch.not_ok, **soak.watch.flaws}.items():
         print(f"{times} times {text}")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from vqf import VQF
 
+from inertial_estimation.compilation import numbers
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.pipelines import build_pipelines
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -118,7 +119,7 @@ def estimated(config: TiltPipelineConfig, setup: RobotSetup, readings: GaitReadi
     for k in range(round(start_s / h), len(tilts)):
         joints = readings.q[k], readings.v[k]
         stamp_ns = NANOSECONDS + round(k * h * NANOSECONDS)
-        step = estimator.step(stamp_ns, h, readings.imu[k], joints, list(readings.wrenches[k]), None)
+        step = estimator.step(stamp_ns, h, readings.imu[k], joints, numbers(readings.wrenches[k]), None)
         if step is not None:
             tilts[k] = estimator.observer.x2
     return tilts

@@ -12,6 +12,7 @@ import example_robot_data
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.compilation import numbers
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
@@ -62,7 +63,7 @@ def estimator_update(
     setup = robot_from_config(config.robot, urdf)
     estimator, robot = BaseStateEstimator(config, setup), setup.robot
     imu = np.concatenate((_gravity(robot), np.zeros(3)))
-    wrenches = [np.array([0.0, 0.0, 450.0, 0.0, 0.0, 0.0])] * 2
+    wrenches = numbers(np.array([[0.0, 0.0, 450.0, 0.0, 0.0, 0.0]] * 2))
 
     def call(k: int) -> None:
         joints = (motion[0][k], motion[1][k])

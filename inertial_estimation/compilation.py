@@ -19,6 +19,8 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from inertial_estimation.errors import one_line
 from inertial_estimation.signals import Array
 
@@ -31,7 +33,9 @@ __all__ = [
     "compiling",
     "in_place_of",
     "inlined",
+    "numbers",
     "warm_up",
+    "zeros",
 ]
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -109,6 +113,22 @@ def in_place_of(library: Callable[..., Any]) -> Callable[[FunctionT], FunctionT]
 def compiling() -> bool:
     """Return whether functions are compiled here."""
     return _numba() is not None
+
+
+def numbers(array: Array) -> Array:
+    """Return an array as compiled functions take it; nested lists where they run as Python functions.
+
+    Python reads and writes the numbers of a list several times faster than those of an array. Functions index
+    a table as `table[i][j]`, which suits both.
+    """
+    listed: Any = array if compiling() else array.tolist()
+    numbers: Array = listed
+    return numbers
+
+
+def zeros(*shape: int) -> Array:
+    """Return zeros which compiled functions can read and write, as `numbers` returns them."""
+    return numbers(np.zeros(shape))
 
 
 def warm_up() -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "MissingDependencyError",
     "ModelError",
     "NumericalError",
+    "PositionFaultError",
     "RecordingError",
     "listing",
     "one_line",
@@ -36,6 +37,10 @@ class MeasurementError(InertialEstimationError):
 
 class DuplicateJointError(MeasurementError):
     """A joint state names a joint more than once."""
+
+
+class PositionFaultError(MeasurementError):
+    """Positions of joints contradict those of the joint states before."""
 
 
 class DamagedMessageError(MeasurementError):
@@ -66,11 +71,11 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
         limit: How many to print before the rest is only counted.
 
     Returns:
-        Comma-separated names, or ``(none)``.
+        Comma-separated names, or "none".
     """
     known = list(names)
     if not known:
-        return "(none)"
+        return "none"
     shown = ", ".join(known[:limit])
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
 

@@ -211,7 +211,7 @@ def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
     hint = f", did you mean '{close[0]}'?" if close else ""
     if name in RENAMED:
         hint = f", it was renamed to '{RENAMED[name]}'"
-    return f"no parameter '{name}'{hint}{where} (parameters: {listing(sorted(known), limit=200)})"
+    return f"no parameter '{name}'{where}{hint} (parameters: {listing(sorted(known), limit=200)})"
 
 
 def parameter_values(config: Any) -> dict[str, Any]:

@@ -48,17 +48,21 @@ def seconds(duration_ns: Any) -> Any:
 
 
 def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Return values as a read-only copy of floats.
+    """Return values as a read-only array of floats: a copy, unless they are one already.
 
     Args:
         name: Name of the quantity, for the error message.
-        values: Anything numpy can convert.
+        values: Anything numpy can convert. A read-only array of floats is not copied: who made it read-only
+            does not change it any more.
         shape: Expected shape; None accepts any.
 
     Raises:
         MeasurementError: If the shape differs from the expected one.
     """
-    array = np.array(values, dtype=float)
+    if type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d":
+        array = values
+    else:
+        array = np.array(values, dtype=float)
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
     array.setflags(write=False)

@@ -34,17 +34,22 @@ MAY_IMPORT = {
     "calibration": BASE,
     "recordings": BASE,
     "configuration": FOUNDATION | ESTIMATION | {"recordings"},
+    "bring_up": CHECKED | {"recordings"},
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
-    "plots": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop", "experiments"},
+    "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
+    "plots": FOUNDATION
+    | ESTIMATION
+    | FILES
+    | {"bring_up", "offline", "replay", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"offline", "replay", "closed_loop", "experiments", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "closed_loop", "experiments", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -69,6 +74,7 @@ ONLY_IN = {
     **{name: {"ros"} for name in ROS_PACKAGES},
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
+    "rerun": {"view"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},

@@ -22,7 +22,7 @@ from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -39,7 +39,6 @@ from inertial_estimation.offline.calibration_setup import (
     plane_task,
 )
 from inertial_estimation.parameters import build_config
-from inertial_estimation.recordings.recording import BagRecording
 
 __all__ = ["add_arguments", "run"]
 
@@ -214,8 +213,7 @@ def _flat_feet(
                 f"--interval is {args.interval:g} s and --held-out-interval {args.held_out_interval:g} s, "
                 "expected more than 0, and at least 0"
             )
-        with BagRecording(args.source) as recording:
-            print_warnings(recording.warnings)
+        with recording_with_warnings(args.source) as recording:
             table = read_bag_postures(
                 recording,
                 setup.robot,

@@ -16,7 +16,7 @@ from inertial_estimation.commands.arguments import add_output, add_param, add_re
 from inertial_estimation.commands.identify_summary import print_run_warnings, print_summary
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
@@ -106,11 +106,9 @@ def run(args: argparse.Namespace) -> int:
     identifier = Identifier(config, read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf))
     topics = identification_topics(config, parse_remappings(args.remap))
     with ExitStack() as stack:
-        training = [stack.enter_context(BagRecording(bag)) for bag in args.bags]
-        bare = [stack.enter_context(BagRecording(bag)) for bag in args.unloaded]
-        validation = [stack.enter_context(BagRecording(bag)) for bag in args.validate]
-        for recording in (*training, *bare, *validation):
-            print_warnings(recording.warnings)
+        training = [stack.enter_context(recording_with_warnings(bag)) for bag in args.bags]
+        bare = [stack.enter_context(recording_with_warnings(bag)) for bag in args.unloaded]
+        validation = [stack.enter_context(recording_with_warnings(bag)) for bag in args.validate]
         streams, unloaded, held_out = (
             [block_stream(recording, topics, identifier, config) for recording in recordings]
             for recordings in (training, bare, validation)

@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
+    "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",

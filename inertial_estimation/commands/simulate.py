@@ -3,7 +3,8 @@
 Simulation, estimators and controller run in one process. The robot of a parameter file hangs on a hoist, is
 released, stands, and walks if --walk asks for it. All other times count from the release. The disturbances
 are those of the simulator, as YAML: '{kind: ball, link: trunk, mass: 5, at: [-0.3, 0.1, 0.1], start: 4}'.
-The file truth.json in the folder of the bag holds the true inertias of the disturbed links at the end.
+The file truth.json in the folder of the bag holds the true inertias of all links over time (replay compares
+with them), and those of the disturbed links at the end.
 The command replay runs the estimators on the bag, also with other parameters than those of the simulation.
 The exit code is 1 if the robot fell; the bag is written nevertheless.
 """
@@ -18,6 +19,7 @@ from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from inertial_estimation.closed_loop.truth_recording import TruthRecording
 from inertial_estimation.commands.arguments import add_param, add_robot
 from inertial_estimation.commands.disturbance_arguments import (
     add_disturbances,
@@ -25,12 +27,15 @@ from inertial_estimation.commands.disturbance_arguments import (
     given_disturbances,
 )
 from inertial_estimation.commands.progress_bar import progress_bar
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
+from inertial_estimation.commands.simulation_view import simulation_view
 from inertial_estimation.configuration.config_file import ALL_NODES
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
@@ -39,7 +44,9 @@ __all__ = ["add_arguments", "run"]
 
 SIMULATED_NODES = [node for node in NODE_CONFIGS if node != IDENTIFICATION]
 TRUNKS = ("nominal", "inertial_ekf", "trunk_payload")
-SLICE_S = 0.1  # between two updates of the progress bar and checks of the walk's begin [s]
+SLICE_S = (
+    0.1  # between two updates of the progress bar, checks of the walk's begin and looks at the truth [s]
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
     parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
     add_param(parser, "NODE.NAME=VALUE")
+    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,21 +90,24 @@ def run(args: argparse.Namespace) -> int:
             "and no negative time on the hoist"
         )
     check_bag_folder(args.output, overwrite=args.overwrite)
+    rrd = checked_rrd(args)
     robot = _robot(args)
     loop = _loop(robot, args)
     recorder = LoopRecording(loop)
-    _go(loop, args)
+    truth = TruthRecording(loop)
+    config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
+    with simulation_view(rrd, loop, config, robot.urdf, _disturbed(args)):
+        _go(loop, args, truth)
     recording = recorder.recording()
-    imus = robot.config(SIMULATOR_NODE, SimulationConfig).robot.imus
-    frames = {**{f"/{topic}": link for topic, link in imus.items()}, GROUND_TRUTH_TOPIC: "world"}
-    truth = json.dumps(_truth(loop, args), indent=2) + "\n"
+    frames = {**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"}
+    known = {**_truth(loop, args), "inertias": inertias_as_json(truth.steps(recording.start_ns))}
     write_recording(
         recording,
         args.output,
         storage=args.storage,
         frames=frames,
         overwrite=args.overwrite,
-        further_files={"truth.json": truth},
+        further_files={TRUTH_FILE: json.dumps(known, indent=2) + "\n"},
     )
     print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
     if loop.simulation.fallen:
@@ -124,7 +135,7 @@ def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
     )
 
 
-def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
+def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> None:
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     loop.release(args.hoist)
     walk = ScheduledWalk(WalkCommand(int(steps), length), begin_s, args.duration)
@@ -132,12 +143,16 @@ def _go(loop: ClosedLoop, args: argparse.Namespace) -> None:
         while loop.time_s < args.duration and not loop.simulation.fallen:
             walk.command(loop)
             loop.run(min(SLICE_S, args.duration - loop.time_s))
+            truth.take()
             progress(loop.time_s)
 
 
+def _disturbed(args: argparse.Namespace) -> list[str]:
+    return sorted({disturbance.link for disturbance in given_disturbances(args)})
+
+
 def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
-    links = sorted({disturbance.link for disturbance in given_disturbances(args)})
-    inertias = loop.simulation.truth(links).inertias
+    inertias = loop.simulation.truth(_disturbed(args)).inertias
     return {
         "disturbances": disturbance_texts(args),
         "released_s": args.hoist,

@@ -4,8 +4,8 @@ The robot rests, then moves smoothly or along a trajectory of the command excite
 attached to one of its links. With --config the robot has the friction of the parameter files, and its
 readings have their joint offsets and drive gains. With --mass-sigma and --com-sigma its inertias differ from
 its description at random. Noise, bias, delay and losses of the sensors come from a seeded generator: the same
-seed writes the same recording. The folder of the bag also holds truth.json, with the true mass, payload and
-sensor errors, and truth.urdf, the true robot.
+seed writes the same recording. The folder of the bag also holds truth.json, with the true mass, payload,
+sensor errors and inertias over time (replay compares with them), and truth.urdf, the true robot.
 """
 
 import argparse
@@ -26,11 +26,13 @@ from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
+from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS, synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
+from inertial_estimation.synthetic.true_inertias import true_inertias
 
 __all__ = ["add_arguments", "run"]
 
@@ -160,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
         storage=args.storage,
         frames=frames,
         overwrite=args.overwrite,
-        further_files={"truth.json": summary, "truth.urdf": urdf},
+        further_files={TRUTH_FILE: summary, "truth.urdf": urdf},
     )
     print(f"{len(recording.messages)} messages, {truth.times_s[-1]:.1f} s, in {args.output}")
     return 0
@@ -193,4 +195,5 @@ def _truth_summary(truth: Truth, noise: SensorNoise, seed: int) -> dict[str, Any
         "mass_without_payload": truth.robot.total_mass,
         "payload": payload,
         "sensors": asdict(noise),
+        "inertias": inertias_as_json(true_inertias(truth)),
     }

@@ -1,6 +1,7 @@
 """Pipelines built from a parameter file, shared by replay and tests."""
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_par
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
@@ -42,9 +43,8 @@ class Pipelines:
         tilt: Tilt pipeline, None where the file has no section for it.
         inertial: Inertial pipeline, None where the file has no section for it.
         payload: Trunk payload pipeline, None where the file has no section for it.
-        values: Parameters of the first of them, by dotted name (those that describe the robot are
-            shared).
-        inertial_values: Parameters of the inertial pipeline, empty without one.
+        parameters: All parameters in effect, by node and dotted name.
+        urdf: Text of the robot's description.
         nominal_mass: Sum of the URDF's masses [kg].
         urdf_warnings: What is doubtful in the URDF, a sentence each.
         checks: Compare a whole recording with the robot's description.
@@ -53,11 +53,21 @@ class Pipelines:
     tilt: TiltPipeline | None
     inertial: InertialPipeline | None
     payload: TrunkPayloadPipeline | None
-    values: Mapping[str, Any]
-    inertial_values: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, Any]]
+    urdf: str
     nominal_mass: float
     urdf_warnings: tuple[str, ...]
     checks: DataChecks
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Parameters of the first pipeline by dotted name; those that describe the robot are shared."""
+        return next(iter(self.parameters.values()))
+
+    @property
+    def inertial_values(self) -> Mapping[str, Any]:
+        """Parameters of the inertial pipeline by dotted name, empty without one."""
+        return self.parameters.get(INERTIAL_NODE, {})
 
     @property
     def use_wrenches(self) -> bool:
@@ -66,43 +76,59 @@ class Pipelines:
         return measured or self.tilt is not None or self.inertial is not None
 
 
-def build_pipelines(config: ConfigFile, *, urdf: str = "") -> Pipelines:
+def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] = ()) -> Pipelines:
     """Build the pipelines for which a parameter file has a section.
 
     Args:
         config: The parameter file.
         urdf: Where the robot description comes from (see `read_urdf`); empty takes the parameter ``urdf``.
+        only: Nodes whose pipelines are built; empty: all.
 
     Returns:
         The pipelines.
 
     Raises:
-        ConfigurationError: If a section or a parameter is misspelt or out of bounds.
+        ConfigurationError: If one of `only` is no estimator or has no section, or if a section or a
+            parameter is misspelt or out of bounds.
         ~inertial_estimation.errors.ModelError: If the description is missing or lacks a name in use.
     """
     config.check_nodes(list(CONFIG_CLASSES), list(NODE_CONFIGS))
     known = {node: {spec.name for spec in iterate_parameters(cls)} for node, cls in CONFIG_CLASSES.items()}
     config.check_shared(all_parameters())
+    chosen = _chosen(config, only)
     built: dict[str, Any] = {}
     for node, config_class in CONFIG_CLASSES.items():
-        if config.has(node):
+        if config.has(node) and node in chosen:
             where = f"section '{node}' of {config.name}"
             values = config.values(node, known[node])
             built[node] = build_config(config_class, values, where=where, origins=config.origins_of(node))
     first = next(iter(built.values()))
-    values = parameter_values(first)
-    text = read_urdf(urdf or str(values["urdf"]), folder=Path(config.name).parent)
+    text = read_urdf(urdf or first.robot.urdf, folder=Path(config.name).parent)
     setup = robot_from_config(first.robot, text)
     return Pipelines(
         tilt=TiltPipeline(built[TILT_NODE], text) if TILT_NODE in built else None,
         inertial=InertialPipeline(built[INERTIAL_NODE], text) if INERTIAL_NODE in built else None,
         payload=TrunkPayloadPipeline(built[PAYLOAD_NODE], text) if PAYLOAD_NODE in built else None,
-        values=values,
-        inertial_values=parameter_values(built[INERTIAL_NODE]) if INERTIAL_NODE in built else {},
+        parameters={node: parameter_values(built[node]) for node in built},
+        urdf=text,
         nominal_mass=setup.robot.total_mass,
         urdf_warnings=tuple(urdf_warnings(text)),
         checks=DataChecks(setup, first.robot, whole_recording=True),
     )
+
+
+def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
+    """Return the nodes to build, after a check of their names."""
+    for node in only:
+        if node not in CONFIG_CLASSES:
+            close = difflib.get_close_matches(node, CONFIG_CLASSES, n=1)
+            hint = f", did you mean '{close[0]}'?" if close else ""
+            raise ConfigurationError(f"no estimator '{node}'{hint} (there are {listing(CONFIG_CLASSES)})")
+        if not config.has(node):
+            raise ConfigurationError(
+                f"{config.name} has no section for '{node}'; it has {listing(config.nodes)}"
+            )
+    return only or list(CONFIG_CLASSES)
 
 
 def replay_topics(

@@ -21,6 +21,7 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["ControlSupervisor", "ControllerStepCounts"]
 
 GAP_S = 0.1  # time without an answered joint state after which control begins anew from the robot's pose
+LARGEST_ACCELERATION = 200.0  # of a joint between two states, beyond which its velocity is doubted [rad/s^2]
 STABLE_SHARE = 0.5  # of the damping that takes all speed of a single joint away within one period
 
 
@@ -37,6 +38,7 @@ class ControllerStepCounts:
         faults: Joint states not answered by control, by cause.
         last_fault: The last fault, for people.
         last_fault_ns: Stamp of the last fault [ns]; None before the first.
+        suspect: Input that changed implausibly before the first of the last faults, for people; empty: none.
         take_overs: Times that control has begun: at the start, after damping, after a gap.
         take_over: How the controller found the robot when it last took over, for people.
     """
@@ -49,6 +51,7 @@ class ControllerStepCounts:
     faults: Counter[FaultCause] = field(default_factory=Counter)
     last_fault: str = ""
     last_fault_ns: int | None = None
+    suspect: str = ""
     take_overs: int = 0
     take_over: str = ""
 
@@ -96,7 +99,7 @@ class ControlSupervisor:
         self.counts = ControllerStepCounts()
         self._fault: FaultCause | None = None
         self._sent: Array | None = None
-        self._solution: tuple[int, Array] | None = None  # stamp [ns] and torques of the last solution [Nm]
+        self._solution: tuple[JointSample, Array] | None = None  # state and torques of the last solution
 
     def step(
         self, h: float, base: BaseMotion | None, joints: JointSample, forces: Sequence[float | None] = ()
@@ -120,7 +123,7 @@ class ControlSupervisor:
             result = self._answer_fault(result, joints)
         else:
             self._fault = None
-            self._solution = joints.stamp_ns, result.tau
+            self._solution = joints, result.tau
         self.counts.steps += 1
         self._sent = result.tau
         return result
@@ -164,12 +167,17 @@ class ControlSupervisor:
     def _answer_fault(self, fault: StateFault, joints: JointSample) -> ControlResult:
         """Keep the torques of the last solution if the state is good and they are new, else damp."""
         counts, nv = self.counts, self.controller.dynamics.nv
+        failed = fault.cause in (FaultCause.UNSOLVED, FaultCause.COMPUTATION, FaultCause.OUTPUT)
+        if self._fault is None:
+            counts.suspect = self._suspect(joints) if failed else ""
+        if failed and counts.suspect:
+            fault = StateFault(fault.cause, f"{fault.text}; {counts.suspect}")
         counts.faults[fault.cause] += 1
         counts.last_fault, counts.last_fault_ns = fault.text, joints.stamp_ns
         self._fault = fault.cause
-        failed = fault.cause in (FaultCause.UNSOLVED, FaultCause.COMPUTATION, FaultCause.OUTPUT)
-        if failed and self._solution is not None and joints.stamp_ns - self._solution[0] <= self._hold_ns:
-            state, tau = ControlState.HOLDING, self._solution[1]
+        last = self._solution
+        if failed and last is not None and joints.stamp_ns - last[0].stamp_ns <= self._hold_ns:
+            state, tau = ControlState.HOLDING, last[1]
             counts.held += 1
         else:
             state, tau = ControlState.DAMPING, self._damping_torque(joints)
@@ -179,6 +187,20 @@ class ControlSupervisor:
         self._return.begin(tau)
         wrenches = np.zeros((self._n_contacts, 6))
         return ControlResult(joints.stamp_ns, state, fault.text, tau, np.zeros(nv), wrenches)
+
+    def _suspect(self, joints: JointSample) -> str:
+        """Return which velocity changed since the last solution by more than a joint can accelerate."""
+        if self._solution is None:
+            return ""
+        before = self._solution[0]
+        h = (joints.stamp_ns - before.stamp_ns) / NANOSECONDS
+        change = joints.v - before.v
+        i = int(np.argmax(np.abs(change)))
+        if not abs(change[i]) > LARGEST_ACCELERATION * h:
+            return ""
+        return (
+            f"joint_states: the velocity of '{self._names[i]}' changed by {change[i]:.3g} rad/s in {h:.3g} s"
+        )
 
     def _damping_torque(self, joints: JointSample) -> Array:
         """Return tau = -d v within the limits; zero for a joint whose speed is not plausible [Nm]."""

@@ -22,11 +22,13 @@ class Verdict(Enum):
         OK: The data agree with the description.
         WARN: The data are unusual; estimates may be wrong.
         WRONG: The data contradict the description; estimates from them are wrong.
+        UNKNOWN: The data do not determine the result; the sentence says why.
     """
 
     OK = "ok"
     WARN = "warn"
     WRONG = "wrong"
+    UNKNOWN = "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class CheckResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the verdict is not ok."""
-        return self.verdict is not Verdict.OK
+        """Whether something is unusual or wrong."""
+        return self.verdict in (Verdict.WARN, Verdict.WRONG)
 
     def __str__(self) -> str:
         said = f"{self.subject}: {self.sentence}"
@@ -67,7 +69,7 @@ def as_json(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
 
 
 def severest_first(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Return the results that are not ok, the wrong ones first, otherwise in their order."""
+    """Return the results that failed, the wrong ones first, otherwise in their order."""
     failed = [result for result in results if result.failed]
     return sorted(failed, key=lambda result: result.verdict is not Verdict.WRONG)
 

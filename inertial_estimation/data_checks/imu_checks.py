@@ -15,7 +15,15 @@ from inertial_estimation.spatial.vectors import DEGREES
 
 Mask = NDArray[np.bool_]
 
-__all__ = ["accelerometer_checks", "gyroscope_checks"]
+__all__ = [
+    "NO_GRAVITY",
+    "PERMUTATIONS",
+    "accelerometer_checks",
+    "accelerometer_size",
+    "axis_names",
+    "gyroscope_at_rest",
+    "gyroscope_checks",
+]
 
 SCALE_WARNING = 0.05  # relative error of |f| at rest: factory scale errors are below 1 %
 MOVING_WARNING = 0.15  # the same for a robot that never rests
@@ -52,18 +60,31 @@ def accelerometer_checks(table: DataTable, robot: CheckedRobot) -> list[CheckRes
         The size against gravity, and, for a robot with contacts, the direction against the line from the
         contacts to the centre of mass, which is nearly vertical while the robot stands or walks.
     """
-    known: Mask = np.isfinite(table.f_I).all(axis=1).astype(bool)
-    if not robot.imu or not known.any():
+    size = accelerometer_size(table, robot)
+    if size is None:
         return []
+    silent = size.value < NO_GRAVITY * STANDARD_GRAVITY and not _in_g(size.value)
+    if (size.verdict is Verdict.WRONG and silent) or not robot.contacts:
+        return [size]
+    return [size, _direction(table, _known(table.f_I))]
+
+
+def accelerometer_size(table: DataTable, robot: CheckedRobot) -> CheckResult | None:
+    """Check the size of the specific force against gravity, at rest where the robot rests.
+
+    Args:
+        table: The windows.
+        robot: The robot.
+
+    Returns:
+        The result, None without an IMU.
+    """
+    known = _known(table.f_I)
+    if not robot.imu or not known.any():
+        return None
     rest = known & (table.speed < AT_REST)
     still = int(rest.sum()) >= 5
-    size = float(np.median(np.linalg.norm(table.f_I[rest if still else known], axis=1)))
-    results = [_size(size, still)]
-    if results[0].verdict is Verdict.WRONG and size < NO_GRAVITY * STANDARD_GRAVITY and not _in_g(size):
-        return results
-    if robot.contacts:
-        results.append(_direction(table, known))
-    return results
+    return _size(float(np.median(np.linalg.norm(table.f_I[rest if still else known], axis=1))), still)
 
 
 def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
@@ -76,7 +97,7 @@ def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]
     Returns:
         At most one result; none where nothing tells.
     """
-    known: Mask = np.isfinite(table.w_I).all(axis=1).astype(bool)
+    known = _known(table.w_I)
     if not robot.imu or not known.any():
         return []
     w_B = rotation_of_base(table)
@@ -86,15 +107,31 @@ def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]
         found = _axes(table.w_I[seen], expected[seen])
         if found is not None:
             return [found]
-    rest = known & (table.speed < AT_REST)
-    if rest.sum() < 5:
-        return []
+    at_rest = gyroscope_at_rest(table, robot)
+    return [at_rest] if at_rest is not None else []
+
+
+def gyroscope_at_rest(table: DataTable, robot: CheckedRobot) -> CheckResult | None:
+    """Check that a gyroscope reads nothing while no joint moves; None where the robot does not rest.
+
+    Args:
+        table: The windows.
+        robot: The robot.
+    """
+    rest = _known(table.w_I) & (table.speed < AT_REST)
+    if not robot.imu or rest.sum() < 5:
+        return None
     rate = float(np.linalg.norm(np.median(table.w_I[rest], axis=0)))
     if rate < RATE_AT_REST:
-        return [CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, rate, "rad/s", f"{rate:.2g} rad/s at rest")]
+        return CheckResult("gyroscope", IMU_TOPIC, Verdict.OK, rate, "rad/s", f"{rate:.2g} rad/s at rest")
     said = f"the gyroscope reads {rate:.3g} rad/s while no joint moves"
     remedy = "deg/s, or an uncalibrated bias? The driver must send rad/s; calibrate the gyroscope at rest"
-    return [CheckResult("gyroscope", IMU_TOPIC, Verdict.WARN, rate, "rad/s", said, remedy)]
+    return CheckResult("gyroscope", IMU_TOPIC, Verdict.WARN, rate, "rad/s", said, remedy)
+
+
+def _known(values: Array) -> Mask:
+    known: Mask = np.isfinite(values).all(axis=1).astype(bool)
+    return known
 
 
 def _in_g(size: float) -> bool:
@@ -130,7 +167,7 @@ def _direction(table: DataTable, known: Mask) -> CheckResult:
         best = int(np.argmin(angles))
         remedy = "check imu_frame and the joint positions"
         if angles[best] < TILTED:
-            remedy = f"check imu_frame, and signs and axes in the driver: ({_axis_names(best)}) would fit"
+            remedy = f"check imu_frame, and signs and axes in the driver: ({axis_names(best)}) would fit"
     return CheckResult("accelerometer direction", IMU_TOPIC, verdict, angle, "deg", said, remedy)
 
 
@@ -153,7 +190,8 @@ def _angle(force: Array, up: Array) -> float:
     return float(np.degrees(np.arccos(np.clip(np.median(cosines), -1.0, 1.0))))
 
 
-def _axis_names(index: int) -> str:
+def axis_names(index: int) -> str:
+    """Return the axes of a signed permutation in words: "x, -y, z" for entry `index` of `PERMUTATIONS`."""
     rows = PERMUTATIONS[index]
     names = ["xyz"[int(np.argmax(np.abs(row)))] for row in rows]
     return ", ".join(("-" if row.sum() < 0.0 else "") + name for row, name in zip(rows, names, strict=True))
@@ -182,6 +220,6 @@ def _axes(measured: Array, expected: Array) -> CheckResult | None:
         said += f", {100 * best:.0f} % if the rate is {scale:.3g} times too large"
         remedy = "deg/s? The driver must send rad/s" if scale > 1.0 else "the driver must send rad/s"
     else:
-        said += f", {100 * best:.0f} % with the axes ({_axis_names(index)})"
+        said += f", {100 * best:.0f} % with the axes ({axis_names(index)})"
         remedy = "check imu_frame, and signs and axes of the gyroscope in the driver of imu/data"
     return CheckResult("gyroscope", IMU_TOPIC, Verdict.WRONG, plain, "", said, remedy)

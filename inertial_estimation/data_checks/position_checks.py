@@ -9,7 +9,7 @@ from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
 from inertial_estimation.data_checks.regression import best_assignment, correlations, scale_factor
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["position_checks", "velocity_checks"]
+__all__ = ["position_checks", "turns_off", "velocity_checks"]
 
 LIMIT_MARGIN = 0.2  # limits of descriptions are rounded, and zero positions are off by some degrees [rad]
 FAR = 0.8  # no zero position of a robot that was put together is off by as much [rad]
@@ -52,6 +52,19 @@ def position_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
             remedy = f"off by {turns:+d} turn(s)? Set joint_offsets of this joint to {offset:.5g}"
         results.append(CheckResult("joint positions", name, verdict, far, "rad", where, remedy))
     return results
+
+
+def turns_off(table: DataTable, robot: CheckedRobot, joint: str) -> int:
+    """Return by how many turns the positions of a joint are off, 0 where no turn brings them in its limits.
+
+    Args:
+        table: The windows.
+        robot: The robot.
+        joint: Name of the joint.
+    """
+    j = robot.names.index(joint)
+    low, high = np.quantile(table.q[:, j], (0.02, 0.98)).tolist()
+    return _turns(low, high, robot, j)
 
 
 def velocity_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:

@@ -6,11 +6,12 @@ gain on the vertical is called beta and is not divided: then "20" is alpha2/g0 =
 196 1/s^2. Their component for the robot begins with the intermediate vertical at zero, the output upright.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from inertial_estimation.compilation import numbers
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
@@ -136,7 +137,7 @@ def _observer(
     h = 1.0 / RATE
     for k in range(len(tilts)):
         joints = (record.q[k], record.v[k])
-        wrenches: Sequence[Array] = record.wrench_F[k]
+        wrenches = numbers(record.wrench_F[k])
         estimator.step(round(NANOSECONDS * h * k), h, imu[k], joints, wrenches, None)
         if k == 0:  # its own beginning, from the accelerometer, is replaced
             estimator.observer.initialise(estimator.observer.x1, vector(begin))

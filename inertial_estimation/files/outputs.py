@@ -11,7 +11,7 @@ from pathlib import Path
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
 
-__all__ = ["check_output_folder", "output_file", "result_folder", "write_text"]
+__all__ = ["PARTIAL", "check_output_folder", "output_file", "result_folder", "write_text"]
 
 PARTIAL = ".partial-"  # prefix of what is being written
 

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from inertial_estimation.errors import DuplicateJointError, MeasurementError
+from inertial_estimation.errors import DuplicateJointError, MeasurementError, PositionFaultError
 from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["REPORTED_NS", "DropCounts", "DropReason", "misfit"]
@@ -17,7 +17,7 @@ class DropReason(Enum):
     Attributes:
         NOT_FINITE: It holds NaN or an infinite value.
         OUT_OF_RANGE: A value lies beyond what the sensor or the robot can give.
-        SENSOR_FAULT: The sensor is stuck, silent, saturated, or has changed its unit or sign.
+        SENSOR_FAULT: The sensor is stuck, silent, saturated, has jumped, or has changed its unit or sign.
         EQUAL_STAMP: Its stamp is that of the reading before.
         BACKWARD_STAMP: Its stamp lies shortly before that of the reading before.
         FAR_AHEAD: Its stamp lies far after those of the readings before and after it.
@@ -45,6 +45,8 @@ class DropReason(Enum):
 
 def misfit(error: MeasurementError) -> DropReason:
     """Return the reason for which a reading that cannot be converted to a row is dropped."""
+    if isinstance(error, PositionFaultError):
+        return DropReason.SENSOR_FAULT
     return DropReason.DUPLICATE_JOINT if isinstance(error, DuplicateJointError) else DropReason.UNFIT
 
 

@@ -1,5 +1,6 @@
 """Standard gravity, and the velocity of the base computed from that of an IMU."""
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.spatial.vectors import Matrix, Vector, cross, times
 
 __all__ = ["STANDARD_GRAVITY", "base_twist"]
@@ -7,6 +8,7 @@ __all__ = ["STANDARD_GRAVITY", "base_twist"]
 STANDARD_GRAVITY = 9.80665
 
 
+@inlined
 def base_twist(
     v_WI_I: Vector,
     w_WI_I: Vector,

@@ -3,7 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import DuplicateJointError, MeasurementError, listing
+from inertial_estimation.errors import (
+    DuplicateJointError,
+    MeasurementError,
+    PositionFaultError,
+    listing,
+)
+from inertial_estimation.models.joint_continuity import JointContinuity
 from inertial_estimation.models.joint_corrections import joint_corrections
 from inertial_estimation.models.joint_velocity import JointVelocity
 from inertial_estimation.models.robot_config import RobotConfig
@@ -27,6 +33,7 @@ class JointMap:
         *,
         need_velocity: bool = True,
         need_effort: bool = False,
+        checked: bool = False,
     ) -> None:
         """Resolve the corrections.
 
@@ -36,6 +43,8 @@ class JointMap:
                 None: the defaults.
             need_velocity: Whether velocities are picked, or derived.
             need_effort: Whether efforts are picked as well.
+            checked: Whether positions are compared with velocities from one joint state to the next, and
+                joint states refused that contradict those before (`JointContinuity`).
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
@@ -46,6 +55,7 @@ class JointMap:
         corrections = joint_corrections(given.joint_offsets, given.drive_gains, robot)
         self._corrections = None if corrections.trivial else corrections
         self._velocity = JointVelocity(robot, given.inputs) if need_velocity else None
+        self._continuity = JointContinuity(robot, given.inputs) if checked and need_velocity else None
         self._names: tuple[str, ...] | None = None
         self._index: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.name_changes = 0
@@ -59,6 +69,18 @@ class JointMap:
         """Forget the positions velocities are derived from."""
         if self._velocity is not None:
             self._velocity.reset()
+        if self._continuity is not None:
+            self._continuity.reset()
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        return self._continuity is not None and self._continuity.begins_anew
+
+    @property
+    def remark(self) -> str:
+        """What is doubtful about the positions although they are used; empty where nothing is."""
+        return self._continuity.remark if self._continuity is not None else ""
 
     def sample(self, reading: JointReading) -> JointSample:
         """Pick and order the model's joints; joints the model does not have are left out.
@@ -70,6 +92,8 @@ class JointMap:
             Joint state in the model's order; `tau` is None unless effort is needed.
 
         Raises:
+            ~inertial_estimation.errors.PositionFaultError: If positions are checked and contradict those of
+                the joint states before.
             ~inertial_estimation.errors.DuplicateJointError: If a joint of the model is named more than once,
                 even with equal values: which publisher is right cannot be known, and the next message may
                 have other values.
@@ -102,10 +126,24 @@ class JointMap:
         row: Array = np.concatenate(fields)[self._index]
         if self._corrections is not None:
             self._correct(row)
-        if velocity is not None and (sent is None or velocity.watching or not _usable(sent)):
-            n = self._robot.n_joints
-            row[n : 2 * n] = velocity.of(reading.stamp_ns, row[:n], None if sent is None else row[n : 2 * n])
+        if velocity is not None:
+            self._fill_velocities(row, reading.stamp_ns, velocity, sent)
         return row
+
+    def _fill_velocities(
+        self, row: Array, stamp_ns: int, velocity: JointVelocity, sent: Array | None
+    ) -> None:
+        n, continuity = self._robot.n_joints, self._continuity
+        q, v = row[:n], row[n : 2 * n]
+        if continuity is not None:
+            fault = continuity.fault(stamp_ns, q, None if sent is None else v)
+            if fault:
+                raise PositionFaultError(fault)
+        derived = sent is None or velocity.watching or not _usable(sent)
+        if derived:
+            row[n : 2 * n] = velocity.of(stamp_ns, q, None if sent is None else v)
+        if continuity is not None:
+            continuity.follow(v, measured=not derived)
 
     def _effort(self, reading: JointReading) -> Array:
         if reading.effort is None:

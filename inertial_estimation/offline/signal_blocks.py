@@ -93,6 +93,7 @@ class BlockStream:
         self._map = JointMap(robot, measured, need_velocity=needs.velocity, need_effort=needs.effort)
         self._n = robot.n_joints
         self._continuous = robot.continuous_joints
+        self._without_velocity = False
         self._last_angles: Array | None = None
         self._wrench_of = {topics.wrenches[c]: f"{c}/wrench" for c in needs.contacts}
         self._check_topics(recording)
@@ -151,6 +152,8 @@ class BlockStream:
         yield self._grid.pop(final=True), log_ns
 
     def _push_joints(self, reading: JointReading) -> None:
+        if self._needs.velocity and not self._grid.kept[JOINTS]:
+            self._without_velocity = _lacks_velocity(reading)
         try:
             row = self._map.row(reading)
         except MeasurementError as error:
@@ -181,9 +184,16 @@ class BlockStream:
         kept = [f"{name} {count}" for name, count in self._grid.kept.items()]
         why = [f"{reason} ({count})" for reason, count in self.dropped.items()]
         hint = "; are the stamps of all inputs of one clock?" if all(self._grid.kept.values()) else ""
-        if self._needs.velocity and not self._grid.kept[JOINTS]:
+        if self._without_velocity and not self._grid.kept[JOINTS]:
             hint = "; without joint velocities, 'smoothing.differentiate: position' needs none"
         return f"'{self.name}' gives no sample: good readings {listing(kept)}; left out {listing(why)}{hint}"
+
+
+def _lacks_velocity(reading: JointReading) -> bool:
+    """Whether a joint state has positions but no velocities."""
+    velocity = reading.velocity
+    lacking = velocity is None or not np.isfinite(velocity).any()
+    return lacking and bool(np.isfinite(reading.position).all())
 
 
 def split_block(block: SignalBlock, time_ns: int) -> tuple[SignalBlock | None, SignalBlock | None]:

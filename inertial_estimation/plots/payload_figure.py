@@ -4,59 +4,101 @@ from typing import Any
 
 import numpy as np
 
-from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, spans, thin, tidy
+from inertial_estimation.plots.style import (
+    BLACK,
+    COLOURS,
+    GREY,
+    draw_line,
+    mark_time,
+    new_figure,
+    spans,
+    thin,
+    tidy,
+)
+from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.payload_series import PayloadSeries
-from inertial_estimation.signals import Array, HealthLevel, seconds
+from inertial_estimation.replay.time_axis import TimeAxis
+from inertial_estimation.signals import Array, HealthLevel
 
 __all__ = ["figure_of_trunk"]
 
 EVENT_COLOURS = {HealthLevel.OK: COLOURS[2], HealthLevel.WARN: COLOURS[1], HealthLevel.ERROR: COLOURS[3]}
 
 
-def figure_of_trunk(series: PayloadSeries) -> Any:
+def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias | None = None) -> Any:
     """Draw mass and centre of mass of the trunk, the published values, and the events.
 
-    Times with a request to hold still are shaded; load changes, results and refusals are vertical lines.
+    Times with a request to hold still are shaded; load changes, results and refusals are vertical lines. A
+    quantity is grey and dotted, the value of the description, until it is measured.
+
+    Args:
+        series: Estimates of the trunk.
+        time: The time axis.
+        truth: True inertias, None where they are not known.
     """
     figure, axes = new_figure(4, row_height=1.8)
-    t: Array = seconds(series.stamps_ns - series.stamps_ns[0])
-    masses = (series.masses, series.mass_sigmas, series.published_masses)
-    _draw(axes[0], t, *masses, colour=COLOURS[0])
+    t = time.of(series.stamps_ns)
+    known = truth is not None and series.link in truth.steps
+    true_mass = truth.masses(series.link, t) if truth is not None and known else None
+    _draw(axes[0], t, (series.masses, series.mass_sigmas, series.published_masses, true_mass))
     for axis in axes:
-        _mark(axis, t, series, legend=axis is axes[0])
-    tidy(axes[0], ylabel="mass [kg]", title=f"{series.link}: {series.masses[-1]:.3f} kg at the end")
+        _mark(axis, t, series, time, legend=axis is axes[0])
+    ends = np.array([series.masses[-1], *(1e3 * series.coms_L[-1])])
+    measured = np.isfinite(np.array([series.mass_sigmas[-1], *series.com_sigmas[-1]]))
+    mass = f"{ends[0]:.3f} kg at the end" if measured[0] else "mass not measured"
+    tidy(axes[0], ylabel="mass [kg]", title=f"{series.link}: {mass}")
     for k, name in enumerate("xyz"):
         axis = axes[1 + k]
-        com = (1e3 * series.coms_L[:, k], 1e3 * series.com_sigmas[:, k])
-        _draw(axis, t, *com, 1e3 * series.published_coms_L[:, k], colour=COLOURS[0], labels=False)
-        tidy(axis, ylabel=f"{name} [mm]", title=f"Centre of mass, {name}: {com[0][-1]:.1f} mm at the end")
-    axes[-1].set_xlabel("time [s]")
+        true_com = _true_com(truth, series, t, k)
+        com = (1e3 * series.coms_L[:, k], 1e3 * series.com_sigmas[:, k], 1e3 * series.published_coms_L[:, k])
+        _draw(axis, t, (*com, true_com), labels=bool(not measured[1 + k]))
+        value = f"{ends[1 + k]:.1f} mm at the end" if measured[1 + k] else "not measured"
+        tidy(axis, ylabel=f"{name} [mm]", title=f"Centre of mass, {name}: {value}")
+    mark_time(axes, time)
     return figure
 
 
+def _true_com(truth: TrueInertias | None, series: PayloadSeries, t: Array, k: int) -> Array | None:
+    if truth is None or series.link not in truth.steps:
+        return None
+    return 1e3 * truth.coms(series.link, t)[:, k]
+
+
 def _draw(
-    axis: Any, t: Array, values: Array, sigmas: Array, published: Array, *, colour: str, labels: bool = True
+    axis: Any, t: Array, lines: tuple[Array, Array, Array, Array | None], *, labels: bool = True
 ) -> None:
-    band = np.where(np.isfinite(sigmas), 2.0 * sigmas, 0.0)
-    thin_t, low = thin(t, values - band)
-    axis.fill_between(thin_t, low, thin(t, values + band)[1], color=colour, alpha=0.25, lw=0)
-    axis.plot(*thin(t, values), color=colour, lw=1.6, label="identified, 2 sigma" if labels else None)
-    axis.plot(*thin(t, published), color=BLACK, lw=1.0, ls="--", label="published" if labels else None)
+    """Draw a quantity: values, their standard deviations, published values, true values or None."""
+    values, sigmas, published, true = lines
+    measured = np.isfinite(sigmas)
+    known = np.where(measured, values, np.nan)
+    band = np.where(measured, 2.0 * sigmas, np.nan)
+    thin_t, low = thin(t, known - band)
+    axis.fill_between(thin_t, low, thin(t, known + band)[1], color=COLOURS[0], alpha=0.25, lw=0)
+
+    def draw(line: Array, name: str, **style: Any) -> None:
+        draw_line(axis, t, line, label=name if labels else None, **style)
+
+    if not measured.all():
+        draw(np.where(measured, np.nan, values), "URDF, not measured", color=GREY, lw=1.6, ls=":")
+    if measured.any():
+        draw(known, "identified, 2 sigma", color=COLOURS[0], lw=1.6)
+    draw(published, "published", color=BLACK, lw=1.0, ls="--")
+    if true is not None:
+        draw(true, "truth", color=BLACK, lw=3.0, alpha=0.35, zorder=1.0)
     least = 0.02 * max(abs(float(values[0])), 50.0)
     low_y, high_y = axis.get_ylim()
     middle, half = 0.5 * (low_y + high_y), 0.5 * max(high_y - low_y, least)
     axis.set_ylim(middle - half, middle + half)
 
 
-def _mark(axis: Any, t: Array, series: PayloadSeries, *, legend: bool) -> None:
+def _mark(axis: Any, t: Array, series: PayloadSeries, time: TimeAxis, *, legend: bool) -> None:
     for begin, end in spans(series.holds):
         axis.axvspan(t[begin], t[min(end, len(t) - 1)], color=GREY, alpha=0.2, lw=0)
     shown: set[str] = set()
     for event in series.events:
-        at = seconds(event.stamp_ns - int(series.stamps_ns[0]))
         first = legend and event.kind not in shown
         shown.add(event.kind)
         label = event.kind if first else None
-        axis.axvline(at, color=EVENT_COLOURS[event.level], lw=1.2, ls=":", label=label)
+        axis.axvline(time.at(event.stamp_ns), color=EVENT_COLOURS[event.level], lw=1.2, ls=":", label=label)
     if legend and series.holds.any():
         axis.plot([], [], color=GREY, lw=6, alpha=0.3, label="asked to hold")

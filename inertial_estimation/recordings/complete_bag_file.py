@@ -10,7 +10,11 @@ __all__ = ["CompleteBagFile"]
 
 
 class CompleteBagFile(BagFile):
-    """A file or folder as it was closed by its recorder."""
+    """A file or folder as it was closed by its recorder.
+
+    Attributes:
+        path: The file or folder.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open it.
@@ -28,6 +32,7 @@ class CompleteBagFile(BagFile):
             raise MissingDependencyError(
                 "reading a recording needs the package 'rosbags': pip install rosbags"
             ) from error
+        self.path = path
         self._reader = Reader(path)
         self._reader.open()
         try:
@@ -46,6 +51,10 @@ class CompleteBagFile(BagFile):
             return
         for connection, log_ns, data in self._reader.messages(connections, start=start_ns):
             yield connection.topic, connection.msgtype, log_ns, data
+
+    def count(self, topics: Collection[str]) -> int:
+        """Return the number of messages of some topics, by the index of the file."""
+        return sum(int(c.msgcount) for c in self._reader.connections if c.topic in topics)
 
     def close(self) -> None:
         """Close the file."""

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.bag_file import BagFile, RawMessage
 
-__all__ = ["CutMcap", "check_chunks"]
+__all__ = ["CutMcap"]
 
 MAGIC = b"\x89MCAP0\r\n"
 SCHEMA, CHANNEL, MESSAGE, CHUNK, DATA_END = 0x03, 0x04, 0x05, 0x06, 0x0F
@@ -182,25 +182,6 @@ class CutMcap(BagFile):
                 self._channels[number] = (topic, self._schemas.get(schema, ""))
         except (struct.error, ValueError):  # a damaged definition: its messages have no topic
             return
-
-
-def check_chunks(path: Path) -> None:
-    """Check that the chunks of an mcap file can be read, until the first one that cannot.
-
-    Args:
-        path: The file; one that does not follow the format is checked as far as it does.
-
-    Raises:
-        RecordingError: If the content of a chunk contradicts its checksum or its size.
-        OSError: If the file cannot be read.
-    """
-    with path.open("rb") as file:
-        for record in _top_records(file):
-            if record.opcode == CHUNK:
-                file.seek(record.begin)
-                _, _, filled = _chunk_content(file.read(record.size), whole=record.whole)
-                if not filled:
-                    raise RecordingError("the records of a chunk do not fill it")
 
 
 def _top_records(file: BinaryIO) -> Iterator[_Record]:

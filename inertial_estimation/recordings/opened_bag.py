@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,14 +17,15 @@ from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.files.text_file import read_text
 from inertial_estimation.recordings.bag_file import BagFile
 from inertial_estimation.recordings.complete_bag_file import CompleteBagFile
-from inertial_estimation.recordings.cut_mcap import CutMcap, check_chunks
+from inertial_estimation.recordings.cut_mcap import CutMcap
 from inertial_estimation.recordings.cut_sqlite import CutSqlite, check_pages
+from inertial_estimation.recordings.watched_bag_file import WatchedBagFile
 from inertial_estimation.signals import seconds
 
 __all__ = ["OpenedBag", "open_bag"]
 
 METADATA = "metadata.yaml"
-CHECKS: Mapping[str, Callable[[Path], None]] = {".mcap": check_chunks, ".db3": check_pages}
+CHECKS: Mapping[str, Callable[[Path], None]] = {".db3": check_pages}
 CUT_READERS: Mapping[str, Callable[[Path], BagFile]] = {".mcap": CutMcap, ".db3": CutSqlite}
 
 
@@ -33,11 +35,11 @@ class OpenedBag:
 
     Attributes:
         files: In the order of their first messages; at least one, each with messages.
-        warnings: What is missing or damaged, a sentence each.
+        warnings: What is missing or damaged, a sentence each; damage within a file is added when it is read.
     """
 
     files: Sequence[BagFile]
-    warnings: Sequence[str]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,10 @@ def _opened(
     readable: list[BagFile] = []
     problems: list[str] = []
     damages: list[str] = []
+    said = list(warnings)
     for file in paths:
         try:
-            bag_file, damage = _open_file(file)
+            bag_file, damage = _open_file(file, said.append)
         except RecordingError as error:
             problems.append(str(error))
             continue
@@ -119,11 +122,16 @@ def _opened(
     if expected is not None and expected != count and not (problems or damages):
         damages.append(f"{METADATA} of '{path}' counts {expected} messages, its files have {count}")
     in_time = sorted(readable, key=lambda file: file.start_ns)
-    return OpenedBag(in_time, [*warnings, *problems, *damages])
+    said += [*problems, *damages]
+    return OpenedBag(in_time, said)
 
 
-def _open_file(path: Path) -> tuple[BagFile, str]:
+def _open_file(path: Path, warn: Callable[[str], None]) -> tuple[BagFile, str]:
     """Open a file as it was closed, or else as it was cut.
+
+    Args:
+        path: The file.
+        warn: Called with a sentence if damage shows while it is read.
 
     Returns:
         The file, and what is wrong with it in words; empty if it is complete.
@@ -135,11 +143,14 @@ def _open_file(path: Path) -> tuple[BagFile, str]:
     try:
         if path.suffix in CHECKS:
             CHECKS[path.suffix](path)
-        return CompleteBagFile(path), ""
+        complete = CompleteBagFile(path)
     except MissingDependencyError:
         raise
     except Exception as error:  # whatever a damaged file makes the reader stumble over
         first = error
+    else:
+        again = CUT_READERS.get(path.suffix)
+        return (WatchedBagFile(complete, partial(again, path), warn) if again else complete), ""
     reader = CUT_READERS.get(path.suffix)
     if reader is None:
         raise RecordingError(f"the recording '{path}' cannot be read: {one_line(first)}") from first

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate
+from inertial_estimation.signals import Array, BaseEstimate, Decision, InertialEstimate, LinkEstimate
 
-__all__ = ["InertialSeries", "LinkSeries", "TiltSeries", "inertial_series", "tilt_series"]
+__all__ = ["LINK_PARAMETERS", "InertialSeries", "LinkSeries", "TiltSeries", "inertial_series", "tilt_series"]
+
+LINK_PARAMETERS = ("mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+INFORMED_SHARE = 0.5  # of the prior standard deviation; one above it is not called measured
 
 Stamps = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -25,8 +28,11 @@ class TiltSeries:
         tilts_B: The vertical in the base frame, shape (n, 3).
         gyro_biases_I: Gyroscope bias [rad/s], shape (n, 3).
         contacts: Names of the contacts in use, per sample.
-        tilt_sigmas: Standard deviation of the tilt, root of the covariance's trace [rad], shape (n,).
+        covariances_B: Of small rotations of the base, base frame [rad^2], shape (n, 3, 3).
         velocity_aided: Whether a contact velocity corrected the step, shape (n,).
+        positions_W: Position of the base in the world [m], shape (n, 3).
+        velocities_B: Velocity of the base, base frame [m/s], shape (n, 3).
+        angular_rates_B: Angular velocity of the base, base frame [rad/s], shape (n, 3).
     """
 
     stamps_ns: Stamps
@@ -34,8 +40,27 @@ class TiltSeries:
     tilts_B: Array
     gyro_biases_I: Array
     contacts: tuple[tuple[str, ...], ...]
-    tilt_sigmas: Array
+    covariances_B: Array
     velocity_aided: Flags
+    positions_W: Array
+    velocities_B: Array
+    angular_rates_B: Array
+
+    @property
+    def yaw_variances(self) -> Array:
+        """Variance of the yaw, x' P x with x the vertical [rad^2], shape (n,)."""
+        along: Array = np.einsum("ni,nij,nj->n", self.tilts_B, self.covariances_B, self.tilts_B)
+        return along
+
+    @property
+    def tilt_sigmas(self) -> Array:
+        """Standard deviation of the angle between estimated and true vertical [rad], shape (n,).
+
+        The root of the variances along both horizontal axes together, tr P - x' P x.
+        """
+        trace = np.trace(self.covariances_B, axis1=1, axis2=2)
+        sigmas: Array = np.sqrt(np.maximum(trace - self.yaw_variances, 0.0))
+        return sigmas
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +75,10 @@ class LinkSeries:
         published_coms_L: Centre of mass after the hand-over [m], shape (n, 3).
         published_inertias_Lcm: Inertia about it after the hand-over [kg m^2], shape (n, 3, 3).
         payload_masses: Estimate minus nominal [kg], shape (n,).
+        coms_L: Centre of mass the filter estimates [m], shape (n, 3).
+        inertias_Lcm: Inertia about it that the filter estimates [kg m^2], shape (n, 3, 3).
+        sigmas: Standard deviations of mass, com (3) and inertia (xx, xy, xz, yy, yz, zz), shape (n, 10).
+        prior_sigmas: The same before the first measurement, shape (10,).
     """
 
     link: str
@@ -59,6 +88,17 @@ class LinkSeries:
     published_coms_L: Array
     published_inertias_Lcm: Array
     payload_masses: Array
+    coms_L: Array
+    inertias_Lcm: Array
+    sigmas: Array
+    prior_sigmas: Array
+
+    @property
+    def informed(self) -> Flags:
+        """Whether the recording informed each of the ten parameters at the end, shape (10,)."""
+        last = self.sigmas[-1] if len(self.sigmas) else self.prior_sigmas
+        flags: Flags = last < INFORMED_SHARE * self.prior_sigmas
+        return flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +134,35 @@ def tilt_series(estimates: Sequence[BaseEstimate]) -> TiltSeries:
         tilts_B=_stack([e.tilt_B for e in estimates], (3,)),
         gyro_biases_I=_stack([e.gyro_bias_I for e in estimates], (3,)),
         contacts=tuple(e.contacts for e in estimates),
-        tilt_sigmas=np.sqrt(np.array([float(np.trace(e.tilt_covariance_B)) for e in estimates])),
+        covariances_B=_stack([e.tilt_covariance_B for e in estimates], (3, 3)),
         velocity_aided=np.array([e.velocity_aided for e in estimates], dtype=bool),
+        positions_W=_stack([e.state.p_WB for e in estimates], (3,)),
+        velocities_B=_stack([e.state.v_WB_B for e in estimates], (3,)),
+        angular_rates_B=_stack([e.state.w_WB_B for e in estimates], (3,)),
     )
 
 
-def inertial_series(estimates: Sequence[InertialEstimate]) -> InertialSeries:
+def inertial_series(
+    estimates: Sequence[InertialEstimate], prior: Sequence[LinkEstimate] = ()
+) -> InertialSeries:
     """Stack inertial estimates into arrays.
 
     Rows are those of the first estimate; a row that is missing later (an input not measured for a
     while) holds NaN there.
+
+    Args:
+        estimates: The estimates, in order.
+        prior: The links before the first measurement; where a link is not among them, its first estimate
+            counts as that.
     """
+    before = {link.estimate.link: link for link in prior}
     links = estimates[0].links if estimates else ()
     rows = max((e.row_names for e in estimates), key=len, default=())
     return InertialSeries(
         stamps_ns=np.array([e.stamp_ns for e in estimates], dtype=np.int64),
-        links=tuple(_link_series(link.estimate.link, i, estimates) for i, link in enumerate(links)),
+        links=tuple(
+            _link_series(i, estimates, before.get(link.estimate.link, link)) for i, link in enumerate(links)
+        ),
         nis=np.array([e.nis for e in estimates], dtype=np.float64),
         nis_bounds=np.array([e.nis_bound for e in estimates], dtype=np.float64),
         accepted=np.array([e.accepted for e in estimates], dtype=bool),
@@ -119,17 +172,27 @@ def inertial_series(estimates: Sequence[InertialEstimate]) -> InertialSeries:
     )
 
 
-def _link_series(link: str, index: int, estimates: Sequence[InertialEstimate]) -> LinkSeries:
+def _link_series(index: int, estimates: Sequence[InertialEstimate], prior: LinkEstimate) -> LinkSeries:
     entries = [e.links[index] for e in estimates]
+    sigmas = _stack([_sigmas(e) for e in entries], (10,))
     return LinkSeries(
-        link=link,
+        link=entries[0].estimate.link,
         masses=np.array([e.estimate.mass for e in entries]),
-        mass_sigmas=np.sqrt(np.array([max(float(e.covariance[0, 0]), 0.0) for e in entries])),
+        mass_sigmas=sigmas[:, 0],
         published_masses=np.array([e.published.mass for e in entries]),
         published_coms_L=_stack([e.published.com_L for e in entries], (3,)),
         published_inertias_Lcm=_stack([e.published.inertia_Lcm for e in entries], (3, 3)),
         payload_masses=np.array([e.payload.mass for e in entries]),
+        coms_L=_stack([e.estimate.com_L for e in entries], (3,)),
+        inertias_Lcm=_stack([e.estimate.inertia_Lcm for e in entries], (3, 3)),
+        sigmas=sigmas,
+        prior_sigmas=_sigmas(prior),
     )
+
+
+def _sigmas(link: LinkEstimate) -> Array:
+    sigmas: Array = np.sqrt(np.maximum(link.covariance.diagonal(), 0.0))
+    return sigmas
 
 
 def _by_row(estimate: InertialEstimate, rows: tuple[str, ...]) -> Array:

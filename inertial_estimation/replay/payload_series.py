@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.estimators.payload.payload_events import PayloadEvent, PayloadEvents
-from inertial_estimation.signals import Array, seconds
+from inertial_estimation.replay.time_axis import TimeAxis
+from inertial_estimation.signals import Array
 
 __all__ = ["PayloadSeries", "load_changes", "payload_series_of", "trunk_metrics"]
 
@@ -78,6 +79,8 @@ def payload_series_of(estimates: Sequence[PayloadEstimate]) -> PayloadSeries:
 
 def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
     """Return the last estimate of the trunk, for `metrics.json`."""
+    measured = np.isfinite(np.array([last.mass_sigma, *last.com_sigma_B]))
+    names = ("mass", "com_x", "com_y", "com_z")
     return {
         "link": last.estimate.link,
         "mass_kg": last.estimate.mass,
@@ -85,6 +88,7 @@ def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
         "payload_kg": last.payload.mass,
         "com_m": last.estimate.com_L.tolist(),
         "com_sigma_m": last.com_sigma_B.tolist(),
+        "not_informed": [name for name, known in zip(names, measured, strict=True) if not known],
         "residual_m": last.residual,
         "method": last.method,
         "phase": last.phase.value,
@@ -92,13 +96,12 @@ def trunk_metrics(last: PayloadEstimate) -> dict[str, Any]:
     }
 
 
-def load_changes(series: PayloadSeries) -> list[dict[str, Any]]:
-    """Return the events, for `metrics.json`; times count from the first estimate."""
-    origin = int(series.stamps_ns[0]) if len(series.stamps_ns) else 0
+def load_changes(series: PayloadSeries, time: TimeAxis) -> list[dict[str, Any]]:
+    """Return the events, for `metrics.json`; times count from the start of the recording."""
     return [
         {
             "stamp_ns": event.stamp_ns,
-            "time_s": seconds(event.stamp_ns - origin),
+            "time_s": time.at(event.stamp_ns),
             "kind": event.kind,
             "message": event.message,
             **event.values,

@@ -24,12 +24,14 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import Recording, RecordingEntry, check_topic
+from inertial_estimation.replay.replay_watcher import ReplayWatcher
 from inertial_estimation.signals import (
     NANOSECONDS,
     BaseEstimate,
     Health,
     InertialEstimate,
     JointReading,
+    WrenchSample,
     seconds,
 )
 
@@ -53,6 +55,7 @@ class ReplayRun:
         inertial: Inertial estimates in order.
         payload: Estimates of the trunk and its payload in order.
         efforts: Joint readings, kept only when the inertial pipeline ran, for the torque error.
+        wrenches: Wrenches that were read, by contact.
         tilt_tick_ns: Time of one step of the tilt pipeline, per tick that made one [ns].
         inertial_tick_ns: Time of one step of the inertial pipeline, per tick that made one [ns].
         payload_tick_ns: Time of one step of the trunk payload pipeline, per tick that made one [ns].
@@ -60,6 +63,8 @@ class ReplayRun:
         wall_s: How long it took, reading the recording included [s].
         health: Last health report of the pipelines about their inputs.
         checks: Verdicts on the data, where they were checked.
+        start_ns: Stamp of the start of the recording, `--start` or not [ns].
+        end_ns: Stamp of its end [ns].
         clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
     """
 
@@ -67,6 +72,7 @@ class ReplayRun:
     inertial: list[InertialEstimate] = field(default_factory=list)
     payload: list[PayloadEstimate] = field(default_factory=list)
     efforts: list[JointReading] = field(default_factory=list)
+    wrenches: dict[str, list[WrenchSample]] = field(default_factory=dict)
     tilt_tick_ns: list[float] = field(default_factory=list)
     inertial_tick_ns: list[float] = field(default_factory=list)
     payload_tick_ns: list[float] = field(default_factory=list)
@@ -74,6 +80,8 @@ class ReplayRun:
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
+    start_ns: int = 0
+    end_ns: int = 0
     clock_offset_ns: int = 0
 
     @property
@@ -122,6 +130,7 @@ def replay_recording(
     start_s: float = 0.0,
     hold_out_s: float | None = None,
     progress: Callable[[float], None] | None = None,
+    watcher: ReplayWatcher | None = None,
 ) -> ReplayRun:
     """Push a recording's messages in the order they were logged, and tick after each, as a node does.
 
@@ -140,6 +149,7 @@ def replay_recording(
         hold_out_s: Time from the start of the recording after which the inertial filter no longer learns
             [s]; None: never.
         progress: Called now and then with the seconds of data done.
+        watcher: Looks on while the estimates are made; None: nobody.
 
     Returns:
         The estimates and how long they took.
@@ -155,6 +165,8 @@ def replay_recording(
     driver = _Driver(topics, tilt, inertial, payload, checks)
     if hold_out_s is not None:
         driver.hold_out_ns = recording.start_ns + round(hold_out_s * NANOSECONDS)
+    if watcher is not None:
+        driver.admit(watcher, topics)
     started = time.perf_counter()
     with _no_cycle_collection():
         for now_ns in driver.run(recording.entries(wanted, begin_ns)):
@@ -164,6 +176,7 @@ def replay_recording(
     run.checks = checks.results() if checks is not None else []
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
+    run.start_ns, run.end_ns = (t + run.clock_offset_ns for t in (recording.start_ns, recording.end_ns))
     if driver.counts.keys() < set(wanted):
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")
@@ -213,9 +226,15 @@ class _Driver:
         self._payload = payload
         self._fed_by_base = [pipeline for pipeline in (inertial, payload) if pipeline is not None]
         self._clock_offset_ns: int | None = None
+        self._watcher: ReplayWatcher | None = None
         self._handlers = self._subscriptions(topics)
         if checks is not None:
             self._subscribe(checks, topics)
+
+    def admit(self, watcher: ReplayWatcher, topics: RecordedTopics) -> None:
+        """Show the joint states and all estimates to a watcher."""
+        self._watcher = watcher
+        self._handlers[topics.joints].append(watcher.push_joints)
 
     def run(self, entries: Iterator[RecordingEntry]) -> Iterator[int]:
         """Push and tick; yields the log time periodically, for progress."""
@@ -250,6 +269,8 @@ class _Driver:
                 continue
             for contact, topic in topics.wrenches.items():
                 handlers.setdefault(topic, []).append(partial(pipeline.push_wrench, contact))
+        for contact, topic in topics.wrenches.items():
+            handlers.setdefault(topic, []).append(self.run_record.wrenches.setdefault(contact, []).append)
         if self._tilt is not None:
             handlers.setdefault(topics.yaw_reference, []).append(self._tilt.push_yaw_reference)
         elif self._fed_by_base:
@@ -292,6 +313,7 @@ class _Driver:
 
     def _tick(self, log_ns: int) -> None:
         now_ns, run = self._now(log_ns), self.run_record
+        before = len(run.base), len(run.inertial), len(run.payload)
         if self._tilt is not None:
             steps = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
             run.base.extend(steps)
@@ -302,6 +324,9 @@ class _Driver:
             run.inertial.extend(_timed(self._inertial.tick, now_ns, run.inertial_tick_ns))
         if self._payload is not None:
             run.payload.extend(_timed(self._payload.tick, now_ns, run.payload_tick_ns))
+        if self._watcher is not None:
+            base, inertial, payload = before
+            self._watcher.see(run.base[base:], run.inertial[inertial:], run.payload[payload:])
 
 
 def _timed(tick: Callable[[int], list[EstimateT]], now_ns: int, durations: list[float]) -> list[EstimateT]:

@@ -1,7 +1,7 @@
-"""Assembly of the metrics of one replay for `metrics.json`."""
+"""Assembly of the series and the metrics of one replay for `metrics.json`, tables and figures."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,23 +10,18 @@ from numpy.typing import NDArray
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.data_checks.check_result import as_json
-from inertial_estimation.errors import MeasurementError
-from inertial_estimation.models.robot_config import RobotConfig
-from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.recordings.truth_file import TrueInertias
+from inertial_estimation.replay.base_errors import BaseErrors, base_errors
+from inertial_estimation.replay.consistency import innovation_metrics
 from inertial_estimation.replay.estimate_series import (
+    LINK_PARAMETERS,
     InertialSeries,
     TiltSeries,
     inertial_series,
     tilt_series,
 )
 from inertial_estimation.replay.located_causes import external_wrenches, located_loads
-from inertial_estimation.replay.metrics import (
-    TiltErrors,
-    interpolated,
-    percentiles_us,
-    relative_error,
-    tilt_errors,
-)
+from inertial_estimation.replay.metrics import TiltErrors, percentiles_us, tilt_errors
 from inertial_estimation.replay.payload_series import (
     PayloadSeries,
     load_changes,
@@ -35,17 +30,36 @@ from inertial_estimation.replay.payload_series import (
 )
 from inertial_estimation.replay.plausibility import implausible_metrics
 from inertial_estimation.replay.replay import ReplayRun
-from inertial_estimation.replay.torque_prediction import EDGE_S, prediction_error
-from inertial_estimation.signals import (
-    NANOSECONDS,
-    Array,
-    Decision,
-    InertialEstimate,
-    JointReading,
-    OrientationSample,
-)
+from inertial_estimation.replay.time_axis import TimeAxis
+from inertial_estimation.replay.torque_errors import TorqueSeries, torque_error, torque_series
+from inertial_estimation.replay.truth_errors import true_tilt_errors, truth_metrics
+from inertial_estimation.signals import NANOSECONDS, Array, Decision, InertialEstimate, OrientationSample
 
-__all__ = ["ReplayResults", "innovation_error", "replay_results"]
+__all__ = ["ReplayReference", "ReplayResults", "replay_results"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayReference:
+    """What a replay is compared with.
+
+    Attributes:
+        samples: Reference orientations, with positions where they are of poses; empty: none.
+        trusted: Flags of the samples that are used; None uses all.
+        exact: Whether the samples are the truth of a simulation, not measured ones.
+        truth: True inertias of a simulated or synthetic recording; None where they are not known.
+        settle_s: How long after the first estimate the base is not compared [s].
+    """
+
+    samples: Sequence[OrientationSample] = ()
+    trusted: NDArray[np.bool_] | None = None
+    exact: bool = False
+    truth: TrueInertias | None = None
+    settle_s: float = 0.0
+
+    @property
+    def settle_ns(self) -> int:
+        """How long after the first estimate the base is not compared [ns]."""
+        return round(self.settle_s * NANOSECONDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,36 +69,42 @@ class ReplayResults:
     Attributes:
         tilt: Base estimates over time.
         inertial: Inertial estimates over time.
-        tilt_errors: Against the reference, None without one.
+        time: The time axis of all figures.
         metrics: What `metrics.json` holds.
+        tilt_errors: Against the reference, None without one.
+        base_errors: Yaw, position and velocity against the reference, None without one.
         payload: Estimates of the trunk over time, None without any.
+        torques: Rows of the measurement over time, None without any.
+        forces: Magnitude of the measured contact forces by contact: stamps [ns] and values [N].
+        truth: True inertias, None where they are not known.
     """
 
     tilt: TiltSeries
     inertial: InertialSeries
-    tilt_errors: TiltErrors | None
+    time: TimeAxis
     metrics: dict[str, Any]
+    tilt_errors: TiltErrors | None = None
+    base_errors: BaseErrors | None = None
     payload: PayloadSeries | None = None
+    torques: TorqueSeries | None = None
+    forces: Mapping[str, tuple[NDArray[np.int64], Array]] = field(default_factory=dict)
+    truth: TrueInertias | None = None
 
 
 def replay_results(
     run: ReplayRun,
     *,
     pipelines: Pipelines,
-    reference: list[OrientationSample] | None = None,
-    trusted: NDArray[np.bool_] | None = None,
+    reference: ReplayReference | None = None,
     hold_out_ns: int | None = None,
-    settle_s: float = 0.0,
 ) -> ReplayResults:
     """Compute series and metrics of a replay.
 
     Args:
         run: The replay.
         pipelines: What was replayed.
-        reference: Reference orientations.
-        trusted: Flags of the samples that are used; None uses all.
+        reference: What it is compared with.
         hold_out_ns: Stamp from which on the filter no longer learned [ns].
-        settle_s: How long after the first estimate the tilt is not compared [s].
 
     Returns:
         The evaluation. A metric that needs what was not there is left out.
@@ -92,49 +112,79 @@ def replay_results(
     Raises:
         ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
     """
-    tilt, inertial = tilt_series(run.base), inertial_series(run.inertial)
-    errors = None
-    metrics: dict[str, Any] = {}
-    if reference is not None and run.base:
-        errors = tilt_errors(
-            tilt.stamps_ns, tilt.tilts_B, reference, trusted, settle_ns=round(settle_s * NANOSECONDS)
-        )
-        metrics["tilt_error_deg"] = {
-            name: float(np.degrees(value)) for name, value in vars(errors.summary).items()
-        }
-    if run.inertial:
-        payloads = sum(float(link.payload_masses[-1]) for link in inertial.links)
-        metrics["total_mass_kg"] = pipelines.nominal_mass + payloads
-        metrics |= _final_estimates(run.inertial[-1])
-        metrics["loads"] = located_loads(run.inertial)
-        metrics["external_wrenches"] = external_wrenches(run.inertial)
-        error = _torque_error(run, pipelines, inertial, hold_out_ns)
-        if error is not None:
-            metrics["torque_error_relative"] = error
-        metrics |= _innovation_metrics(run.inertial)
-        learning = np.array([decision is not Decision.DISABLED for decision in inertial.decisions])
-        if learning.any():
-            metrics["accepted_fraction"] = float(inertial.accepted[learning].mean())
+    known = reference or ReplayReference()
+    begin_ns = run.end_ns - round(run.data_s * NANOSECONDS)
+    time = TimeAxis(run.start_ns, begin_ns, run.end_ns, hold_out_ns)
+    tilt = tilt_series(run.base)
+    inertial, torques = _inertial_series(run, pipelines)
     payload = payload_series_of(run.payload) if run.payload else None
+    errors, base = _compared_base(tilt, known)
+    metrics: dict[str, Any] = {"time": time.as_json()}
+    metrics |= _base_metrics(tilt, errors, base)
+    if run.inertial:
+        metrics |= _inertial_metrics(run, pipelines, inertial, hold_out_ns)
     if payload is not None:
         metrics["trunk"] = trunk_metrics(run.payload[-1])
-        metrics["load_changes"] = load_changes(payload)
-    ticks = {
-        TILT_NODE: run.tilt_tick_ns,
-        INERTIAL_NODE: run.inertial_tick_ns,
-        PAYLOAD_NODE: run.payload_tick_ns,
-    }
-    metrics["tick_us"] = {name: percentiles_us(times) for name, times in ticks.items() if times}
-    metrics["realtime_factor"] = run.realtime_factor
-    metrics["samples"] = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
-    if payload is not None:
-        metrics["samples"]["trunk_inertia"] = len(run.payload)
+        metrics["load_changes"] = load_changes(payload, time)
+    true_tilt = true_tilt_errors(tilt, known.samples, known.settle_ns) if known.exact and run.base else None
+    if true_tilt is not None or known.truth is not None:
+        metrics["truth"] = truth_metrics(known.truth, inertial, payload, true_tilt)
+    metrics |= _run_metrics(run)
     metrics["implausible"] = implausible_metrics(metrics, pipelines.nominal_mass)
     metrics["checks"] = as_json(run.checks)
-    return ReplayResults(tilt, inertial, errors, metrics, payload)
+    forces = _force_magnitudes(run)
+    return ReplayResults(tilt, inertial, time, metrics, errors, base, payload, torques, forces, known.truth)
 
 
-def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
+def _inertial_series(run: ReplayRun, pipelines: Pipelines) -> tuple[InertialSeries, TorqueSeries | None]:
+    pipeline = pipelines.inertial
+    if pipeline is None or not run.inertial:
+        return inertial_series(()), None
+    series = inertial_series(run.inertial, pipeline.model.prior(pipeline.config))
+    delay_s = float(pipelines.inertial_values["inputs.joint_delay"])
+    return series, torque_series(series, run.efforts, delay_s)
+
+
+def _compared_base(
+    tilt: TiltSeries, reference: ReplayReference
+) -> tuple[TiltErrors | None, BaseErrors | None]:
+    if not reference.samples or not len(tilt.stamps_ns):
+        return None, None
+    samples, trusted, settle_ns = reference.samples, reference.trusted, reference.settle_ns
+    errors = tilt_errors(tilt.stamps_ns, tilt.tilts_B, samples, trusted, settle_ns=settle_ns)
+    return errors, base_errors(tilt, samples, trusted, settle_ns=settle_ns)
+
+
+def _base_metrics(tilt: TiltSeries, errors: TiltErrors | None, base: BaseErrors | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if errors is not None:
+        found["tilt_error_deg"] = {
+            name: float(np.degrees(value)) for name, value in vars(errors.summary).items()
+        }
+    if len(tilt.stamps_ns):
+        found["tilt_sigma_deg"] = float(np.degrees(np.median(tilt.tilt_sigmas)))
+    return found | (base.metrics() if base is not None else {})
+
+
+def _inertial_metrics(
+    run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
+) -> dict[str, Any]:
+    payloads = sum(float(link.payload_masses[-1]) for link in series.links)
+    found: dict[str, Any] = {"total_mass_kg": pipelines.nominal_mass + payloads}
+    found |= _final_estimates(run.inertial[-1], series)
+    found["loads"] = located_loads(run.inertial)
+    found["external_wrenches"] = external_wrenches(run.inertial)
+    error = torque_error(run, pipelines, series, hold_out_ns)
+    if error is not None:
+        found["torque_error_relative"] = error
+    found |= innovation_metrics(run.inertial)
+    learning = np.array([decision is not Decision.DISABLED for decision in series.decisions])
+    if learning.any():
+        found["accepted_fraction"] = float(series.accepted[learning].mean())
+    return found
+
+
+def _final_estimates(last: InertialEstimate, series: InertialSeries) -> dict[str, Any]:
     """Return the last estimate of the filter: masses, standard deviations, payloads, friction."""
     links = {
         link.estimate.link: {
@@ -143,120 +193,37 @@ def _final_estimates(last: InertialEstimate) -> dict[str, Any]:
             "payload_kg": link.payload.mass,
             "com_m": link.estimate.com_L.tolist(),
             "com_sigma_m": np.sqrt(np.diag(link.covariance)[1:4]).tolist(),
+            "not_informed": [
+                name for name, known in zip(LINK_PARAMETERS, over_time.informed, strict=True) if not known
+            ],
         }
-        for link in last.links
+        for link, over_time in zip(last.links, series.links, strict=True)
     }
     return {"links": links, "friction": dict(last.friction)} if last.friction else {"links": links}
 
 
-def _innovation_metrics(estimates: Sequence[InertialEstimate]) -> dict[str, Any]:
-    """Return the NIS seen and expected, and the noise that the innovations show over the stated one."""
-    learned = [e for e in estimates if e.decision not in (Decision.DISABLED, Decision.UNRESOLVABLE)]
-    if not learned:
-        return {}
-    last = learned[-1]
-    nis = {
-        "mean": float(np.mean([e.nis for e in learned])),
-        "median": float(np.median([e.nis for e in learned])),
-        "expected": len(last.row_names),
+def _run_metrics(run: ReplayRun) -> dict[str, Any]:
+    ticks = {
+        TILT_NODE: run.tilt_tick_ns,
+        INERTIAL_NODE: run.inertial_tick_ns,
+        PAYLOAD_NODE: run.payload_tick_ns,
     }
-    noise = {name: {"seen": seen, "used": used} for name, (seen, used) in last.noise.items()}
-    return {"nis": nis, "noise": noise}
-
-
-def _torque_error(
-    run: ReplayRun, pipelines: Pipelines, series: InertialSeries, hold_out_ns: int | None
-) -> float | None:
-    """Return the relative torque error after the hold-out: by the model of an arm, or by innovations."""
-    values = pipelines.inertial_values
-    if hold_out_ns is None or pipelines.inertial is None:
-        return None
-    config = pipelines.inertial.config
-    delay_s = float(values["inputs.joint_delay"])
-    if values["floating_base"]:
-        return innovation_error(series, run.efforts, hold_out_ns, delay_s)
-    robot = RobotModel.from_urdf(
-        pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
-    )
-    first_ns = hold_out_ns - round(
-        EDGE_S * NANOSECONDS
-    )  # the edge is for the filter's transient, and not counted
-    later = [r for r in run.efforts if r.effort is not None and r.stamp_ns >= first_ns]
-    joints = [joint for joint in robot.joint_names if joint in series.row_names]
-    if not later or not joints:
-        return None
-    try:
-        return prediction_error(
-            robot,
-            later,
-            {**_known_friction(config.robot, robot), **run.inertial[-1].friction},
-            joints=joints,
-            coulomb=config.coulomb_law,
-            config=config.robot,
-        )
-    except MeasurementError:
-        return None
-
-
-def _known_friction(config: RobotConfig, robot: RobotModel) -> dict[str, float]:
-    """Return the known friction by ``joint/term`` and ``coupling/term``."""
-    terms = config.nominal_friction.by_joint(robot).items()
-    couplings, coupled = config.nominal_friction.by_coupling(robot)
-    named = [(robot.joint_names, terms), (couplings.names, coupled.items())]
+    samples = {"base_orientation": len(run.base), "link_inertias": len(run.inertial)}
+    if run.payload:
+        samples["trunk_inertia"] = len(run.payload)
     return {
-        f"{name}/{term}": float(value)
-        for names, by_term in named
-        for term, values in by_term
-        for name, value in zip(names, values, strict=True)
+        "tick_us": {name: percentiles_us(times) for name, times in ticks.items() if times},
+        "realtime_factor": run.realtime_factor,
+        "samples": samples,
     }
 
 
-def innovation_error(
-    series: InertialSeries,
-    efforts: list[JointReading],
-    hold_out_ns: int | None,
-    joint_delay_s: float = 0.0,
-) -> float | None:
-    """Return the norm of the torque innovations over the norm of the measured torques.
-
-    Both are filtered by one 10 Hz zero-phase filter, over the samples after the hold-out only. The
-    innovations carry the filter's own window, which smooths them further.
-
-    Args:
-        series: Inertial estimates; rows named after joints carry the torque innovations.
-        efforts: Joint readings as recorded.
-        hold_out_ns: Stamp from which on the filter no longer learned [ns].
-        joint_delay_s: Age of joint readings at their stamps [s].
-
-    Returns:
-        The error, or None without a hold-out or measured torques.
-    """
-    with_effort = [reading for reading in efforts if reading.effort is not None]
-    if hold_out_ns is None or not with_effort:
-        return None
-    names = with_effort[0].names
-    rows = [i for i, name in enumerate(series.row_names) if name in names]
-    later = series.stamps_ns >= hold_out_ns
-    if not rows or not later.any():
-        return None
-    stamps = series.stamps_ns[later]
-    chosen = [series.row_names[i] for i in rows]
-    measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * NANOSECONDS))
-    try:
-        return relative_error(stamps, measured, series.innovations[later][:, rows])
-    except MeasurementError:
-        return None
-
-
-def _efforts_at(
-    stamps_ns: NDArray[np.int64], readings: list[JointReading], joints: list[str], delay_ns: int
-) -> Array:
-    """Efforts interpolated at the stamps, shape (n, joints)."""
-    first = readings[0].names
-    order = [first.index(name) for name in joints]
-    same = [reading for reading in readings if reading.names == first]
-    t0 = int(stamps_ns[0])
-    t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
-    table = np.array([reading.effort for reading in same])[:, order]
-    at = (stamps_ns - t0).astype(np.float64)
-    return interpolated(at, t, table)
+def _force_magnitudes(run: ReplayRun) -> dict[str, tuple[NDArray[np.int64], Array]]:
+    return {
+        contact: (
+            np.array([sample.stamp_ns for sample in samples], dtype=np.int64),
+            np.linalg.norm(np.array([sample.wrench_F[:3] for sample in samples]), axis=1),
+        )
+        for contact, samples in run.wrenches.items()
+        if samples
+    }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.files.outputs import write_text
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
@@ -19,14 +20,23 @@ from inertial_estimation.signals import Array
 __all__ = [
     "BASE_COLUMNS",
     "BASE_FILE",
+    "BASE_STATE_FIGURE",
     "BIAS_FIGURE",
+    "COM_FIGURE",
+    "ERRORS_FILE",
     "FIGURES",
+    "INERTIA_FIGURE",
     "LINK_COLUMNS",
     "LINK_FILE",
     "MASS_FIGURE",
     "METRICS_FILE",
     "NIS_FIGURE",
+    "REPORT_FILE",
+    "STATE_FILE",
+    "TABLES",
+    "TELEMETRY_FILES",
     "TILT_FIGURE",
+    "TORQUE_FIGURES",
     "TRUNK_COLUMNS",
     "TRUNK_FIGURE",
     "TRUNK_FILE",
@@ -38,10 +48,18 @@ __all__ = [
 ]
 
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
-METRICS_FILE = "metrics.json"
+STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
+TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
+METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
 TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
 MASS_FIGURE, NIS_FIGURE = "masses.png", "nis.png"
-FIGURES = (TILT_FIGURE, BIAS_FIGURE, MASS_FIGURE, NIS_FIGURE, TRUNK_FIGURE)
+TABLES = (BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, *TELEMETRY_FILES.values())
+BASE_STATE_FIGURE, COM_FIGURE, INERTIA_FIGURE = "base_state.png", "coms.png", "inertias.png"
+TORQUE_FIGURES = ("torques_1.png", "torques_2.png", "torques_3.png")
+FIGURES = (
+    *(TILT_FIGURE, BASE_STATE_FIGURE, BIAS_FIGURE),
+    *(MASS_FIGURE, COM_FIGURE, INERTIA_FIGURE, NIS_FIGURE, *TORQUE_FIGURES, TRUNK_FIGURE),
+)
 BASE_COLUMNS = (
     *("stamp_ns", "qx", "qy", "qz", "qw", "tilt_x", "tilt_y", "tilt_z"),
     *("gyro_bias_x", "gyro_bias_y", "gyro_bias_z", "contacts"),

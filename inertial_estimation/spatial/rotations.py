@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.vectors import Matrix
 
@@ -158,6 +159,7 @@ def quaternion_from_rotation(R: Array) -> Array:
     return np.array(unit_quaternion((first, second, third)))
 
 
+@inlined
 def unit_quaternion(R: Matrix) -> tuple[float, float, float, float]:
     """Return the unit quaternion (x, y, z, w), w >= 0, of a rotation given by its rows (Shepperd)."""
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R

@@ -2,11 +2,13 @@
 
 import math
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.spatial.vectors import ZERO, Vector, cross, dot, norm, rotate
 
 __all__ = ["turn_towards"]
 
 
+@inlined
 def turn_towards(x: Vector, target: Vector, exposure: float) -> tuple[Vector, Vector]:
     """Move a unit vector by the exact flow of x' = S(S(x) y) x towards a fixed vector y.
 

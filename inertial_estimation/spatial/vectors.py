@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from inertial_estimation.compilation import inlined
+
 __all__ = [
     "DEGREES",
     "IDENTITY",
@@ -17,14 +19,18 @@ __all__ = [
     "distance",
     "dot",
     "matrix",
+    "matrix_of",
     "norm",
     "normalised",
     "product",
     "rotate",
     "rotation",
+    "store",
     "times",
+    "transposed",
     "transposed_times",
     "vector",
+    "vector_of",
 ]
 
 Vector = tuple[float, float, float]
@@ -47,42 +53,84 @@ def matrix(values: Any) -> Matrix:
     return tuple(a), tuple(b), tuple(c)
 
 
+@inlined
+def vector_of(row: Sequence[float] | Any, first: int) -> Vector:
+    """Return three consecutive numbers of a row.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+    """
+    return row[first], row[first + 1], row[first + 2]
+
+
+@inlined
+def matrix_of(row: Sequence[float] | Any, first: int) -> Matrix:
+    """Return nine consecutive numbers of a row as a matrix given by its rows.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+    """
+    return vector_of(row, first), vector_of(row, first + 3), vector_of(row, first + 6)
+
+
+@inlined
+def store(row: Any, first: int, a: Vector) -> None:
+    """Write a vector to three consecutive numbers of a row.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+        a: The vector.
+    """
+    row[first], row[first + 1], row[first + 2] = a
+
+
+@inlined
 def dot(a: Vector, b: Vector) -> float:
     """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
+@inlined
 def norm(a: Vector) -> float:
     """Return |a|."""
     return math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
+@inlined
 def distance(a: Vector, b: Vector) -> float:
     """Return |a - b|."""
     return norm((a[0] - b[0], a[1] - b[1], a[2] - b[2]))
 
 
+@inlined
 def add(a: Vector, b: Vector) -> Vector:
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
+@inlined
 def combine(a: Vector, scale: float, b: Vector) -> Vector:
     """Return a + scale b."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
 
+@inlined
 def cross(a: Vector, b: Vector) -> Vector:
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
+@inlined
 def normalised(a: Vector) -> Vector:
     """Return a / |a|."""
     scale = 1.0 / norm(a)
     return scale * a[0], scale * a[1], scale * a[2]
 
 
+@inlined
 def times(R: Matrix, a: Vector) -> Vector:
     """Return the product of a matrix and a vector."""
     x, y, z = a
@@ -94,11 +142,20 @@ def times(R: Matrix, a: Vector) -> Vector:
     )
 
 
+@inlined
+def transposed(R: Matrix) -> Matrix:
+    """Return the transpose of a matrix."""
+    (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
+    return (r00, r10, r20), (r01, r11, r21), (r02, r12, r22)
+
+
+@inlined
 def transposed_times(R: Matrix, a: Vector) -> Vector:
     """Return the product of the transpose of a matrix and a vector."""
     return combine(combine((a[0] * R[0][0], a[0] * R[0][1], a[0] * R[0][2]), a[1], R[1]), a[2], R[2])
 
 
+@inlined
 def product(A: Matrix, B: Matrix) -> Matrix:
     """Return the product of two matrices."""
     (b00, b01, b02), (b10, b11, b12), (b20, b21, b22) = B
@@ -110,6 +167,7 @@ def product(A: Matrix, B: Matrix) -> Matrix:
     )
 
 
+@inlined
 def rotate(phi: Vector, a: Vector) -> Vector:
     """Return exp(S(phi)) a, the vector turned by a rotation vector (Rodrigues' formula).
 
@@ -135,6 +193,7 @@ def rotate(phi: Vector, a: Vector) -> Vector:
     )
 
 
+@inlined
 def rotation(phi: Vector) -> Matrix:
     """Return exp(S(phi)), the rotation matrix of a rotation vector [rad]; `rotate` for one vector."""
     x, y, z = phi
@@ -152,6 +211,7 @@ def rotation(phi: Vector) -> Matrix:
     )
 
 
+@inlined
 def align_rows(R: Matrix, x2: Vector) -> Matrix:
     """Turn a rotation by the smallest angle such that its third row becomes a given direction.
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.models.contacts import ContactKinematics, KinematicState
+from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import RobotSetup

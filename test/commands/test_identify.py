@@ -167,7 +167,10 @@ def refused(arguments, capsys) -> str:
         (["--links", "tail"], "no moving link matches 'tail'; the model has upper, lower"),
         (["--method", "magic"], "no method 'magic'; there are least-squares"),
         (["--remap", "joint_states:=/arm"], "no topic '/arm'"),
-        (["--param", "identification.windw=1"], "no parameter 'windw', did you mean 'smoothing.window'?"),
+        (
+            ["--param", "identification.windw=1"],
+            "no parameter 'windw' of identification, did you mean 'smoothing.window'?",
+        ),
         (
             ["--param", "identifcation.window=1"],
             "no node 'identifcation' in this command, did you mean 'identif",

@@ -1,18 +1,33 @@
 """`replay` and `synthesize` from the command line to the files, good input and bad."""
 
 import csv
+import hashlib
+import importlib.util
 import json
+import re
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipelineConfig
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.recording import BagRecording
 
 pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
+
+TILT_FILES = {
+    "base_orientation.csv",
+    "base_state.csv",
+    "base_errors.csv",
+    "tilt_observer.csv",
+    "metrics.json",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +46,8 @@ def results(
 ) -> Path:
     folder = tmp_path_factory.mktemp("results")
     arguments = ["--config", "talos", "--reference", "/ground_truth/pose", "--settle", "2"]
+    if importlib.util.find_spec("rerun") is not None:
+        arguments += ["--rrd", str(folder.parent / "replay.rrd")]
     with processor_time():
         assert main(["replay", str(talos_bag), "--output", str(folder), *arguments]) == 0
     return folder
@@ -46,8 +63,90 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_every_promised_file_is_there(results: Path) -> None:
     names = {path.name for path in results.iterdir()}
-    assert {"base_orientation.csv", "link_inertias.csv", "metrics.json"} <= names
-    assert {"tilt.png", "gyro_bias.png", "masses.png", "nis.png"} <= names
+    assert {"base_orientation.csv", "link_inertias.csv", "metrics.json", "report.html"} <= names
+    assert {"base_state.csv", "base_errors.csv", "tilt_observer.csv", "inertial_ekf.csv"} <= names
+    assert {"tilt.png", "base_state.png", "gyro_bias.png", "masses.png", "nis.png"} <= names
+
+
+def table(path: Path) -> dict[str, np.ndarray]:
+    with path.open(newline="") as file:
+        names = next(csv.reader(file))
+        numbers = np.loadtxt(file, delimiter=",")
+    return dict(zip(names, numbers.T, strict=True))
+
+
+def test_wide_tables_have_seconds_and_a_column_a_quantity(results: Path) -> None:
+    links, base = table(results / "inertial_ekf.csv"), table(results / "base_state.csv")
+    metrics = json.loads((results / "metrics.json").read_text())
+    for found in (links, base):
+        assert list(found)[:2] == ["time_s", "stamp_ns"]
+        first_s = 1e-9 * (found["stamp_ns"][0] - metrics["time"]["origin_stamp_ns"])
+        assert found["time_s"][0] == pytest.approx(first_s, abs=2e-6)
+        assert (np.diff(found["time_s"]) > 0.0).all()
+    mass = links["mass/arm_left_5_link [kg]"]
+    assert mass[-1] == pytest.approx(metrics["links"]["arm_left_5_link"]["mass_kg"])
+    assert mass[links["time_s"] < 2.9].max() < 3.0
+    assert "age [s]" not in links
+    assert (base["cov_xx"] > 0.0).all()
+    errors = table(results / "base_errors.csv")
+    after = errors["time_s"] > 3.0
+    assert np.abs(errors["error_z"][after]).max() < 0.01
+
+
+def test_provenance_says_which_run_this_was(results: Path, talos_bag: Path) -> None:
+    provenance = json.loads((results / "metrics.json").read_text())["provenance"]
+    (bag,) = provenance["bags"]
+    (file,) = [record for record in bag["files"] if record["path"].endswith(".db3")]
+    assert file["sha256"] == hashlib.sha256(Path(file["path"]).read_bytes()).hexdigest()
+    (config,) = provenance["config"]
+    assert config["name"] == "talos"
+    assert config["sha256"] == hashlib.sha256(Path(config["path"]).read_bytes()).hexdigest()
+    assert provenance["parameters"]["tilt_observer"]["rate"] == parameter_values(TiltPipelineConfig())["rate"]
+    assert provenance["options"]["settle"] == 2.0
+    assert {"version", "command", "machine", "time", "urdf", "param"} <= set(provenance)
+
+
+def test_errors_against_the_truth_of_the_recording(results: Path) -> None:
+    metrics = json.loads((results / "metrics.json").read_text())
+    truth = metrics["truth"]
+    assert truth["tilt_error_deg"]["max"] < 0.3
+    arm, links = truth["links"]["arm_left_5_link"], metrics["links"]
+    assert arm["true_mass_kg"] == pytest.approx(links["arm_left_5_link"]["mass_kg"] - arm["mass_error_kg"])
+    assert arm["true_mass_kg"] - truth["links"]["arm_right_5_link"]["true_mass_kg"] == pytest.approx(
+        5.44, abs=0.01
+    )
+    for name, link in truth["links"].items():
+        assert abs(link["mass_error_kg"]) < 4.0 * links[name]["mass_sigma_kg"]
+        assert link["mass_error_sigmas"] * links[name]["mass_sigma_kg"] == pytest.approx(
+            link["mass_error_kg"]
+        )
+
+
+def test_report_contains_its_figures_and_where_it_comes_from(results: Path) -> None:
+    page = (results / "report.html").read_text()
+    assert page.count("data:image/png;base64,") >= 8
+    assert "http" not in re.sub(r'base64,[^"]*', "", page)  # nothing is loaded from elsewhere
+    for text in ("arm_left_5_link", "All parameters in effect", "sha256", "/ground_truth/pose"):
+        assert text in page
+
+
+def test_robot_and_series_are_in_the_recording_for_the_viewer(results: Path) -> None:
+    pytest.importorskip("rerun")
+    from rerun.chunk import RrdReader
+
+    entities = set(RrdReader(results.parent / "replay.rrd").store().schema().entity_paths())
+    drawn = {"gravity/estimated", "gravity/true", "centre_of_mass/estimated", "forces/left_foot"}
+    series = {"tilt/roll", "tilt_error/error", "nis/NIS", "payload/arm_left_5_link", "force/right_foot"}
+    assert {f"/robot/{name}" for name in drawn} | {f"/series/{name}" for name in series} <= entities
+    assert any(path.startswith("/robot/talos") and "visual_geometries" in path for path in entities)
+
+
+def test_without_the_viewer_the_option_says_what_to_install(
+    talos_bag: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "rerun", None)
+    arguments = ["--config", "talos", "--output", str(tmp_path / "results"), "--rrd", str(tmp_path / "a.rrd")]
+    assert "pip install" in refused([str(talos_bag), *arguments], capsys)
 
 
 def test_metrics_have_the_promised_names_and_find_the_truth(results: Path) -> None:
@@ -88,7 +187,22 @@ def test_section_that_is_not_there_is_not_run(talos_bag: Path, tmp_path: Path) -
     )
     arguments = ["--config", str(config), "--output", str(tmp_path / "out"), "--no-figures"]
     assert main(["replay", str(talos_bag), *arguments]) == 0
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"base_orientation.csv", "metrics.json"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == TILT_FILES
+
+
+def test_only_the_estimators_that_are_named_run(
+    talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = [str(talos_bag), "--config", "talos", "--output", str(tmp_path / "out"), "--no-figures"]
+    assert main(["replay", *common, "--only", "tilt_observer"]) == 0
+    assert {p.name for p in (tmp_path / "out").iterdir()} == TILT_FILES
+    provenance = json.loads((tmp_path / "out" / "metrics.json").read_text())["provenance"]
+    assert list(provenance["parameters"]) == ["tilt_observer"]
+    capsys.readouterr()
+    common = [text if text != str(tmp_path / "out") else str(tmp_path / "other") for text in common]
+    assert "did you mean 'tilt_observer'?" in refused([*common, "--only", "tilt_observr"], capsys)
+    line = refused([*common, "--only", "trunk_payload"], capsys)
+    assert "has no section for 'trunk_payload'" in line
 
 
 def test_remapped_and_overridden(talos_bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,9 @@ def test_shared_value_of_another_node_is_left_out_but_a_misspelt_own_one_is_kept
 
 def test_misspelt_shared_name_is_found(tmp_path: Path) -> None:
     config = load(tmp_path, "/**: {ros__parameters: {contcats: [a]}}")
-    with pytest.raises(ConfigurationError, match=r"no parameter 'contcats', did you mean 'contacts'\?"):
+    with pytest.raises(
+        ConfigurationError, match=r"no parameter 'contcats' in section .* did you mean 'contacts'\?"
+    ):
         config.check_shared(["contacts", "rate"])
 
 

@@ -8,7 +8,8 @@ from support.control_robots import PANDA_HOME, TICK_NS, UPRIGHT, home, pipeline_
 from inertial_estimation.control.control_result import ControlState
 from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
+from inertial_estimation.control.whole_body_controller import WholeBodyController
+from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError, NumericalError
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.signals import (
     BaseReference,
@@ -266,6 +267,23 @@ def test_an_unsolved_program_is_answered_by_damping_with_the_reason() -> None:
     assert "iterations exhausted" in strict.last.reason
     np.testing.assert_allclose(command.tau, -0.3 * strict.config.fallback_damping, atol=5.0)
     assert (command.tau < 0.0).all()
+
+
+@pytest.mark.parametrize(("speed", "named"), [(0.5, False), (3.0, True)])
+def test_velocities_that_jump_before_an_unsolved_program_are_named(fresh, monkeypatch, speed, named) -> None:
+    torques(fresh, 0)
+
+    def unsolved(*state: object) -> None:
+        raise NumericalError("not solved")
+
+    monkeypatch.setattr(WholeBodyController, "step", unsolved)
+    v = np.zeros(32)
+    for k in range(1, 40):  # held, then damped
+        v[7] = speed * (-1.0) ** k
+        push_state(fresh, k * TICK_NS, home(fresh), v)
+        fresh.tick(k * TICK_NS)
+        assert (f"velocity of '{fresh.robot.joint_names[7]}' changed" in fresh.last.reason) == named
+    assert fresh.last.state is ControlState.DAMPING
 
 
 def test_torques_stay_within_the_limits_whatever_the_state() -> None:

@@ -5,15 +5,11 @@ from hypothesis import strategies as st
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
 from inertial_estimation.errors import ModelError
-from inertial_estimation.models.contacts import (
-    ContactKinematics,
-    ContactTrigger,
-    anchor_velocity,
-    centre_of_pressure,
-    normalised_weights,
-)
+from inertial_estimation.models.contact_kinematics import ContactKinematics
+from inertial_estimation.models.contacts import anchor_velocity, centre_of_pressure, trigger
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.robot_config import ContactFrames, RobotConfig, robot_from_config
+from inertial_estimation.spatial.vectors import ZERO
 
 ON, OFF = 50.0, 30.0
 
@@ -36,7 +32,7 @@ def test_a_fixed_foot_gives_the_velocity_of_the_imu(imu, t):
     v, w = stance.velocity(imu, t)
     state = legs.update(in_order(robot, stance.q(t)), in_order(robot, stance.v(t)))
     left = state.contacts[0]
-    y_v = anchor_velocity([left.r_I], [left.v_I], [1.0], tuple(w))
+    y_v = anchor_velocity(left.r_I, left.v_I, tuple(w))
     np.testing.assert_allclose(y_v, v, atol=1e-7)
     # The foot does not turn in the world: its rate relative to the IMU is the IMU's, reversed.
     np.testing.assert_allclose(left.w_I, -w, atol=1e-7)
@@ -73,78 +69,75 @@ def test_unknown_frames_are_named():
         ContactKinematics(robot, [ContactFrames("left", "nose", "nose")], ImuMount.on(robot, "imu"))
 
 
-def test_moving_anchor_is_the_weighted_mean_of_the_contacts_velocities():
-    rng = np.random.default_rng(0)
-    points, velocities = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
-    w, weights = rng.normal(size=3), (0.2, 0.5, 0.3)
-    single = [anchor_velocity([p], [v], [1.0], w) for p, v in zip(points, velocities, strict=True)]
-    np.testing.assert_allclose(anchor_velocity(points, velocities, weights, w), weights @ np.array(single))
+class Trigger:
+    """A contact's trigger with its state."""
+
+    def __init__(self):
+        self.closed, self._threshold = False, 0.0
+
+    def weight(self, force, on, off):
+        weight, self.closed, self._threshold = trigger(force, on, off, self.closed, self._threshold)
+        return weight
 
 
 def test_trigger_switches_with_hysteresis():
-    trigger = ContactTrigger()
+    contact = Trigger()
     on = []
     for force in (0, 40, 49, 51, 120, 40, 31, 29, 40, 49, 51):
-        trigger.weight(force, ON, OFF)
-        on.append(trigger.closed)
+        contact.weight(force, ON, OFF)
+        on.append(contact.closed)
     assert on == [False, False, False, True, True, True, True, False, False, False, True]
 
 
 @given(st.lists(st.floats(-50.0, 50.0), min_size=5, max_size=60))
 def test_weight_is_a_continuous_function_of_force(jumps):
     """Along any path of force, in steps of at most 0.1 N, it moves by no more than twice the force."""
-    trigger, force, last = ContactTrigger(), 0.0, 0.0
+    contact, force, last = Trigger(), 0.0, 0.0
     for jump in jumps:
         for _ in range(10 * int(abs(jump)) + 1):
             force = float(np.clip(force + np.sign(jump) * 0.1, 0.0, 300.0))
-            weight = trigger.weight(force, ON, OFF)
+            weight = contact.weight(force, ON, OFF)
             assert abs(weight - last) <= 0.2 + 1e-9
             assert weight >= 0.0
             last = weight
 
 
 def test_weight_reaches_zero_at_the_off_threshold_and_full_force_above():
-    trigger = ContactTrigger()
-    assert trigger.weight(300.0, ON, OFF) == pytest.approx(270.0)
-    assert trigger.weight(OFF + 1e-6, ON, OFF) == pytest.approx(1e-6)
-    assert trigger.weight(OFF, ON, OFF) == 0.0
-
-
-def test_weights_sum_to_one_or_are_all_zero():
-    assert sum(normalised_weights([3.0, 0.0, 7.0])) == pytest.approx(1.0)
-    assert normalised_weights([0.0, 0.0]) == (0.0, 0.0)
+    contact = Trigger()
+    assert contact.weight(300.0, ON, OFF) == pytest.approx(270.0)
+    assert contact.weight(OFF + 1e-6, ON, OFF) == pytest.approx(1e-6)
+    assert contact.weight(OFF, ON, OFF) == 0.0
 
 
 def test_torque_vanishes_about_the_centre_of_pressure():
     force, point = np.array([5.0, -3.0, 200.0]), np.array([0.04, -0.02, 0.0])
-    c = centre_of_pressure([*force, *np.cross(point, force)], 0.1)
+    c = centre_of_pressure(force, np.cross(point, force), 0.1, ZERO)
     np.testing.assert_allclose(c, point)
-    assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1) == (0.0, 0.0, 0.0)
-    assert centre_of_pressure([0, 0, -1, 5, 5, 0], 0.1, (0.1, 0.02, 0.0)) == (0.1, 0.02, 0.0)
-    assert centre_of_pressure([0, 0, 10, 50, 0, 0], 0.1)[1] == pytest.approx(0.1)
+    assert centre_of_pressure((0, 0, -1), (5, 5, 0), 0.1, ZERO) == (0.0, 0.0, 0.0)
+    assert centre_of_pressure((0, 0, -1), (5, 5, 0), 0.1, (0.1, 0.02, 0.0)) == (0.1, 0.02, 0.0)
+    assert centre_of_pressure((0, 0, 10), (50, 0, 0), 0.1, ZERO)[1] == pytest.approx(0.1)
 
 
 def test_the_thresholds_themselves_neither_close_nor_hold_a_contact():
-    trigger = ContactTrigger()
-    trigger.weight(ON, ON, OFF)
-    assert not trigger.closed
-    trigger.weight(np.nextafter(ON, 100.0), ON, OFF)
-    assert trigger.closed
-    trigger.weight(OFF, ON, OFF)
-    assert not trigger.closed
-    trigger.weight(ON - 1.0, ON, OFF)
-    assert not trigger.closed
+    contact = Trigger()
+    contact.weight(ON, ON, OFF)
+    assert not contact.closed
+    contact.weight(np.nextafter(ON, 100.0), ON, OFF)
+    assert contact.closed
+    contact.weight(OFF, ON, OFF)
+    assert not contact.closed
+    contact.weight(ON - 1.0, ON, OFF)
+    assert not contact.closed
 
 
-def test_forces_however_small_have_shares_and_a_centre():
-    assert normalised_weights([0.3, 0.1]) == pytest.approx((0.75, 0.25))
+def test_forces_however_small_have_a_centre():
     force, point, last = np.array([0.01, -0.02, 0.5]), np.array([0.04, -0.02, 0.0]), (0.1, 0.1, 0.0)
-    np.testing.assert_allclose(centre_of_pressure([*force, *np.cross(point, force)], 0.1, last), point)
-    assert centre_of_pressure([1.0, 0.0, 0.0, 5.0, 5.0, 0.0], 0.1, last) == last
-    assert centre_of_pressure([0.0, 0.0, 10.0, -50.0, 50.0, 0.0], 0.1) == (-0.1, -0.1, 0.0)
+    np.testing.assert_allclose(centre_of_pressure(force, np.cross(point, force), 0.1, last), point)
+    assert centre_of_pressure((1.0, 0.0, 0.0), (5.0, 5.0, 0.0), 0.1, last) == last
+    assert centre_of_pressure((0.0, 0.0, 10.0), (-50.0, 50.0, 0.0), 0.1, ZERO) == (-0.1, -0.1, 0.0)
 
 
 def test_an_off_threshold_above_the_other_counts_as_that_one():
-    trigger = ContactTrigger()
-    assert trigger.weight(60.0, ON, 2.0 * ON) == pytest.approx(10.0)
-    assert trigger.weight(ON - 1e-9, ON, 2.0 * ON) == 0.0
+    contact = Trigger()
+    assert contact.weight(60.0, ON, 2.0 * ON) == pytest.approx(10.0)
+    assert contact.weight(ON - 1e-9, ON, 2.0 * ON) == 0.0

@@ -1,7 +1,7 @@
 import numpy as np
 from support.leg_robot import CONFIG, NAMES, URDF, Stance
 
-from inertial_estimation.models.contacts import ContactKinematics
+from inertial_estimation.models.contact_kinematics import ContactKinematics
 from inertial_estimation.models.imu import base_twist
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 

@@ -256,6 +256,14 @@ def test_velocities_that_are_needed_are_never_derived_causally(velocity):
         list(stream(source, SignalNeeds(velocity=True, effort=False)).blocks())
 
 
+def test_a_recording_without_a_number_is_not_said_to_lack_velocities():
+    stamps, nan = uniform(5_000_000, 9), np.full(2, np.nan)
+    entries = [RecordingEntry("/joint_states", s, JointReading(s, JOINTS, nan, nan)) for s in stamps]
+    source, needs = MemoryRecording(tuple(entries), TYPES), SignalNeeds(velocity=True, effort=False)
+    with pytest.raises(RecordingError, match=r"good readings joint_states 0; left out .*not finite \(9\)$"):
+        list(stream(source, needs).blocks())
+
+
 def test_topics_are_checked_before_reading():
     source = recording(uniform(5_000_000, 100))
     topics = RecordedTopics(imu="/torso/imu")

@@ -12,7 +12,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording, read_orientations
 from inertial_estimation.recordings.recording_writer import write_recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
-from inertial_estimation.replay.replay_metrics import replay_results
+from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
 from inertial_estimation.signals import JointReading
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE, REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
@@ -49,7 +49,7 @@ def test_noise_free_tilt_and_mass_are_the_truth(talos: Truth) -> None:
     built = pipelines()
     run = run_through(recording, built)
     reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    evaluation = replay_results(run, pipelines=built, reference=reference, settle_s=2.0)
+    evaluation = replay_results(run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0))
     assert evaluation.metrics["tilt_error_deg"]["max"] < 0.05
     truth = talos.robot.total_mass + talos.payload.inertia.mass
     assert evaluation.metrics["total_mass_kg"] == pytest.approx(truth, abs=0.1)
@@ -63,7 +63,9 @@ def test_delay_that_is_told_is_made_up_for(talos: Truth) -> None:
         built = pipelines("talos", *overrides)
         reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
         run = run_through(recording, built)
-        metrics = replay_results(run, pipelines=built, reference=reference, settle_s=2.0).metrics
+        metrics = replay_results(
+            run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0)
+        ).metrics
         return float(metrics["tilt_error_deg"]["rms"])
 
     told = rms("/**.inputs.joint_delay=0.02", "/**.inputs.wrench_delay=0.02")
@@ -76,7 +78,7 @@ def test_lost_messages_do_not_stop_the_estimates(talos: Truth) -> None:
     built = pipelines()
     run = run_through(recording, built)
     reference = read_orientations(recording, GROUND_TRUTH_TOPIC)
-    evaluation = replay_results(run, pipelines=built, reference=reference, settle_s=2.0)
+    evaluation = replay_results(run, pipelines=built, reference=ReplayReference(reference, settle_s=2.0))
     assert len(run.base) > 0.7 * len(talos.times_s)
     assert evaluation.metrics["tilt_error_deg"]["rms"] < 0.3
 

@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_config import InertialPipe
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.link_choice import published_bodies, starting_links
+from inertial_estimation.estimators.inertial.link_estimates import LinkReport
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.prior import PriorSigma
@@ -25,7 +26,7 @@ from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import urdf_with_bodies
-from inertial_estimation.signals import Array
+from inertial_estimation.signals import Array, LinkEstimate
 
 __all__ = ["EstimationModel"]
 
@@ -132,6 +133,11 @@ class EstimationModel:
     def idle_covariances(self, config: InertialPipelineConfig) -> Array:
         """Return the prior covariance in C of every published body, shape (n, 10, 10)."""
         return replace(self, bodies=self.published).make_filter(config).body_parameters()[1]
+
+    def prior(self, config: InertialPipelineConfig) -> tuple[LinkEstimate, ...]:
+        """Return every published body before the first measurement: nominal, with the prior covariance."""
+        nominal_C = np.array([body.nominal_C for body in self.published])
+        return LinkReport(self.published).estimates(nominal_C, self.idle_covariances(config), nominal_C)
 
     def make_filter(self, config: InertialPipelineConfig) -> InertialFilter:
         """Build the configured filter at the nominal parameters, with its gate."""

@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
+from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
@@ -100,6 +101,8 @@ class GuardedFilter:
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
             return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
+        if self.phase is WatchPhase.PUSHED and self.inquiry.found.cause is Cause.FAULT:
+            return self._in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     def estimate(self) -> tuple[Array, Array]:

@@ -136,7 +136,7 @@ def watch_in_words(guarded: GuardedFilter) -> str:
     if guarded.phase is WatchPhase.PUSHED and certain is not None and certain.cause is not Cause.FAULT:
         elsewhere = ", which is not among 'links'" if certain.cause is Cause.LOAD else ""
         return f"{certain.sentence}{elsewhere}; published parameters are held"
-    if guarded.phase is WatchPhase.PUSHED:
+    if guarded.phase is WatchPhase.PUSHED and guarded.needs_report:
         return f"the data contradict the parameters: {suspect}; published ones are held"
     if guarded.phase is WatchPhase.TRIAL:
         return (

@@ -22,6 +22,7 @@ from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     IMU,
+    JOINTS,
     base_state_row,
     imu_row,
     push_joints,
@@ -110,6 +111,9 @@ class InertialPipeline:
         """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
         self._inputs.checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joints.row)
+        self._stepper.aligner.remark(JOINTS, self._joints.remark)
+        if self._joints.begins_anew:
+            self._stepper.aligner.clear()
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; the filter ignores it if it does not need it.

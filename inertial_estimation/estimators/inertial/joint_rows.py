@@ -30,7 +30,7 @@ class InertialJointRows:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
         """
         effort = bool(config.rows.torque_rows)
-        self._map = JointMap(robot, config.robot, need_effort=effort)
+        self._map = JointMap(robot, config.robot, need_effort=effort, checked=True)
         self._law = config.coulomb_law
         estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
         self._needs_sign = estimated or bool(config.robot.nominal_friction.coulomb)
@@ -43,6 +43,16 @@ class InertialJointRows:
     def velocity_source(self) -> str:
         """Human-readable source of the joint velocities."""
         return self._map.velocity_source
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        return self._map.begins_anew
+
+    @property
+    def remark(self) -> str:
+        """What is doubtful about the positions although they are used; empty where nothing is."""
+        return self._map.remark
 
     def reset(self) -> None:
         """Discard the positions from which velocities are derived."""

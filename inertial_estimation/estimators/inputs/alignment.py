@@ -22,6 +22,8 @@ from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
 __all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
+CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
+
 
 class Continuity(Enum):
     """Relation of a sample to the one before.
@@ -117,6 +119,7 @@ class SignalAligner:
         self._changed = True  # whether one has come
         self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
+        self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
         self._judge = ClockJudge((self._driver, *self._required), config)
         self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
@@ -163,13 +166,27 @@ class SignalAligner:
         self._streams[stream].received += 1
         self._streams[stream].drop(reason, example)
 
+    def remark(self, stream: str, text: str) -> None:
+        """Set what is doubtful about the readings of a stream although they are used; empty: nothing."""
+        self._streams[stream].remark = text
+
     def pop_ready(self) -> list[AlignedSample]:
-        """Return the steps that are ready, in order of time."""
+        """Return the steps that are ready, in order of time.
+
+        Steps that have waited, for an input that was late or for a clock that had to show itself, are caught
+        up with over several calls: each returns at most `CAUGHT_UP` more than readings of the driver have
+        come since the call before, so that no call takes many periods.
+        """
         ready: list[AlignedSample] = []
+        received = self._driver.received
+        most, self._seen = received - self._seen + CAUGHT_UP, received
         if not self._changed:
             return ready
         self._changed = False
         while self._pending:
+            if len(ready) == most:
+                self._changed = True
+                break
             stamp_ns, time_ns = self._pending[0]
             if not self._arrived(time_ns):
                 break

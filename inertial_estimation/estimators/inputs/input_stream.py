@@ -98,6 +98,7 @@ class InputStream(StreamClock):
         received: Number of readings, those dropped included.
         drops: Number of dropped readings by reason.
         candidate: Readings whose stamps do not continue those before; None if there are none.
+        remark: What is doubtful about readings that are used, for people; empty where nothing is.
     """
 
     def __init__(self, spec: StreamSpec, config: InputConfig) -> None:
@@ -106,6 +107,7 @@ class InputStream(StreamClock):
         self.received = 0
         self.drops = DropCounts()
         self.candidate: ClockCandidate | None = None
+        self.remark = ""
 
     def append(self, stamp_ns: int, row: Array) -> int:
         """Store a row; return its time, the regularised stamp minus the delay [ns]."""
@@ -245,4 +247,6 @@ class InputStream(StreamClock):
         if self.drops.recent(now_ns):
             message = f"{self.drops.total} of {self.received} readings dropped, last: {self.drops.last}"
             return Health(name, HealthLevel.WARN, message, values)
+        if self.remark:
+            return Health(name, HealthLevel.WARN, self.remark, values)
         return Health(name, HealthLevel.OK, "arriving", values)

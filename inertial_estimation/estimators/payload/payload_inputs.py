@@ -92,7 +92,7 @@ class PayloadInputs:
         estimated = config.ground_forces == "estimated"
         self._legs = frozenset(legs)
         self._joint_row = JointRow(robot.n_joints, effort=estimated)
-        self._map = JointMap(robot, config.robot, need_effort=estimated)
+        self._map = JointMap(robot, config.robot, need_effort=estimated, checked=True)
         self._contacts = () if estimated else config.robot.contacts
         self._with_imu = setup.imu is not None
         self._streams = [BASE_STATE, *([IMU] if self._with_imu else []), *map(wrench_stream, self._contacts)]
@@ -135,6 +135,9 @@ class PayloadInputs:
                 return
         self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
+        self.aligner.remark(JOINTS, self._map.remark)
+        if self._map.begins_anew:
+            self.aligner.clear()
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""

@@ -7,7 +7,8 @@ is 1 for readings that agree, whether the specific force is that of a body in gr
 
 import math
 
-from inertial_estimation.estimators.tilt.linear_stage import LinearStage
+from inertial_estimation.compilation import compiled, warm_up
+from inertial_estimation.estimators.tilt.linear_stage import first_stage
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.usual_size import UsualSize
 from inertial_estimation.spatial.vectors import ZERO, Vector, cross, norm, rotation
@@ -34,9 +35,9 @@ class Agreement:
     """
 
     def __init__(self) -> None:
-        self._stage = LinearStage()
         self._turns = UsualSize(TURN_LIMIT, USUAL, LARGEST * TURN_LIMIT)
         self._lengths = UsualSize(LENGTH_LIMIT, USUAL, LARGEST * LENGTH_LIMIT)
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -110,23 +111,34 @@ class Agreement:
         if y_v is None:
             self._state = None
             return
-        x2 = observer.x2
-        z = observer.x2_intermediate
+        x2, z = observer.x2, observer.x2_intermediate
         if z is None or held:
-            begin = self._state or (observer.x1, x2)
-            half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
-            v, z, _ = self._stage.advance(h, GAINS, half, begin, f_I, y_v)
-            self._state = v, z
+            z, x1 = _propagated(h, self._state or (observer.x1, x2), w_I, f_I, y_v)
+            self._state = x1, z
         else:
             self._state = observer.x1, z
-        length = norm(z)
-        share = h / (h + MEMORY)
-        a, b = cross(x2, z), self.turn
-        scale = 1.0 / max(length, 1e-3)
-        self.turn = (
-            b[0] + share * (scale * a[0] - b[0]),
-            b[1] + share * (scale * a[1] - b[1]),
-            b[2] + share * (scale * a[2] - b[2]),
-        )
-        self.angle = math.asin(min(1.0, norm(self.turn)))
-        self.length += share * (length - 1.0 - self.length)
+        self.turn, self.angle, self.length = _averaged(h, x2, z, self.turn, self.length)
+
+
+@compiled
+def _propagated(
+    h: float, state: tuple[Vector, Vector], w_I: Vector, f_I: Vector, y_v: Vector
+) -> tuple[Vector, Vector]:
+    """Return vertical and velocity of a first stage with `GAINS` at the end of a step."""
+    half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
+    v, z, _innovation = first_stage(h, GAINS, half, state, f_I, y_v)
+    return z, v
+
+
+@compiled
+def _averaged(h: float, x2: Vector, z: Vector, turn: Vector, length: float) -> tuple[Vector, float, float]:
+    """Return the means of the turn, of its angle and of the error of the length after a step."""
+    size = norm(z)
+    share = h / (h + MEMORY)
+    a, scale = cross(x2, z), 1.0 / max(size, 1e-3)
+    turn = (
+        turn[0] + share * (scale * a[0] - turn[0]),
+        turn[1] + share * (scale * a[1] - turn[1]),
+        turn[2] + share * (scale * a[2] - turn[2]),
+    )
+    return turn, math.asin(min(1.0, norm(turn))), length + share * (size - 1.0 - length)

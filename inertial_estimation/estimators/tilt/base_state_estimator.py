@@ -1,9 +1,8 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
-from collections.abc import Sequence
+from itertools import chain
 
-import numpy as np
-
+from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up, zeros
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_state import BasePosition
@@ -16,12 +15,23 @@ from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
 from inertial_estimation.estimators.tilt.yaw import YawTracker
-from inertial_estimation.models.contacts import ContactKinematics, ContactLoad, KinematicState
+from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
+from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY, base_twist
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
 from inertial_estimation.spatial.rotations import unit_quaternion
-from inertial_estimation.spatial.vectors import Matrix, Vector, add, combine, rotate, times
+from inertial_estimation.spatial.vectors import (
+    Matrix,
+    Vector,
+    add,
+    combine,
+    matrix_of,
+    rotate,
+    store,
+    times,
+    vector_of,
+)
 
 __all__ = ["BaseStateEstimator"]
 
@@ -68,6 +78,7 @@ class BaseStateEstimator:
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -117,7 +128,7 @@ class BaseStateEstimator:
         h: float,
         imu: Array,
         joints: tuple[Array, Array] | None,
-        wrenches: Sequence[Array] | None,
+        wrenches: Array | None,
         R_reference: Matrix | None,
     ) -> BaseEstimate | None:
         """Advance by one step.
@@ -127,7 +138,8 @@ class BaseStateEstimator:
             h: Time since the last step [s]; ignored at the first.
             imu: Specific force then rate, shape (6,).
             joints: Positions and velocities, shape (n_joints,) each; None where missing.
-            wrenches: One per contact, in its wrench frame, shape (6,); None where one is missing.
+            wrenches: A row for each contact, in its wrench frame, as `compilation.numbers` of shape (n, 6);
+                None where one is missing.
             R_reference: Orientation of the base from an external reference; None without one.
 
         Returns:
@@ -261,7 +273,7 @@ class BaseStateEstimator:
         mean_force: Vector,
         w: Vector,
         state: KinematicState | None,
-        wrenches: Sequence[Array] | None,
+        wrenches: Array | None,
     ) -> None:
         """Determine the initial vertical and velocity, and initialise the observer by them."""
         self.initialisation.average(h, force, w)
@@ -279,13 +291,13 @@ class BaseStateEstimator:
 
     def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
         observer = self.observer
-        velocity = joints[1][self._kinematics.joints] if joints is not None else None
+        velocity = self._kinematics.velocities if joints is not None else None
         speed = self._joint_speed.update(h, velocity)
         sound = self.initialisation.phase is Phase.TRACKING and observer.velocity_aided
         correction = observer.correction if sound else None
         fastest = ONLINE_RATE_SHARE * observer.convergence_rate
         self.bias.update(h, rate, force, observer.x2, correction, speed, fastest)
-        if self.bias.resting:
+        if self.checks.enabled and self.bias.resting:
             self.scale.learn_at_rest(h, force)
 
     def _estimate(
@@ -299,37 +311,36 @@ class BaseStateEstimator:
         *,
         fresh: bool,
     ) -> BaseEstimate | None:
-        observer = self.observer
         if state is not None:
             self._known = state
-        known = self._known
+        known, observer, bias = self._known, self.observer, self.bias
         assert known is not None
-        b = self.bias.bias
-        w = (rate[0] - b[0], rate[1] - b[1], rate[2] - b[2])
-        x2_B = times(known.R_BI, observer.x2)
-        w_mean_B = combine(times(known.R_BI, w_mean), -1.0, known.w_BI_B)
-        v_B, w_B = base_twist(observer.x1, w, known.R_BI, known.p_BI, known.v_BI_B, known.w_BI_B)
+        points = zeros(len(known.motions), 3)
+        w_mean_B, x2_B, v_B, w_B = _in_base(
+            rate, w_mean, bias.bias, observer.x1, observer.x2, known.imu, known.motions, points
+        )
         self._yaw.step(h, w_mean_B, x2_B, R_reference)
-        points = [add(known.p_BI, times(known.R_BI, motion.r_I)) for motion in known.contacts]
         weights = self._contacts.weights if fresh else self._contacts.no_weights
         self._position.step(h, self._yaw.R_WB, v_B, points, weights)
         self._advance_uncertainty(h)
         if not fresh:
             return None
-        quaternion = np.array(unit_quaternion(self._yaw.R_WB))
+        numbers = (
+            *(*unit_quaternion(self._yaw.R_WB), *self._position.p_WB, *v_B, *w_B, *x2_B, *bias.bias),
+            *(*observer.innovation, *chain.from_iterable(self.uncertainty.covariance(x2_B))),
+        )
+        values = frozen_array("estimate", numbers)
         return BaseEstimate(
-            state=BaseState(
-                stamp_ns, quaternion, np.array(self._position.p_WB), np.array(v_B), np.array(w_B)
-            ),
-            tilt_B=frozen_array("tilt_B", x2_B),
-            gyro_bias_I=frozen_array("gyro_bias_I", b),
+            state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
+            tilt_B=values[13:16],
+            gyro_bias_I=values[16:19],
             contacts=self.contacts,
-            innovation_I=frozen_array("innovation_I", observer.innovation),
+            innovation_I=values[19:22],
             velocity_aided=observer.velocity_aided,
             gravity_aided=observer.gravity_aided,
-            tilt_covariance_B=frozen_array("tilt_covariance_B", self.uncertainty.covariance(x2_B)),
-            gyro_bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
-            at_rest=self.bias.resting,
+            tilt_covariance_B=values[22:].reshape(3, 3),
+            gyro_bias_variances=(bias.variance_horizontal, bias.variance_vertical),
+            at_rest=bias.resting,
         )
 
     def _advance_uncertainty(self, h: float) -> None:
@@ -347,3 +358,38 @@ class BaseStateEstimator:
             bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
             yaw_referenced=self._yaw.referenced,
         )
+
+
+@compiled
+def _in_base(
+    rate: Vector,
+    w_mean: Vector,
+    bias: Vector,
+    x1: Vector,
+    x2: Vector,
+    imu: Column,
+    motions: Table,
+    points_B: MutableTable,
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Move the state of an observer to the base.
+
+    Args:
+        rate: Angular rate of the IMU at the end of the step [rad/s].
+        w_mean: Mean over the step, bias removed [rad/s].
+        bias: Of the gyroscope [rad/s].
+        x1: Velocity of the IMU in its frame [m/s].
+        x2: The vertical in the IMU frame.
+        imu: `KinematicState.imu`.
+        motions: `KinematicState.motions`.
+        points_B: Written: origins of the contacts in the base frame [m].
+
+    Returns:
+        Mean angular velocity of the base [rad/s], the vertical, and velocity and angular velocity of the base
+        at the end of the step [m/s, rad/s], all in the base frame.
+    """
+    R_BI, p_BI, v_BI_B, w_BI_B = matrix_of(imu, 0), vector_of(imu, 9), vector_of(imu, 12), vector_of(imu, 15)
+    w = (rate[0] - bias[0], rate[1] - bias[1], rate[2] - bias[2])
+    v_B, w_B = base_twist(x1, w, R_BI, p_BI, v_BI_B, w_BI_B)
+    for i in range(len(motions)):
+        store(points_B[i], 0, add(p_BI, times(R_BI, vector_of(motions[i], 9))))
+    return combine(times(R_BI, w_mean), -1.0, w_BI_B), times(R_BI, x2), v_B, w_B

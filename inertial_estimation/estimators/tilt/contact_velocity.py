@@ -2,18 +2,37 @@
 
 from collections.abc import Sequence
 
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    inlined,
+    warm_up,
+    zeros,
+)
+from inertial_estimation.models.contact_kinematics import KinematicState
 from inertial_estimation.models.contacts import (
     ContactConfig,
     ContactLoad,
-    ContactTrigger,
-    KinematicState,
-    RelativeContact,
     anchor_velocity,
     centre_of_pressure,
-    normalised_weights,
+    trigger,
 )
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector, add, combine, cross, dot, norm, times, vector
+from inertial_estimation.spatial.vectors import (
+    ZERO,
+    Vector,
+    add,
+    combine,
+    cross,
+    dot,
+    matrix_of,
+    norm,
+    times,
+    vector_of,
+)
 
 __all__ = ["ContactVelocity"]
 
@@ -25,8 +44,9 @@ class ContactVelocity:
 
     Attributes:
         config: Force thresholds and resting point of the contacts; it may be replaced at run time.
-        in_use: Names of the contacts in use at the last step with joints and wrenches.
-        weights: Their shares in the velocity, one for each contact, of sum 1 or all zero.
+        weights: Shares of the contacts in the velocity at the last step with joints and wrenches, of sum 1 or
+            all zero.
+        no_weights: Weights with no contact in use.
     """
 
     def __init__(self, config: ContactConfig, names: Sequence[str], max_gap: float) -> None:
@@ -40,43 +60,44 @@ class ContactVelocity:
         self.config = config
         self._names = tuple(names)
         self._max_gap = max_gap
-        self._triggers = [ContactTrigger() for _ in names]
+        self.no_weights = zeros(len(names))
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
         """Take all contacts out of use and discard their motion."""
-        for trigger in self._triggers:
-            trigger.reset()
-        self._centres: list[Vector] = [ZERO] * len(self._names)  # of pressure, in the contact frames
-        self._wrenches: Sequence[Array] | None = None  # the last ones, each in its wrench frame
+        n = len(self._names)
+        self._triggers = zeros(n, 2)  # whether in use, and the threshold [N]
+        self._centres = zeros(n, 3)  # of pressure, in the contact frames [m]
+        self._wrenches: Array | None = None  # the last ones, each in its wrench frame
         self._previous: KinematicState | None = None
-        self.in_use: tuple[str, ...] = ()
-        self.weights: tuple[float, ...] = self.no_weights
+        self.weights = zeros(n)
 
     @property
-    def no_weights(self) -> tuple[float, ...]:
-        """Weights with no contact in use."""
-        return (0.0,) * len(self._names)
+    def in_use(self) -> tuple[str, ...]:
+        """Names of the contacts in use at the last step with joints and wrenches."""
+        return tuple(name for name, share in zip(self._names, self.weights, strict=True) if share > 0.0)
 
     @property
     def contradictory(self) -> bool:
         """Whether a contact bears a force although by the tilt none is pushed up."""
-        if self.in_use or self._wrenches is None:
+        if self._wrenches is None or any(self.weights):
             return False
-        return any(norm(vector(wrench[:3])) > PRESSED * self.config.force_on for wrench in self._wrenches)
+        return any(norm(vector_of(wrench, 0)) > PRESSED * self.config.force_on for wrench in self._wrenches)
 
     def remember(self, state: KinematicState | None) -> None:
         """Store the kinematics at the end of a step, None where its joints are missing."""
         self._previous = state
 
     def velocity(
-        self, state: KinematicState, wrenches: Sequence[Array], x2: Vector, w: Vector, h: float
+        self, state: KinematicState, wrenches: Array, x2: Vector, w: Vector, h: float
     ) -> Vector | None:
         """Compute the contact weights and return the velocity of the IMU.
 
         Args:
             state: Kinematics at the end of the step.
-            wrenches: One for each contact, in its wrench frame [N, Nm], shape (6,).
+            wrenches: A row for each contact, in its wrench frame [N, Nm], as `compilation.numbers` of shape
+                (n, 6).
             x2: The vertical in the IMU frame.
             w: Angular velocity of the IMU, mean over the step [rad/s].
             h: Duration of the step [s].
@@ -85,25 +106,22 @@ class ContactVelocity:
             Velocity of the IMU in its own frame [m/s]; None where no contact is in use.
         """
         self._wrenches = wrenches
-        config, forces = self.config, []
-        pressed = config.point == "centre_of_pressure"
-        for i, (contact, trigger, wrench_F) in enumerate(
-            zip(state.contacts, self._triggers, wrenches, strict=True)
-        ):
-            fx, fy, fz = wrench_F[:3].tolist()
-            vertical = dot(x2, times(contact.R_IC, times(contact.R_CF, (fx, fy, fz))))
-            forces.append(trigger.weight(vertical, config.force_on, config.force_off))
-            if pressed:
-                wrench_C = _in_contact_frame(contact, wrench_F)
-                self._centres[i] = centre_of_pressure(wrench_C, config.extent, self._centres[i])
-            else:
-                self._centres[i] = ZERO
-        self.weights = normalised_weights(forces)
-        self.in_use = tuple(name for name, s in zip(self._names, self.weights, strict=True) if s > 0.0)
-        if not self.in_use:
-            return None
-        points, velocities = self._points(state, h)
-        return anchor_velocity(points, velocities, self.weights, w)
+        config, previous = self.config, self._previous
+        begin_known = previous is not None and h <= self._max_gap
+        used, y_v = _velocity(
+            (state.motions, previous.motions if previous is not None and begin_known else state.motions),
+            state.wrench_frames,
+            wrenches,
+            x2,
+            w,
+            h if begin_known and config.velocity == "position_difference" else 0.0,
+            (config.force_on, config.force_off),
+            config.extent if config.point == "centre_of_pressure" else 0.0,
+            self._triggers,
+            self._centres,
+            self.weights,
+        )
+        return y_v if used else None
 
     def feet(self, state: KinematicState) -> list[Vector | None]:
         """Return the position of each contact point in the IMU frame [m], None for contacts not in use.
@@ -111,8 +129,8 @@ class ContactVelocity:
         Args:
             state: Kinematics at the end of the step.
         """
-        rows = zip(state.contacts, self._centres, self.weights, strict=True)
-        return [_point(contact, centre) if weight > 0.0 else None for contact, centre, weight in rows]
+        rows = zip(state.motions, self._centres, self.weights, strict=True)
+        return [_point(motion, centre) if weight > 0.0 else None for motion, centre, weight in rows]
 
     def loads(self, state: KinematicState) -> tuple[ContactLoad, ...]:
         """Return point, force and weight of every contact; empty before the first wrenches.
@@ -123,53 +141,100 @@ class ContactVelocity:
         if self._wrenches is None:
             return ()
         loads = []
-        rows = zip(self._names, state.contacts, self._centres, self._wrenches, self.weights, strict=True)
-        for name, contact, centre, wrench_F, weight in rows:
-            point_B = add(state.p_BI, times(state.R_BI, _point(contact, centre)))
-            fx, fy, fz, *_moment = _in_contact_frame(contact, wrench_F)
-            force_B = times(state.R_BI, times(contact.R_IC, (fx, fy, fz)))
-            loads.append(ContactLoad(name, point_B, force_B, weight))
+        rows = zip(
+            *(self._names, state.motions, state.wrench_frames, self._centres, self._wrenches, self.weights),
+            strict=True,
+        )
+        for name, motion, frame, centre, wrench_F, weight in rows:
+            point_B = add(state.p_BI, times(state.R_BI, _point(motion, centre)))
+            force_C, _torque_C = _in_contact_frame(frame, wrench_F)
+            force_B = times(state.R_BI, times(matrix_of(motion, 0), force_C))
+            loads.append(ContactLoad(name, _floats(point_B), _floats(force_B), float(weight)))
         return tuple(loads)
 
-    def _points(self, state: KinematicState, h: float) -> tuple[list[Vector], list[Vector]]:
-        """Positions and velocities of the contact points, mean over the step where its begin is known."""
-        previous, points, velocities = self._previous, [], []
-        if previous is None or h > self._max_gap:
-            for contact, c in zip(state.contacts, self._centres, strict=True):
-                points.append(_point(contact, c))
-                velocities.append(_point_velocity(contact, c))
-            return points, velocities
-        differences = self.config.velocity == "position_difference"
-        for contact, last, c in zip(state.contacts, previous.contacts, self._centres, strict=True):
-            now, before = _point(contact, c), _point(last, c)
-            points.append(_mean(before, now))
-            if differences:
-                velocities.append(_difference(before, now, h))
-            else:
-                velocities.append(_mean(_point_velocity(last, c), _point_velocity(contact, c)))
-        return points, velocities
+
+@compiled
+def _velocity(
+    motions: tuple[Table, Table],
+    wrench_frames: Table,
+    wrenches: Table,
+    x2: Vector,
+    w: Vector,
+    difference: float,
+    thresholds: tuple[float, float],
+    extent: float,
+    triggers: MutableTable,
+    centres: MutableTable,
+    weights: MutableColumn,
+) -> tuple[bool, Vector]:
+    """Weigh the contacts; return whether one is in use, and the velocity of the IMU.
+
+    Args:
+        motions: Rows of `KinematicState.motions` at the end of the step and at its begin; the former twice
+            where the latter are unknown.
+        wrench_frames: Those of the kinematic state.
+        wrenches: One row for each contact.
+        x2: The vertical in the IMU frame.
+        w: Angular velocity of the IMU, mean over the step [rad/s].
+        difference: Duration over which positions are differentiated [s]; 0: joint velocities are used.
+        thresholds: `force_on` and `force_off` [N].
+        extent: Of the soles, for the centre of pressure [m]; 0: the origin of the contact is at rest.
+        triggers: Whether each contact is in use, and its threshold; updated.
+        centres: Centres of pressure in the contact frames [m]; updated.
+        weights: Shares of the contacts; written.
+    """
+    total = 0.0
+    for i in range(len(weights)):
+        force_C, torque_C = _in_contact_frame(wrench_frames[i], wrenches[i])
+        vertical = dot(x2, times(matrix_of(motions[0][i], 0), force_C))
+        on, off = thresholds
+        weights[i], closed, threshold = trigger(vertical, on, off, triggers[i][0] > 0.0, triggers[i][1])
+        triggers[i][0], triggers[i][1] = 1.0 if closed else 0.0, threshold
+        total += weights[i]
+        centre = ZERO
+        if extent > 0.0:
+            centre = centre_of_pressure(force_C, torque_C, extent, vector_of(centres[i], 0))
+        centres[i][0], centres[i][1], centres[i][2] = centre
+    if total <= 0.0:
+        return False, ZERO
+    r, v = ZERO, ZERO
+    for i in range(len(weights)):
+        weights[i] /= total
+        point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
+        r, v = combine(r, weights[i], point), combine(v, weights[i], velocity)
+    return True, anchor_velocity(r, v, w)
 
 
-def _in_contact_frame(contact: RelativeContact, wrench_F: Array) -> tuple[float, ...]:
+@inlined
+def _motion_of_point(now: Column, before: Column, centre: Column, difference: float) -> tuple[Vector, Vector]:
+    """Position and velocity of a contact point relative to the IMU, mean over the step."""
+    p1, p0 = _point(now, centre), _point(before, centre)
+    point = (0.5 * (p0[0] + p1[0]), 0.5 * (p0[1] + p1[1]), 0.5 * (p0[2] + p1[2]))
+    if difference > 0.0:
+        d = combine(p1, -1.0, p0)
+        return point, (d[0] / difference, d[1] / difference, d[2] / difference)
+    v1, v0 = _point_velocity(now, centre), _point_velocity(before, centre)
+    return point, (0.5 * (v0[0] + v1[0]), 0.5 * (v0[1] + v1[1]), 0.5 * (v0[2] + v1[2]))
+
+
+@inlined
+def _in_contact_frame(frame: Column, wrench_F: Column) -> tuple[Vector, Vector]:
     """Move a wrench from its own frame to the contact frame: f_C = R f, n_C = R n + p x f_C."""
-    fx, fy, fz, nx, ny, nz = wrench_F.tolist()
-    force = times(contact.R_CF, (fx, fy, fz))
-    torque = add(times(contact.R_CF, (nx, ny, nz)), cross(contact.p_CF, force))
-    return force + torque
+    R_CF = matrix_of(frame, 0)
+    force = times(R_CF, vector_of(wrench_F, 0))
+    return force, add(times(R_CF, vector_of(wrench_F, 3)), cross(vector_of(frame, 9), force))
 
 
-def _point(contact: RelativeContact, c: Vector) -> Vector:
-    return contact.r_I if c is ZERO else add(contact.r_I, times(contact.R_IC, c))
+@inlined
+def _point(motion: Column, centre: Column) -> Vector:
+    return add(vector_of(motion, 9), times(matrix_of(motion, 0), vector_of(centre, 0)))
 
 
-def _point_velocity(contact: RelativeContact, c: Vector) -> Vector:
-    return contact.v_I if c is ZERO else add(contact.v_I, cross(contact.w_I, times(contact.R_IC, c)))
+@inlined
+def _point_velocity(motion: Column, centre: Column) -> Vector:
+    lever = times(matrix_of(motion, 0), vector_of(centre, 0))
+    return add(vector_of(motion, 12), cross(vector_of(motion, 15), lever))
 
 
-def _mean(a: Vector, b: Vector) -> Vector:
-    return 0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2])
-
-
-def _difference(a: Vector, b: Vector, h: float) -> Vector:
-    x, y, z = combine(b, -1.0, a)
-    return x / h, y / h, z / h
+def _floats(a: Vector) -> Vector:
+    return float(a[0]), float(a[1]), float(a[2])

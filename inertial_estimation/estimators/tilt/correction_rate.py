@@ -20,11 +20,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.compilation import MutableColumn, compiled, warm_up, zeros
 from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import Vector
+from inertial_estimation.spatial.vectors import Vector, store, vector_of
 
 __all__ = ["AdaptationConfig", "CorrectionRate"]
 
@@ -35,6 +36,11 @@ LEAST_VARIANCE = 1e-6 / STANDARD_GRAVITY**2  # of the contact velocity: 1 mm/s, 
 UNSEEN = 2.0  # variance of a stance-long error of the contact velocity over that of its innovation
 SQUARE = UNSEEN / STANDARD_GRAVITY**2 / 3.0  # of one axis, over g0^2
 LARGEST_INNOVATION = 4.0  # square of the largest innovation that counts as noise [m^2/s^2]
+
+# Numbers of the state: time since the begin [s], density of the gyroscope's noise [rad^2/s], variance of the
+# contact velocity over g0^2 of one axis [rad^2], rate of least error in the steady state [1/s], variance of
+# the tilt [rad^2], whether rates are known, and the last two of them [rad/s].
+ELAPSED, DENSITY_SEEN, VARIANCE, BEST, VARIANCE_TILT, RATES_KNOWN, RATES, SIZE = *range(7), 12
 
 
 @dataclass(frozen=True)
@@ -74,26 +80,23 @@ class CorrectionRate:
 
     def __init__(self, config: AdaptationConfig) -> None:
         self.config = config
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
         """Forget the noise."""
-        self._elapsed = 0.0
-        self._density = 0.0  # of the gyroscope's noise [rad^2/s]
-        self._variance = 0.0  # of the contact velocity over g0^2 [rad^2], one axis
-        self._best = 1.0  # rate of least error in the steady state [1/s]
-        self._variance_tilt = 0.0  # [rad^2]
-        self._rates: tuple[Vector, Vector] | None = None
+        self._state = zeros(SIZE)
+        self._state[BEST] = 1.0
 
     @property
     def velocity_noise(self) -> float:
         """Standard deviation of the contact velocity about its prediction, one axis [m/s]."""
-        return STANDARD_GRAVITY * math.sqrt(self._variance)
+        return STANDARD_GRAVITY * math.sqrt(self._state[VARIANCE])
 
     @property
     def gyro_noise(self) -> float:
         """Noise of the gyroscope as an angle random walk [rad/sqrt(s)]."""
-        return math.sqrt(self._density)
+        return math.sqrt(self._state[DENSITY_SEEN])
 
     def begin(self, sigma: float) -> None:
         """Note that the vertical was set.
@@ -101,7 +104,7 @@ class CorrectionRate:
         Args:
             sigma: Standard deviation of that vertical [rad].
         """
-        self._variance_tilt = sigma * sigma
+        self._state[VARIANCE_TILT] = sigma * sigma
 
     def measure_rate(self, h: float, rate: Vector) -> None:
         """Measure the gyroscope's noise by the second difference of three readings.
@@ -114,15 +117,7 @@ class CorrectionRate:
             h: Time since the last reading [s].
             rate: Angular rate [rad/s].
         """
-        self._elapsed += h
-        if self._rates is None:
-            self._rates = rate, rate
-            return
-        a, b = self._rates
-        self._rates = b, rate
-        x, y, z = rate[0] - 2.0 * b[0] + a[0], rate[1] - 2.0 * b[1] + a[1], rate[2] - 2.0 * b[2] + a[2]
-        share = h / min(self._elapsed, self.config.memory)
-        self._density += share * (DENSITY * h * (x * x + y * y + z * z) - self._density)
+        _measure_rate(h, rate, self.config.memory, self._state)
 
     def measure_velocity(self, observer: TiltObserver[Any], h: float, f_I: Vector) -> None:
         """Measure the noise of the contact velocity by its difference from the prediction.
@@ -132,15 +127,8 @@ class CorrectionRate:
             h: Duration of the step [s].
             f_I: Specific force, mean over the step [m/s^2].
         """
-        if not observer.velocity_aided:
-            return
-        g, innovation, x2 = STANDARD_GRAVITY, observer.innovation, observer.x2
-        x = innovation[0] - h * (f_I[0] - g * x2[0])
-        y = innovation[1] - h * (f_I[1] - g * x2[1])
-        z = innovation[2] - h * (f_I[2] - g * x2[2])
-        share = h / min(self._elapsed, self.config.memory)
-        square = min(x * x + y * y + z * z, LARGEST_INNOVATION)
-        self._variance += share * (SQUARE * square - self._variance)
+        if observer.velocity_aided:
+            _measure_velocity(h, observer.innovation, observer.x2, f_I, self.config.memory, self._state)
 
     def set_rate(self, observer: TiltObserver[Any], h: float, bias_variance: float) -> None:
         """Let the observer correct the vertical in a step with contact at the rate of least error.
@@ -161,16 +149,7 @@ class CorrectionRate:
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
             fastest: Highest rate [1/s].
         """
-        q, r = self._density + LEAST_DENSITY, self._variance + LEAST_VARIANCE
-        best: float = ((0.25 * q + bias_variance / self._best) / r) ** (1.0 / 3.0)
-        self._best = best
-        least = 0.5 * q / best + bias_variance / (best * best) + best * best * r
-        gain = self._variance_tilt * best / least
-        rate = max(min(gain, fastest), min(self.config.slowest, fastest))
-        # With another gain than the optimal one: P' = Q - 2 k P + k^2 R.
-        keep = 1.0 / (1.0 + 2.0 * h * rate)
-        self._variance_tilt = keep * (self._variance_tilt + h * (least * best + rate * rate * least / best))
-        return rate
+        return _best_rate(h, bias_variance, fastest, self.config.slowest, self._state)
 
     def propagate(self, h: float, bias_variance: float) -> None:
         """Let the variance of the tilt grow over a step without contact.
@@ -179,5 +158,51 @@ class CorrectionRate:
             h: Duration of the step [s].
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
         """
-        sigma = math.sqrt(self._variance_tilt * bias_variance)
-        self._variance_tilt += h * (self._density + LEAST_DENSITY + 2.0 * sigma)
+        sigma = math.sqrt(self._state[VARIANCE_TILT] * bias_variance)
+        self._state[VARIANCE_TILT] += h * (self._state[DENSITY_SEEN] + LEAST_DENSITY + 2.0 * sigma)
+
+
+@compiled
+def _measure_rate(h: float, rate: Vector, memory: float, state: MutableColumn) -> None:
+    """Update the density of the gyroscope's noise, as `CorrectionRate.measure_rate`."""
+    state[ELAPSED] += h
+    if state[RATES_KNOWN] == 0.0:
+        state[RATES_KNOWN] = 1.0
+        store(state, RATES, rate)
+        store(state, RATES + 3, rate)
+        return
+    a, b = vector_of(state, RATES), vector_of(state, RATES + 3)
+    store(state, RATES, b)
+    store(state, RATES + 3, rate)
+    x, y, z = rate[0] - 2.0 * b[0] + a[0], rate[1] - 2.0 * b[1] + a[1], rate[2] - 2.0 * b[2] + a[2]
+    share = h / min(state[ELAPSED], memory)
+    state[DENSITY_SEEN] += share * (DENSITY * h * (x * x + y * y + z * z) - state[DENSITY_SEEN])
+
+
+@compiled
+def _measure_velocity(
+    h: float, innovation: Vector, x2: Vector, f_I: Vector, memory: float, state: MutableColumn
+) -> None:
+    """Update the variance of the contact velocity, as `CorrectionRate.measure_velocity`."""
+    x = innovation[0] - h * (f_I[0] - STANDARD_GRAVITY * x2[0])
+    y = innovation[1] - h * (f_I[1] - STANDARD_GRAVITY * x2[1])
+    z = innovation[2] - h * (f_I[2] - STANDARD_GRAVITY * x2[2])
+    share = h / min(state[ELAPSED], memory)
+    square = min(x * x + y * y + z * z, LARGEST_INNOVATION)
+    state[VARIANCE] += share * (SQUARE * square - state[VARIANCE])
+
+
+@compiled
+def _best_rate(h: float, bias_variance: float, fastest: float, slowest: float, state: MutableColumn) -> float:
+    """Return the rate of least error, and update the variance of the tilt, as `CorrectionRate.update`."""
+    q, r = state[DENSITY_SEEN] + LEAST_DENSITY, state[VARIANCE] + LEAST_VARIANCE
+    best = ((0.25 * q + bias_variance / state[BEST]) / r) ** (1.0 / 3.0)
+    state[BEST] = best
+    least = 0.5 * q / best + bias_variance / (best * best) + best * best * r
+    gain = state[VARIANCE_TILT] * best / least
+    rate: float = max(min(gain, fastest), min(slowest, fastest))
+    # With another gain than the optimal one: P' = Q - 2 k P + k^2 R.
+    keep = 1.0 / (1.0 + 2.0 * h * rate)
+    grown = h * (least * best + rate * rate * least / best)
+    state[VARIANCE_TILT] = keep * (state[VARIANCE_TILT] + grown)
+    return rate

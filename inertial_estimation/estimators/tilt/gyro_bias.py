@@ -8,14 +8,29 @@ come from feet that roll and legs that bend, so below a floor of uncertainty it 
 """
 
 import math
-from collections import deque
 from dataclasses import dataclass
 
+import numpy as np
+
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    compiled,
+    inlined,
+    numbers,
+    warm_up,
+    zeros,
+)
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot
+from inertial_estimation.spatial.vectors import ZERO, Vector, combine, dot, store
 
 __all__ = ["GyroBiasConfig", "GyroBiasEstimator", "JointSpeed"]
+
+WINDOW = 256  # readings for which a window has memory at first
+# Numbers beside the 12 sums of the window: its oldest row, its number of rows, its duration [s].
+FIRST, COUNT, DURATION, SIZE = 12, 13, 14, 15
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,7 @@ class GyroBiasEstimator:
     """Bias of the gyroscope with its variance across and along the vertical.
 
     Attributes:
+        config: Parameters; they may be replaced at run time.
         bias: Estimate [rad/s].
         variance_horizontal: Variance across the vertical [rad^2/s^2].
         variance_vertical: Variance along the vertical [rad^2/s^2].
@@ -130,6 +146,7 @@ class GyroBiasEstimator:
 
     def __init__(self, config: GyroBiasConfig) -> None:
         self.config = config
+        warm_up()
         self.reset()
 
     def reset(self) -> None:
@@ -140,9 +157,8 @@ class GyroBiasEstimator:
 
     def clear_window(self) -> None:
         """Clear the window in which rest is detected, for example after a gap; the bias is kept."""
-        self._window: deque[tuple[float, Vector, Vector]] = deque()
-        self._sums = [0.0] * 12
-        self._duration = 0.0
+        self._window = zeros(WINDOW, 7)  # a ring of durations, rates and forces
+        self._sums = zeros(SIZE)
         self.resting = False
 
     def calibrate(self) -> None:
@@ -171,74 +187,122 @@ class GyroBiasEstimator:
             fastest: Upper limit of the online correction rate [1/s], for a stable loop with the observer.
         """
         config = self.config
+        if self._sums[COUNT] >= len(self._window):
+            self._enlarge()
+        quiet = _quiet_after(
+            *(h, rate_I, force_I, config.rest_window, config.rest_rate, config.rest_rate_deviation),
+            *(config.rest_force_deviation, self._window, self._sums),
+        )
+        self.resting = joint_speed <= config.rest_joint_speed and quiet
+        variances = self.variance_horizontal, self.variance_vertical
         drift = config.drift * config.drift * h
-        self.variance_horizontal += drift
-        self.variance_vertical += drift
-        self._slide(h, rate_I, force_I)
-        self.resting = joint_speed <= config.rest_joint_speed and self._quiet()
+        self.variance_horizontal, self.variance_vertical = variances[0] + drift, variances[1] + drift
+        variances = self.variance_horizontal, self.variance_vertical
         if self.resting and config.at_rest:
-            self._learn_at_rest(h, x2)
+            self.bias, self.variance_horizontal, self.variance_vertical = _learnt_at_rest(
+                h, self.bias, variances, x2, config.rest_sigma, self._sums
+            )
         elif correction is not None and config.online:
-            self._learn_online(h, correction, x2, fastest)
+            noise = config.online_sigma, config.online_floor
+            self.bias, self.variance_horizontal = _learnt_online(
+                h, self.bias, variances[0], correction, x2, fastest, noise
+            )
 
-    def _learn_at_rest(self, h: float, x2: Vector) -> None:
-        n = len(self._window)
-        b, s = self.bias, self._sums
-        y = (s[0] / n - b[0], s[1] / n - b[1], s[2] / n - b[2])
-        R = self.config.rest_sigma**2 / h
-        k_h = self.variance_horizontal / (self.variance_horizontal + R)
-        k_v = self.variance_vertical / (self.variance_vertical + R)
-        self.bias = combine(combine(b, k_h, y), (k_v - k_h) * dot(y, x2), x2)
-        self.variance_horizontal *= 1.0 - k_h
-        self.variance_vertical *= 1.0 - k_v
-
-    def _learn_online(self, h: float, correction: Vector, x2: Vector, fastest: float) -> None:
-        excess = self.variance_horizontal - self.config.online_floor**2
-        if excess <= 0.0:
-            return
-        gain = min(excess / (excess + self.config.online_sigma**2 / h), fastest * h)
-        y = combine(correction, -dot(correction, x2), x2)
-        self.bias = combine(self.bias, gain, y)
-        self.variance_horizontal -= gain * excess
-
-    def _slide(self, h: float, rate: Vector, force: Vector) -> None:
-        """Advance the window; the sums of the readings and of their squares are updated incrementally."""
-        self._window.append((h, rate, force))
-        self._accumulate(1.0, rate, force)
-        self._duration += h
-        while len(self._window) > 2 and self._duration - self._window[0][0] >= self.config.rest_window:
-            gone, rate, force = self._window.popleft()
-            self._accumulate(-1.0, rate, force)
-            self._duration -= gone
-
-    def _accumulate(self, sign: float, rate: Vector, force: Vector) -> None:
-        s = self._sums
-        for i, r, f in zip((0, 1, 2), rate, force, strict=True):
-            signed_r, signed_f = sign * r, sign * f
-            s[i] += signed_r
-            s[3 + i] += signed_r * r
-            s[6 + i] += signed_f
-            s[9 + i] += signed_f * f
-
-    def _quiet(self) -> bool:
-        n = len(self._window)
-        config = self.config
-        if n < 3 or self._duration < 0.99 * config.rest_window:
-            return False
-        s = self._sums
-        rate_limit, force_limit = config.rest_rate_deviation**2, config.rest_force_deviation**2
-        for i in range(3):
-            mean, mean_force = s[i] / n, s[6 + i] / n
-            if abs(mean) > config.rest_rate or s[3 + i] / n - mean * mean > rate_limit:
-                return False
-            if s[9 + i] / n - mean_force * mean_force > force_limit:
-                return False
-        return True
+    def _enlarge(self) -> None:
+        """Double the memory of the window; the oldest reading moves to its begin."""
+        first, n = int(self._sums[FIRST]), len(self._window)
+        kept = [self._window[(first + k) % n] for k in range(n)]
+        self._window = numbers(np.concatenate((np.array(kept), np.zeros((n, 7)))))
+        self._sums[FIRST] = 0.0
 
     @property
     def sigma(self) -> float:
         """Standard deviation of the horizontal bias [rad/s]."""
         return math.sqrt(self.variance_horizontal)
+
+
+@compiled
+def _quiet_after(
+    h: float,
+    rate: Vector,
+    force: Vector,
+    rest_window: float,
+    rest_rate: float,
+    rate_deviation: float,
+    force_deviation: float,
+    window: MutableTable,
+    sums: MutableColumn,
+) -> bool:
+    """Advance the window by a reading; return whether a whole window was quiet."""
+    first, count = int(sums[FIRST]), int(sums[COUNT])
+    added = window[(first + count) % len(window)]
+    added[0] = h
+    store(added, 1, rate)
+    store(added, 4, force)
+    _accumulate(1.0, added, sums)
+    sums[DURATION] += h
+    count += 1
+    while count > 2 and sums[DURATION] - window[first][0] >= rest_window:
+        _accumulate(-1.0, window[first], sums)
+        sums[DURATION] -= window[first][0]
+        first, count = (first + 1) % len(window), count - 1
+    sums[FIRST], sums[COUNT] = first, count
+    if count < 3 or sums[DURATION] < 0.99 * rest_window:
+        return False
+    rate_limit, force_limit = rate_deviation * rate_deviation, force_deviation * force_deviation
+    for i in range(3):
+        mean, mean_force = sums[i] / count, sums[6 + i] / count
+        if abs(mean) > rest_rate or sums[3 + i] / count - mean * mean > rate_limit:
+            return False
+        if sums[9 + i] / count - mean_force * mean_force > force_limit:
+            return False
+    return True
+
+
+@inlined
+def _accumulate(sign: float, reading: Column, sums: MutableColumn) -> None:
+    """Add a reading to the sums of rates, their squares, forces, their squares, or take it away."""
+    for i in range(3):
+        r, f = reading[1 + i], reading[4 + i]
+        signed_r, signed_f = sign * r, sign * f
+        sums[i] += signed_r
+        sums[3 + i] += signed_r * r
+        sums[6 + i] += signed_f
+        sums[9 + i] += signed_f * f
+
+
+@compiled
+def _learnt_at_rest(
+    h: float, b: Vector, variances: tuple[float, float], x2: Vector, rest_sigma: float, sums: MutableColumn
+) -> tuple[Vector, float, float]:
+    """Return bias and variances, across and along the vertical, after a step at rest."""
+    n = sums[COUNT]
+    y = (sums[0] / n - b[0], sums[1] / n - b[1], sums[2] / n - b[2])
+    R = rest_sigma * rest_sigma / h
+    across, along = variances
+    k_h, k_v = across / (across + R), along / (along + R)
+    bias = combine(combine(b, k_h, y), (k_v - k_h) * dot(y, x2), x2)
+    return bias, across * (1.0 - k_h), along * (1.0 - k_v)
+
+
+@compiled
+def _learnt_online(
+    h: float,
+    b: Vector,
+    variance: float,
+    correction: Vector,
+    x2: Vector,
+    fastest: float,
+    noise: tuple[float, float],
+) -> tuple[Vector, float]:
+    """Return bias and variance across the vertical after a step in motion; the noise is sigma and floor."""
+    sigma, floor = noise
+    excess = variance - floor * floor
+    if excess <= 0.0:
+        return b, variance
+    gain = min(excess / (excess + sigma * sigma / h), fastest * h)
+    y = combine(correction, -dot(correction, x2), x2)
+    return combine(b, gain, y), variance - gain * excess
 
 
 class JointSpeed:
@@ -251,11 +315,12 @@ class JointSpeed:
             rest_window: Length of the window [s]; the time constant of the low-pass is half of it.
         """
         self._time_constant = 0.5 * rest_window
-        self._velocity: Array | None = None
+        warm_up()
+        self.reset()
 
     def reset(self) -> None:
         """Reset the low-pass."""
-        self._velocity = None
+        self._velocity: Array | None = None
 
     def update(self, h: float, velocity: Array | None) -> float:
         """Process the velocities of one step.
@@ -270,7 +335,15 @@ class JointSpeed:
         if velocity is None:
             return math.inf
         if self._velocity is None:
-            self._velocity = velocity
-        share = h / (h + self._time_constant)
-        self._velocity = self._velocity + share * (velocity - self._velocity)
-        return max(map(abs, self._velocity.tolist()), default=0.0)
+            self._velocity = numbers(velocity.copy())
+        return _fastest(h / (h + self._time_constant), numbers(velocity), self._velocity)
+
+
+@compiled
+def _fastest(share: float, velocity: Column, smoothed: MutableColumn) -> float:
+    """Low-pass velocities; return the largest magnitude."""
+    fastest = 0.0
+    for i in range(len(velocity)):
+        smoothed[i] += share * (velocity[i] - smoothed[i])
+        fastest = max(fastest, abs(smoothed[i]))
+    return fastest

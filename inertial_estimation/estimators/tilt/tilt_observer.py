@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
@@ -195,6 +196,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         return scale * a[0], scale * a[1], scale * a[2]
 
 
+@inlined
 def lost_in_flight(flight: float, x1: Vector, y_v: Vector) -> bool:
     """Return whether a velocity integrated without contact is less accurate than the first measured one.
 
@@ -206,6 +208,7 @@ def lost_in_flight(flight: float, x1: Vector, y_v: Vector) -> bool:
     return flight > LONGEST_FLIGHT or distance(x1, y_v) > LARGEST_LANDING
 
 
+@inlined
 def slow_root(a1: float, a2: float) -> float:
     """Return the rate of the slower root of s^2 + a1 s + a2, its real part where complex [1/s]."""
     return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))

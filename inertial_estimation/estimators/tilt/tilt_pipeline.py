@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from inertial_estimation.compilation import numbers
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.estimators.inputs.alignment import AlignedSample, SignalAligner, StreamSpec
 from inertial_estimation.estimators.inputs.rows import (
     IMU,
     JOINTS,
+    WRENCH_WIDTH,
     JointRow,
     imu_row,
     imu_spec,
@@ -69,7 +71,7 @@ class TiltPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot, self.contacts = setup.robot, setup.contact_names
         self._wrench_streams = {name: wrench_stream(name) for name in self.contacts}
-        self._joint_map = JointMap(self.robot, config.robot)
+        self._joint_map = JointMap(self.robot, config.robot, checked=True)
         self._joint_row = JointRow(self.robot.n_joints)
         self._estimator = BaseStateEstimator(config, setup)
         self._data_checks = DataChecks(setup, config.robot)
@@ -96,6 +98,9 @@ class TiltPipeline:
         """
         self._data_checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joint_map.row)
+        self._stepper.aligner.remark(JOINTS, self._joint_map.remark)
+        if self._joint_map.begins_anew:
+            self._stepper.aligner.clear()
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of one contact.
@@ -183,8 +188,8 @@ class TiltPipeline:
         row, columns = sample.rows[JOINTS], self._joint_row
         joints = (row[columns.q], row[columns.v]) if row is not None else None
         found = [sample.rows[stream] for stream in self._wrench_streams.values()]
-        wrenches = [wrench for wrench in found if wrench is not None]
-        complete = joints is not None and len(wrenches) == len(found)
+        arrived = [wrench for wrench in found if wrench is not None]
+        complete = joints is not None and len(arrived) == len(found)
         self._steps += 1
         self._incomplete += not complete
         return self._estimator.step(
@@ -192,7 +197,7 @@ class TiltPipeline:
             h,
             sample.driver_row,
             joints,
-            wrenches if complete else None,
+            numbers(np.concatenate(arrived).reshape(-1, WRENCH_WIDTH)) if complete else None,
             self._reference(sample.time_ns),
         )
 

@@ -10,11 +10,8 @@ same way.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from inertial_estimation.parameters import parameter
-from inertial_estimation.signals import Array
-from inertial_estimation.spatial.vectors import Vector
+from inertial_estimation.spatial.vectors import Matrix, Vector
 
 __all__ = ["TiltUncertainty", "UncertaintyConfig"]
 
@@ -92,16 +89,16 @@ class TiltUncertainty:
         else:
             self.yaw += walk + h * (2.0 * (self.yaw * along) ** 0.5 + h * along)
 
-    def covariance(self, x2_B: Vector) -> Array:
+    def covariance(self, x2_B: Vector) -> Matrix:
         """Return the covariance of small rotations of the base.
 
         Args:
             x2_B: The vertical in the base frame.
 
         Returns:
-            tilt (1 - x2 x2^T) + yaw x2 x2^T [rad^2], base frame, shape (3, 3).
+            tilt (1 - x2 x2^T) + yaw x2 x2^T [rad^2], base frame.
         """
         x, y, z = x2_B
         t, d = self.tilt, self.yaw - self.tilt
         xy, xz, yz = d * x * y, d * x * z, d * y * z
-        return np.array([[t + d * x * x, xy, xz], [xy, t + d * y * y, yz], [xz, yz, t + d * z * z]])
+        return (t + d * x * x, xy, xz), (xy, t + d * y * y, yz), (xz, yz, t + d * z * z)

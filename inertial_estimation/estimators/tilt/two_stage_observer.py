@@ -12,7 +12,8 @@ exponential of a 2 x 2 matrix between two half rotations, which is stable for an
 
 from dataclasses import dataclass
 
-from inertial_estimation.estimators.tilt.linear_stage import LinearStage
+from inertial_estimation.compilation import compiled, warm_up
+from inertial_estimation.estimators.tilt.linear_stage import first_stage
 from inertial_estimation.estimators.tilt.tilt_observer import (
     GravityFallbackConfig,
     TiltObserver,
@@ -22,7 +23,9 @@ from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
 from inertial_estimation.spatial.vectors import Vector, normalised, rotate, rotation, times
 
-__all__ = ["TwoStageConfig", "TwoStageObserver"]
+__all__ = ["TwoStageConfig", "TwoStageObserver", "TwoStageState", "two_stage_step"]
+
+TwoStageState = tuple[Vector, Vector, Vector]  # x1, x2' and x2^
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
     x2_intermediate: Vector
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
-        self._stage = LinearStage()
+        warm_up()
         self._rate: float | None = None  # that which was set [1/s]
         super().__init__(config, fallback)
 
@@ -101,17 +104,45 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
         return min(slow_root(self.config.alpha1, self.config.alpha2), self.rate)
 
     def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
-        config = self.config
-        half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
-        self.x1, self.x2_intermediate, self.innovation = self._stage.advance(
-            h, (config.alpha1, config.alpha2), half, (self.x1, self.x2_intermediate), f_I, y_v
+        gains = self.config.alpha1, self.config.alpha2
+        state = self.x1, self.x2_intermediate, self.x2
+        (self.x1, self.x2_intermediate, self.x2), self.innovation, self.correction = two_stage_step(
+            h, gains, self.rate, state, w_I, f_I, y_v
         )
-        x2 = times(half, times(half, self.x2))
-        x2, turned = turn_towards(x2, self.x2_intermediate, self.rate * h)
-        self.x2 = normalised(x2)
-        self.correction = (turned[0] / h, turned[1] / h, turned[2] / h)
 
     def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
         carried = rotate((-h * w_I[0], -h * w_I[1], -h * w_I[2]), self.x2_intermediate)
         super()._step_without_contact(h, w_I, f_I)
         self.x2_intermediate = self.x2 if self.gravity_aided else carried
+
+
+@compiled
+def two_stage_step(
+    h: float,
+    gains: tuple[float, float],
+    rate: float,
+    state: TwoStageState,
+    w_I: Vector,
+    f_I: Vector,
+    y_v: Vector,
+) -> tuple[TwoStageState, Vector, Vector]:
+    """Advance the observer by one step with contact.
+
+    Args:
+        h: Duration of the step [s].
+        gains: alpha1 [1/s] and alpha2 [1/s^2].
+        rate: Rate at which the vertical on the sphere follows the intermediate one [1/s].
+        state: x1, x2' and x2^ at the begin.
+        w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
+        f_I: Specific force, mean over the step [m/s^2].
+        y_v: Velocity of the IMU in its frame from contacts [m/s].
+
+    Returns:
+        The state at the end, the innovation [m/s], and the correction of the vertical [rad/s].
+    """
+    x1, x2_intermediate, x2 = state
+    half = rotation((-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2]))
+    x1, x2_intermediate, innovation = first_stage(h, gains, half, (x1, x2_intermediate), f_I, y_v)
+    x2, turned = turn_towards(times(half, times(half, x2)), x2_intermediate, rate * h)
+    correction = (turned[0] / h, turned[1] / h, turned[2] / h)
+    return (x1, x2_intermediate, normalised(x2)), innovation, correction

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.compilation import compiled, warm_up
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import IDENTITY, Matrix, Vector, align_rows, cross, rotate
 
@@ -34,6 +35,7 @@ class YawTracker:
     """
 
     def __init__(self) -> None:
+        warm_up()
         self.reset((0.0, 0.0, 1.0))
 
     def reset(self, x2_B: Vector) -> None:
@@ -62,7 +64,13 @@ class YawTracker:
         if R_reference is not None:
             self.R_WB = align_rows(R_reference, x2_B)
             return
-        back = (-h * w_WB_B[0], -h * w_WB_B[1], -h * w_WB_B[2])
-        # Rows of R_WB are the world axes in the base frame, so they rotate opposite to the base.
-        first, third = rotate(back, self.R_WB[0]), rotate(back, self.R_WB[2])
-        self.R_WB = align_rows((first, cross(third, first), third), x2_B)
+        self.R_WB = _turned(h, w_WB_B, x2_B, self.R_WB)
+
+
+@compiled
+def _turned(h: float, w_WB_B: Vector, x2_B: Vector, R_WB: Matrix) -> Matrix:
+    """Return an orientation turned by the measured rate, with the given tilt."""
+    back = (-h * w_WB_B[0], -h * w_WB_B[1], -h * w_WB_B[2])
+    # Rows of R_WB are the world axes in the base frame, so they rotate opposite to the base.
+    first, third = rotate(back, R_WB[0]), rotate(back, R_WB[2])
+    return align_rows((first, cross(third, first), third), x2_B)

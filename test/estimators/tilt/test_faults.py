@@ -1,12 +1,12 @@
 """Faults inside the plausible ranges: outliers, sequences, starts in motion; judged by the exact motion."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.contact_states import STANDING, kinematic_state
 from support.leg_robot import NO_REST, Stance, push_stance, tilt_pipeline
 
+from inertial_estimation.compilation import numbers
 from inertial_estimation.estimators.tilt.agreement import Agreement
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
 from inertial_estimation.estimators.tilt.foot_rotation import FootRotation, rate_of_points
@@ -14,15 +14,12 @@ from inertial_estimation.estimators.tilt.force_hold import ForceHold
 from inertial_estimation.estimators.tilt.imu_readings import ImuReadings
 from inertial_estimation.estimators.tilt.initialisation import Initialisation
 from inertial_estimation.estimators.tilt.vertical_fit import VerticalFit
-from inertial_estimation.models.contacts import KinematicState, RelativeContact
 from inertial_estimation.signals import BaseEstimate, BaseState, HealthLevel, ImuSample
 from inertial_estimation.spatial.vectors import ZERO
 
 PERIOD_NS = 5_000_000
 OBSERVERS = ["two_stage", "r3s2", "hua"]
 ONSET = 1.5  # of a fault [s]
-IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-STANDING = RelativeContact(IDENTITY, (0.0, 0.0, -0.8), ZERO, ZERO, IDENTITY, ZERO)
 
 
 def make(**values):
@@ -116,22 +113,20 @@ def test_a_vertical_that_is_not_confirmed_is_not_held(agreed, sound):
 
 def test_joint_velocities_that_are_wrong_do_not_replace_the_gyroscope():
     feet = FootRotation((True,))
-    state = KinematicState((STANDING,), IDENTITY, ZERO, ZERO, ZERO)
-    moving = replace(STANDING, w_I=(2.0, 0.0, 0.0))
+    moving = STANDING._replace(w_I=(2.0, 0.0, 0.0))
     for k in range(100):
-        contact = replace(moving, r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
-        w, _ = feet.check(0.01, ZERO, replace(state, contacts=(contact,)), (1.0,), 0)
+        contact = moving._replace(r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
+        w, _ = feet.check(0.01, ZERO, kinematic_state([contact]), numbers(np.ones(1)), 0)
     assert w == ZERO
     assert not feet.replacing
 
 
 def test_the_rotation_of_feet_replaces_a_wrong_gyroscope_at_once_and_no_longer_than_that():
     feet, missed = FootRotation((True,)), ZERO
-    state = KinematicState((STANDING,), IDENTITY, ZERO, ZERO, ZERO)
     for k in range(100):
-        contact = replace(STANDING, r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
+        contact = STANDING._replace(r_I=(0.0, 0.0, -0.8 - 1e-9 * k))
         wrong = (2.0, 0.0, 0.0) if k < 50 else ZERO
-        w, angle = feet.check(0.01, wrong, replace(state, contacts=(contact,)), (1.0,), 0)
+        w, angle = feet.check(0.01, wrong, kinematic_state([contact]), numbers(np.ones(1)), 0)
         missed = angle or missed
         assert w == ZERO or k < 6 or k >= 50
     assert not feet.replacing
@@ -141,11 +136,12 @@ def test_the_rotation_of_feet_replaces_a_wrong_gyroscope_at_once_and_no_longer_t
 def test_points_that_do_not_lie_on_a_line_determine_the_rotation():
     w = np.array([0.3, -0.7, 1.1])
     points = [np.array(p) for p in ((0.3, 0.2, -0.5), (-0.3, 0.2, -0.55), (0.3, -0.2, -0.45))]
-    contacts = [replace(STANDING, r_I=tuple(p), v_I=tuple(-np.cross(w, p))) for p in points]
-    rate, complete = rate_of_points(contacts, ZERO)
+    contacts = [STANDING._replace(r_I=tuple(p), v_I=tuple(-np.cross(w, p))) for p in points]
+    motions = kinematic_state(contacts).motions
+    rate, complete = rate_of_points(motions, (0.2, 0.5, 0.3), ZERO)
     np.testing.assert_allclose(rate, w, atol=1e-12)
     assert complete
-    rate, complete = rate_of_points(contacts[:2], ZERO)
+    rate, complete = rate_of_points(motions, (0.5, 0.5, 0.1), ZERO)
     d = (points[0] - points[1]) / np.linalg.norm(points[0] - points[1])
     np.testing.assert_allclose(rate, w - (w @ d) * d, atol=1e-12)
     assert not complete
@@ -161,6 +157,20 @@ def test_a_scaled_accelerometer_is_reported_and_does_not_turn_the_vertical():
     late = [row for row in rows if row[0] > ONSET + 0.5]
     assert max(error for _, error, *_ in rows) < 2.0
     assert all(level == HealthLevel.ERROR and "imu/data" in message for _, _, level, message, _ in late)
+
+
+@pytest.mark.parametrize(("checked", "found"), [(True, 1.05), (False, 1.0)])
+def test_the_scale_of_the_accelerometer_is_learned_where_readings_are_checked(checked, found):
+    stance, pipeline = Stance(1, still_until=9.0), tilt_pipeline(check_readings=checked)
+
+    def scaled(imu):
+        return ImuSample(imu.stamp_ns, 1.05 * imu.specific_force_I, imu.angular_rate_I)
+
+    for k in range(600):
+        stamp = (k + 1) * PERIOD_NS
+        push_stance(pipeline, stance, stamp, 1e-9 * stamp, spoil=scaled)
+        pipeline.tick(stamp)
+    assert pipeline._estimator.scale.factor == pytest.approx(found, abs=0.01)
 
 
 def test_forces_that_no_tilt_explains_are_named():

@@ -1,0 +1,152 @@
+"""The order of inference: each check relies on what those before it found right, or mended.
+
+Time comes first, because everything compares streams; then units and signs of each stream, then the mounting
+of the IMU, then contact wrenches and efforts, and masses last. What is found wrong is mended in the streams
+where it can be, so that one error is named once and does not mislead the later checks. Where it cannot be
+mended, the checks that rely on it are left out, and say so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.effort_findings import effort_findings
+from inertial_estimation.bring_up.finding import Finding, cannot_tell
+from inertial_estimation.bring_up.imu_findings import (
+    accelerometer_findings,
+    gyroscope_lag_findings,
+    mounting_findings,
+)
+from inertial_estimation.bring_up.inertia_findings import InertiaReport, inertia_findings
+from inertial_estimation.bring_up.joint_findings import position_findings, velocity_findings
+from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.sensor_checks import sensor_checks, stream_findings
+from inertial_estimation.bring_up.streams import RobotStreams
+from inertial_estimation.bring_up.wrench_findings import wrench_findings, wrench_lag_findings
+from inertial_estimation.data_checks.check_result import CheckResult
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup
+from inertial_estimation.signals import NANOSECONDS
+
+__all__ = ["Diagnosis", "diagnose"]
+
+FEWEST_WINDOWS = 20  # 2 s of data
+HARMLESS = (
+    "joint velocities",
+    "wrench delay",
+    "efforts",
+)  # on which no later check but that of masses relies
+NOT_MENDED = ", which is wrong and cannot be corrected with certainty"
+
+
+@dataclass(eq=False)
+class Diagnosis:
+    """All findings, and what the figures show.
+
+    Attributes:
+        findings: In the order of inference, in which errors are to be mended.
+        case: The recording as it is.
+        mended: The recording with all mends.
+        lags: Time offsets that were determined, by check.
+        inertia: What the forces say; None where they were not judged.
+        examined: Whether there were enough data for more than names and stamps.
+    """
+
+    findings: list[Finding]
+    case: Case
+    mended: Case
+    lags: dict[str, Lag] = field(default_factory=dict)
+    inertia: InertiaReport | None = None
+    examined: bool = False
+
+    @property
+    def duration_s(self) -> float:
+        """Time between the first and the last joint state [s]."""
+        stamps = self.case.streams.joints.stamps_ns
+        return float(stamps[-1] - stamps[0]) / NANOSECONDS
+
+    @property
+    def results(self) -> list[CheckResult]:
+        """The results of all findings."""
+        return [item.result for item in self.findings]
+
+
+def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotConfig) -> Diagnosis:
+    """Check a recording.
+
+    Args:
+        streams: Its inputs.
+        setup: The robot.
+        config: Its parameters.
+
+    Returns:
+        The findings.
+    """
+    case = Case(streams, setup, config)
+    diagnosis = Diagnosis([], case, case)
+    _add(diagnosis, stream_findings(streams, config.inputs.max_gap))
+    _add(diagnosis, sensor_checks(diagnosis.mended.streams, setup.robot.joint_names))
+    if streams.missing:
+        why = "joints of the description are missing in the joint states"
+        diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
+        return diagnosis
+    with np.errstate(all="ignore"):  # numbers out of range are judged, they are no warnings of numpy
+        if diagnosis.mended.signals.windows.size < FEWEST_WINDOWS:
+            why = f"fewer than {FEWEST_WINDOWS} windows of 0.1 s have joint states without gaps"
+            diagnosis.findings.append(cannot_tell("all other checks", "recording", why))
+            return diagnosis
+        diagnosis.examined = True
+        _examine(diagnosis)
+    return diagnosis
+
+
+def _examine(diagnosis: Diagnosis) -> None:
+    """Execute the checks in their order, until one finds what it cannot mend."""
+    stages: list[tuple[str, Callable[[Case], list[Finding]]]] = [
+        ("joint positions", position_findings),
+        ("joint velocities", velocity_findings),
+        ("accelerometer", accelerometer_findings),
+        ("IMU delay", lambda case: _with_lag(diagnosis, "IMU delay", gyroscope_lag_findings(case))),
+        ("IMU mounting", mounting_findings),
+        ("wrench signs and units", wrench_findings),
+        ("wrench delay", lambda case: _with_lag(diagnosis, "wrench delay", wrench_lag_findings(case))),
+        ("efforts", lambda case: _with_lag(diagnosis, "effort delay", effort_findings(case))),
+    ]
+    blocked = doubtful = ""
+    for name, stage in stages:
+        if blocked:
+            diagnosis.findings.append(cannot_tell(name, "recording", f"it relies on {blocked}{NOT_MENDED}"))
+            continue
+        found = stage(diagnosis.mended)
+        _add(diagnosis, found)
+        rough = [item.result for item in found if item.wrong and (item.mend is None or not item.exact)]
+        if not rough or name == "joint velocities":
+            continue
+        doubtful = doubtful or f"the {rough[0].check} of {rough[0].subject}"
+        if name not in HARMLESS and any(item.wrong and item.mend is None for item in found):
+            blocked = doubtful
+    if doubtful:
+        why = f"they rely on {doubtful}{NOT_MENDED}"
+        diagnosis.findings.append(cannot_tell("masses", "description", why))
+        return
+    found, diagnosis.inertia = inertia_findings(diagnosis.mended)
+    _add(diagnosis, found)
+
+
+def _with_lag(diagnosis: Diagnosis, check: str, found: tuple[list[Finding], Lag | None]) -> list[Finding]:
+    findings, lag = found
+    if lag is not None:
+        diagnosis.lags[check] = lag
+    return findings
+
+
+def _add(diagnosis: Diagnosis, found: list[Finding]) -> None:
+    """Keep findings, and mend the streams by them."""
+    diagnosis.findings += found
+    streams = diagnosis.mended.streams
+    for item in found:
+        if item.mend is not None:
+            streams = item.mend(streams)
+    if streams is not diagnosis.mended.streams:
+        diagnosis.mended = diagnosis.mended.mended(streams)

@@ -1,0 +1,76 @@
+"""Joint efforts: signs, units, order, and how late they are against the motion."""
+
+from functools import partial
+
+import numpy as np
+
+from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
+from inertial_estimation.bring_up.joint_findings import lag_verdict
+from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.streams import RobotStreams
+from inertial_estimation.bring_up.time_offsets import effort_lag
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.effort_checks import effort_checks, telling_joints
+
+__all__ = ["effort_findings"]
+
+POWER_OF_TEN = 0.5  # decades from a unit (1e3, 1e-3) within which it is that unit
+
+
+def effort_findings(case: Case) -> tuple[list[Finding], Lag | None]:
+    """Check the efforts against the torques that the description predicts, then how late they are."""
+    windows = case.signals.windows
+    if not np.isfinite(windows.tau).any():
+        return [cannot_tell("effort", "joint_states", "no efforts are sent")], None
+    results = effort_checks(windows, case.robot)
+    if not results:
+        why = (
+            "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
+        )
+        return [cannot_tell("effort", "joint_states", why)], None
+    found = [_with_gain(result, case) for result in results]
+    if any(item.wrong for item in found):
+        return found, None
+    telling = np.isin(case.robot.names, telling_joints(windows, case.robot))
+    lag = effort_lag(case.signals, telling)
+    verdict = lag_verdict(lag)
+    if lag is None or verdict is None:
+        why = "the torques change too slowly, or agree too little with the prediction, to date them"
+        return [*found, cannot_tell("effort delay", "joint_states", why)], lag
+    late = f"{1e3 * lag.seconds:+.0f} ms (sigma {1e3 * lag.sigma:.1g})"
+    said = f"they come {late} against the torques of the motion"
+    remedy = ""
+    if verdict is not Verdict.OK:
+        remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
+    value = 1e3 * lag.seconds
+    return [*found, finding("effort delay", "joint_states", verdict, value, "ms", said, remedy)], lag
+
+
+def _with_gain(result: CheckResult, case: Case) -> Finding:
+    """Attach the drive gain that corrects a sign or a unit."""
+    if not result.failed or result.subject not in case.robot.names:
+        return plain(result)
+    gain = None
+    if result.check == "effort sign":
+        gain = -1.0
+    elif (
+        result.check == "effort unit"
+        and result.value
+        and np.isfinite(result.value)
+        and "limit" not in result.sentence
+    ):
+        decades = np.log10(abs(result.value))
+        thousand = 3.0 * round(decades / 3.0)
+        close = abs(decades - thousand) < POWER_OF_TEN and thousand != 0.0
+        gain = float(10.0**-thousand) if close else 1.0 / result.value
+    if gain is None:
+        return plain(result)
+    mend = partial(_scaled, joint=case.robot.names.index(result.subject), factor=gain)
+    return Finding(result, mend, drive_gains={result.subject: gain})
+
+
+def _scaled(streams: RobotStreams, joint: int, factor: float) -> RobotStreams:
+    factors = np.ones(streams.n_joints)
+    factors[joint] = factor
+    return streams.scaled_joints(2, factors)

@@ -1,0 +1,186 @@
+"""What the forces of a recording leave unexplained, with the columns of everything that may explain it.
+
+At each window the equation of motion gives, for base and joints,
+
+    r = S' tau + J' w - (M a + c) = Y dtheta + friction + wrong scales + noise
+
+with Y dtheta of changed masses and centres of mass. Contact wrenches that are not measured are projected out:
+the rows are multiplied by a basis of the null space of their Jacobian (Mistry et al., ICRA 2010).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.bring_up.uniform_signals import UniformSignals
+from inertial_estimation.models.base_acceleration import ImuToBase
+from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
+from inertial_estimation.models.robot_config import RobotSetup
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["ForceRows", "force_rows"]
+
+MOST_WINDOWS = 200
+SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
+FRICTION = 4  # columns of a joint: offset, Coulomb, viscous, rotor inertia
+
+
+@dataclass(frozen=True, eq=False)
+class ForceRows:
+    """Rows of N windows, m each, before weighting.
+
+    Attributes:
+        left: Measured minus predicted, shape (N, m).
+        measured: Measured part alone, for the size of the noise, shape (N, m).
+        loads: Columns of mass and first moment of each body, shape (N, m, b, 4).
+        friction: Columns of each measured joint's friction, shape (N, m, j, 4).
+        gains: Columns of each measured joint's predicted torque, for its effort's scale, shape (N, m, j).
+        wrenches: Columns of each contact's measured wrench, shape (N, m, k).
+        zeros: Columns of a constant wrench in each contact's sensor, shape (N, m, 6 k).
+        whole: Column of all masses times a factor, shape (N, m).
+        links: A link of each body.
+        masses: Their nominal masses [kg], shape (b,).
+        joints: Names of the measured joints.
+        contacts: Names of the contacts with measured wrenches.
+        projected: Whether unknown contact wrenches were projected out.
+    """
+
+    left: Array
+    measured: Array
+    loads: Array
+    friction: Array
+    gains: Array
+    wrenches: Array
+    zeros: Array
+    whole: Array
+    links: tuple[str, ...]
+    masses: Array
+    joints: tuple[str, ...]
+    contacts: tuple[str, ...]
+    projected: bool
+
+
+def force_rows(signals: UniformSignals, setup: RobotSetup) -> ForceRows | None:
+    """Build the rows.
+
+    Args:
+        signals: The signals, with correct signs and units.
+        setup: The robot.
+
+    Returns:
+        The rows, or None where neither efforts nor contact wrenches are known together with the motion.
+    """
+    table, robot = signals.windows, setup.robot
+    with_tau = np.isfinite(table.tau).mean(axis=0) > 0.5
+    n_base = robot.n_base
+    with_wrenches = bool(setup.contacts) and np.isfinite(table.wrenches).all(axis=(1, 2)).mean() > 0.5
+    if n_base and not with_wrenches and not (setup.contacts and with_tau.any()):
+        return None
+    rows = np.concatenate((np.ones(n_base, dtype=bool), with_tau))
+    if not rows.any():
+        return None
+    known = np.isfinite(table.force).all(axis=1) & np.isfinite(table.tau[:, with_tau]).all(axis=1)
+    if with_wrenches:
+        known &= np.isfinite(table.wrenches).all(axis=(1, 2))
+    kept = np.flatnonzero(known)
+    if len(kept) < 20:
+        return None
+    kept = kept[:: max(1, -(-len(kept) // MOST_WINDOWS))]
+    return _Builder(signals, setup, rows, with_tau, measured_wrenches=bool(with_wrenches)).build(kept)
+
+
+class _Builder:
+    def __init__(
+        self,
+        signals: UniformSignals,
+        setup: RobotSetup,
+        rows: Array,
+        with_tau: Array,
+        *,
+        measured_wrenches: bool,
+    ) -> None:
+        self._setup, self._rows, self._with_tau = setup, rows, with_tau
+        self._table = signals.windows
+        self._measured = measured_wrenches
+        robot = setup.robot
+        self._n_base, self._joints = robot.n_base, np.flatnonzero(with_tau)
+        self._candidates = CandidateColumns(robot, candidate_links(robot, ["*"], []))
+        floats = robot.floating_base and setup.imu is not None
+        self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
+        self._ddq, self._wd_I = signals.ddq, signals.wd_I
+
+    def build(self, kept: NDArray[np.int64]) -> ForceRows:
+        """Build the rows of some windows."""
+        parts = [self._window(i) for i in kept.tolist()]
+        left, measured, loads, friction, gains, wrenches, zeros, whole = map(
+            np.array, zip(*parts, strict=True)
+        )
+        names = self._setup.robot.joint_names
+        contacts = self._setup.contact_names if self._measured else ()
+        return ForceRows(
+            left=left,
+            measured=measured,
+            loads=loads,
+            friction=friction,
+            gains=gains,
+            wrenches=wrenches,
+            zeros=zeros,
+            whole=whole,
+            links=self._candidates.links,
+            masses=self._candidates.masses,
+            joints=tuple(names[j] for j in self._joints.tolist()),
+            contacts=contacts,
+            projected=bool(self._n_base) and not self._measured,
+        )
+
+    def _window(self, i: int) -> tuple[Array, ...]:
+        table, rows, n = self._table, self._rows, self._n_base
+        nv = len(rows)
+        loads, friction, gains = (
+            self._loads(i),
+            np.zeros((nv, len(self._joints), FRICTION)),
+            np.zeros((nv, len(self._joints))),
+        )
+        acting = np.zeros(nv)
+        dq, ddq = table.dq[i], self._ddq[i]
+        for k, j in enumerate(self._joints.tolist()):
+            friction[n + j, k] = 1.0, np.tanh(dq[j] / SLOW), dq[j], ddq[j]
+            acting[n + j] = table.tau[i, j]
+        J = table.jacobians[i]
+        pushed = np.einsum("kiv,ki->vk", J, np.nan_to_num(table.wrenches[i]))
+        predicted = table.force[i] - pushed.sum(axis=1)  # without the noise of the efforts
+        for k, j in enumerate(self._joints.tolist()):
+            gains[n + j, k] = predicted[n + j]
+        zeros = J.reshape(-1, nv).T
+        if self._measured:
+            acting = acting + pushed.sum(axis=1)
+        left = acting - table.force[i]
+        columns = (left, acting, loads, friction, gains, pushed, zeros, table.force[i])
+        chosen = [array[rows] for array in columns]
+        if self._n_base and not self._measured:
+            basis = self._free_of_contacts(J[:, :, rows])
+            chosen = [np.tensordot(basis, array, axes=1) for array in chosen]
+        if not self._measured:
+            chosen[5], chosen[6] = chosen[5][:, :0], chosen[6][:, :0]
+        return tuple(chosen)
+
+    def _loads(self, i: int) -> Array:
+        """Columns of the loads on all bodies at a window, shape (nv, b, 4)."""
+        table, robot = self._table, self._setup.robot
+        v, a = table.dq[i], self._ddq[i]
+        if self._to_base is not None:
+            joints = (table.q[i], v, a)
+            f_B, w_B, wd_B = self._to_base.base_motion(joints, table.f_I[i], table.w_I[i], self._wd_I[i])
+            v, a = np.concatenate((np.zeros(3), w_B, v)), np.concatenate((f_B, wd_B, a))
+        loads: Array = self._candidates.at(robot.configuration(table.q[i]), v, a).loads.transpose(1, 0, 2)
+        return loads
+
+    def _free_of_contacts(self, J: Array) -> Array:
+        """Rows that no contact force changes, shape (m, rows); as many in every window."""
+        wrenches = J[:, :3] if self._table.point_contacts else J
+        columns = wrenches.reshape(-1, J.shape[2]).T
+        U, _values, _Vt = linear_algebra.svd(columns)
+        free: Array = U[:, min(columns.shape) :].T
+        return free

@@ -1,0 +1,267 @@
+"""The IMU: unit and scale of the accelerometer, time offset, unit and axes of the gyroscope, mounting."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
+from inertial_estimation.bring_up.imu_mounting import (
+    AxesFit,
+    fit_gyroscope,
+    gravity_angle,
+    gravity_pair,
+    ground_normal,
+    nearest_axes,
+)
+from inertial_estimation.bring_up.joint_findings import lag_verdict
+from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.streams import RobotStreams
+from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
+from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.imu_checks import (
+    NO_GRAVITY,
+    PERMUTATIONS,
+    accelerometer_size,
+    axis_names,
+    gyroscope_at_rest,
+)
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.robot_config import IMU_TOPIC
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
+from inertial_estimation.spatial.vectors import DEGREES
+
+__all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_findings"]
+
+TURNED_WARN, TURNED = math.radians(7.0), math.radians(14.0)  # rotation of a mounting that is no tolerance
+TILT_WARN, TILTED = math.radians(8.0), math.radians(16.0)  # of gravity against the ground under the feet
+EXPLAINS = 0.5  # share of the rate that feet and joints explain, from which they tell the axes
+SIGMAS = 4.0
+SCALE_WARN = 0.15  # relative error of a gyroscope's scale
+CLOSE = math.radians(5.0)  # within which one assumption explains gravity as well as another
+
+
+def accelerometer_findings(case: Case) -> list[Finding]:
+    """Check the size of the specific force: unit, scale, gravity subtracted, silence."""
+    if case.streams.imu is None:
+        return []
+    result = accelerometer_size(case.signals.windows, case.robot)
+    if result is None:
+        return []
+    if not result.failed:
+        return [plain(result)]
+    factor = result.value / STANDARD_GRAVITY
+    if result.value < NO_GRAVITY * STANDARD_GRAVITY and not 0.08 < factor < 0.13:
+        return [plain(result)]
+    scale = STANDARD_GRAVITY if 0.08 < factor < 0.13 else 1.0 / factor
+    return [Finding(result, partial(_scaled_imu, factors=np.array([scale] * 3 + [1.0] * 3)))]
+
+
+def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
+    """Find how late the IMU is against the joint states, whatever its unit and axes."""
+    if case.streams.imu is None:
+        return [], None
+    lag = gyroscope_lag(case.signals, expected_rate(case.signals))
+    verdict = lag_verdict(lag)
+    if lag is None or verdict is None:
+        why = "the base hardly turns over standing feet, so nothing dates the angular rate"
+        return [cannot_tell("IMU delay", IMU_TOPIC, why)], lag
+    late = lag.seconds
+    said = f"it comes {1e3 * late:+.0f} ms (sigma {1e3 * lag.sigma:.1g}) against the joint states"
+    if verdict is Verdict.OK:
+        return [finding("IMU delay", IMU_TOPIC, verdict, 1e3 * late, "ms", said)], lag
+    delay = round(case.config.inputs.imu_delay + late, 4)
+    remedy = f"set inputs.imu_delay to {delay:g}, or stamp at the time of measurement"
+    mend = partial(RobotStreams.delayed, seconds={IMU_TOPIC: -late})
+    ms, values = 1e3 * late, {"inputs.imu_delay": delay}
+    return [
+        finding("IMU delay", IMU_TOPIC, verdict, ms, "ms", said, remedy, mend=mend, parameters=values)
+    ], lag
+
+
+def mounting_findings(case: Case) -> list[Finding]:
+    """Check unit and axes of the gyroscope and the mounting of the IMU.
+
+    Where the rate over standing feet tells, gyroscope and gravity are explained together: by a rotation of
+    the IMU, by axes of the gyroscope alone, or by axes of the accelerometer alone. Otherwise gravity tells.
+    """
+    if case.streams.imu is None:
+        return []
+    signals = case.signals
+    fit = fit_gyroscope(signals.table.w_I, expected_rate(signals))
+    normal_B = ground_normal(signals, case.setup) if case.setup.contacts else None
+    tilt = math.nan if normal_B is None else gravity_angle(signals, normal_B, np.eye(3))
+    if fit is None or fit.score < EXPLAINS or not _turns(case):
+        found = _by_gravity(case, normal_B, tilt)
+        at_rest = gyroscope_at_rest(signals.windows, case.robot)
+        return [*found, *([plain(at_rest)] if at_rest is not None else []), _untold()]
+    found = _scale(fit)
+    turned = fit.angle > max(TURNED_WARN, SIGMAS * fit.sigma) and fit.score - fit.as_described > 0.05
+    if not turned:
+        said = f"the rotation over the feet explains {100 * fit.as_described:.0f} % of the rate"
+        found.append(finding("gyroscope axes", IMU_TOPIC, Verdict.OK, math.degrees(fit.angle), "deg", said))
+        return [*found, *_by_gravity(case, normal_B, tilt)]
+    after = math.nan if normal_B is None else gravity_angle(signals, normal_B, fit.R.T)
+    mounted = (
+        not fit.flips
+        and fit.full
+        and (math.isnan(tilt) or (after < max(CLOSE, tilt - CLOSE) and after < TILT_WARN))
+    )
+    if mounted:
+        return [*found, _mounting(case, fit, after)]
+    return [*found, _gyroscope_axes(fit), *_by_gravity(case, normal_B, tilt)]
+
+
+def _turns(case: Case) -> bool:
+    expected = expected_rate(case.signals)
+    known = np.isfinite(expected).all(axis=1)
+    return bool(known.any()) and float(np.sqrt(np.mean(expected[known] ** 2) * 3.0)) > 0.03
+
+
+def _untold() -> Finding:
+    why = "the base hardly turns over standing feet: let the robot squat, lean and twist on both feet"
+    return cannot_tell("gyroscope axes", IMU_TOPIC, why)
+
+
+def _scale(fit: AxesFit) -> list[Finding]:
+    """Judge the unit of the gyroscope."""
+    factor = fit.scale
+    if abs(math.log(factor)) < SCALE_WARN:
+        said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
+        return [finding("gyroscope scale", IMU_TOPIC, Verdict.OK, factor, "", said)]
+    said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
+    gross = not 0.5 < factor < 2.0
+    remedy = "check its scale in the driver of imu/data, expected rad/s"
+    if abs(math.log(factor / DEGREES)) < 0.4:
+        remedy = "deg/s? The driver must send rad/s"
+    elif abs(math.log(factor * DEGREES)) < 0.4:
+        remedy = "divided by 57.3 once too often? The driver must send rad/s"
+    verdict = Verdict.WRONG if gross else Verdict.WARN
+    mend = partial(_scaled_imu, factors=np.array([1.0] * 3 + [1.0 / factor] * 3))
+    return [finding("gyroscope scale", IMU_TOPIC, verdict, factor, "", said, remedy, mend=mend)]
+
+
+def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
+    R_IS = _exact(fit.R).T
+    angle = math.degrees(fit.angle)
+    given = case.config.imu_rotation
+    R_LS = (rotation_from_roll_pitch_yaw(*given) if given else np.eye(3)) @ R_IS
+    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R_LS), yaw_of(R_LS))]
+    said = (
+        f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against the link "
+        f"'{case.robot.imu}'"
+        + (
+            ""
+            if math.isnan(after)
+            else f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
+        )
+    )
+    named = nearest_axes(R_IS)
+    as_axes = f" (the link's axes are {named} of the readings)" if named else ""
+    remedy = (
+        f"set imu_rotation to [{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g}], or correct the pose of the link in the "
+        f"description{as_axes}"
+    )
+    verdict = Verdict.WRONG if fit.angle > TURNED else Verdict.WARN
+    return finding(
+        "IMU mounting",
+        IMU_TOPIC,
+        verdict,
+        angle,
+        "deg",
+        said,
+        remedy,
+        mend=partial(_turned_imu, force=R_IS, rate=R_IS),
+        parameters={"imu_rotation": rpy},
+    )
+
+
+def _gyroscope_axes(fit: AxesFit) -> Finding:
+    R = _exact(fit.R).T
+    named = nearest_axes(R)
+    said = (
+        f"the rotation over the feet explains {100 * fit.as_described:.0f} % of the rate, "
+        f"{100 * fit.score:.0f} % " + (f"with the axes ({named})" if named else "with other axes")
+    )
+    remedy = (
+        "correct signs and axes of the gyroscope alone in the driver of imu/data; the accelerometer is right"
+    )
+    if not fit.full:
+        remedy = "check the axes of the gyroscope in the driver; let the robot turn about all three axes"
+    value = math.degrees(fit.angle)
+    return finding(
+        "gyroscope axes",
+        IMU_TOPIC,
+        Verdict.WRONG,
+        value,
+        "deg",
+        said,
+        remedy,
+        mend=partial(_turned_imu, rate=R),
+    )
+
+
+def _by_gravity(case: Case, normal_B: Array | None, tilt: float) -> list[Finding]:
+    """Judge the direction of the specific force against the ground under the feet."""
+    pair = None if normal_B is None else gravity_pair(case.signals, normal_B)
+    if normal_B is None or pair is None or math.isnan(tilt):
+        why = "no contact stands on the ground, so nothing says where down is"
+        return [cannot_tell("accelerometer direction", IMU_TOPIC, why)]
+    degrees = math.degrees(tilt)
+    said = f"the mean specific force is {degrees:.2g} deg from the normal of the ground under the feet"
+    if tilt < TILT_WARN:
+        return [finding("accelerometer direction", IMU_TOPIC, Verdict.OK, degrees, "deg", said)]
+    return [_tilted(pair, said, tilt)]
+
+
+def _tilted(pair: tuple[Array, Array], said: str, tilt: float) -> Finding:
+    """Return the finding that gravity has the wrong direction, with the axes that would make it right."""
+    f, n = pair
+    away = np.arccos(np.clip(np.einsum("kij,j,i->k", PERMUTATIONS, f, n), -1.0, 1.0))
+    fits = np.flatnonzero(away < TILT_WARN).tolist()
+    remedy = (
+        "check the pose of imu_frame in the description, the joint positions, and whether the ground is level"
+    )
+    if fits:
+        axes = " or ".join(f"({axis_names(i)})" for i in fits[:3])
+        remedy = f"check imu_frame, and the axes of the accelerometer in the driver: {axes} would fit"
+    mend = partial(_turned_imu, force=PERMUTATIONS[fits[0]] if fits else _shortest(f, n))
+    verdict, degrees = Verdict.WRONG if tilt > TILTED else Verdict.WARN, math.degrees(tilt)
+    name = "accelerometer direction"
+    return finding(name, IMU_TOPIC, verdict, degrees, "deg", said, remedy, mend=mend, exact=False)
+
+
+def _exact(R: Array) -> Array:
+    """Return the signed permutation near an orthogonal matrix, or the matrix itself."""
+    if not nearest_axes(R):
+        return R
+    exact: Array = PERMUTATIONS[int(np.argmax(np.einsum("kij,ij->k", PERMUTATIONS, R)))]
+    return exact
+
+
+def _shortest(f: Array, n: Array) -> Array:
+    """Return the smallest rotation that turns one unit vector into another one."""
+    axis, cosine = np.cross(f, n), float(f @ n)
+    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    R: Array = np.eye(3) + K + K @ K / max(1.0 + cosine, 1e-9)
+    return R
+
+
+def _scaled_imu(streams: RobotStreams, factors: Array) -> RobotStreams:
+    if streams.imu is None:
+        return streams
+    return replace(streams, imu=streams.imu.with_values(streams.imu.values * factors))
+
+
+def _turned_imu(streams: RobotStreams, force: Array | None = None, rate: Array | None = None) -> RobotStreams:
+    if streams.imu is None:
+        return streams
+    values = streams.imu.values.copy()
+    if force is not None:
+        values[:, :3] = values[:, :3] @ force.T
+    if rate is not None:
+        values[:, 3:] = values[:, 3:] @ rate.T
+    return replace(streams, imu=streams.imu.with_values(values))

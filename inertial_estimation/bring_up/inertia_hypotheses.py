@@ -1,0 +1,270 @@
+"""Which single cause explains best what the forces leave unexplained: a link's mass, a scale, or nothing.
+
+Bayesian comparison of linear models. With noise of known size and Gaussian priors the evidence of a cause
+with columns H and prior covariance P, after friction and its like have been marginalised (Schur complement
+S, g of the normal equations), is
+
+    ln p(y | H) - ln p(y | nothing) = 1/2 g' (S + P^-1)^-1 g - 1/2 ln det(I + P S)
+
+(MacKay, Neural Computation 4, 1992); the second term is the price of a cause that could explain anything. The
+size of the noise is that of the residual when all causes act at once, inflated by its correlation in time.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from inertial_estimation.bring_up.force_rows import ForceRows
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["Cause", "CauseKind", "ForceFit", "fit_forces"]
+
+MASS_PRIOR = 0.5  # standard deviation of a wrong mass, of the link's mass
+MASS_FLOOR = 0.02  # the same, at least this share of the robot's mass
+COM_PRIOR = 0.05  # of a wrong centre of mass, at the wrong mass's size [m]
+SCALE_PRIOR = 0.3  # of the scale of a sensor
+STICTION = 0.04  # of friction terms, share of the joint's effort limit
+STICTION_UNLIMITED = 0.1  # without a limit, share of the largest measured torque
+ARMATURE_PRIOR = 0.5  # of a rotor inertia: its torque at the prior over that of friction
+ZERO_SHARE = 0.02  # of a sensor's zero, share of the weight
+LEVER = 0.1  # of its moments [m]
+NOISE_FLOOR = 0.005  # of the rms of the measured row
+BASE_FLOOR = 0.002
+MOST_CORRELATION = 0.95  # of neighbouring windows
+KEPT = 6.0  # standard deviations of a residual beyond which it is not trusted
+
+
+class CauseKind(Enum):
+    """What may be wrong about masses or scales."""
+
+    LINK = "link"
+    WHOLE = "all masses"
+    WRENCH = "contact wrench"
+    EFFORT = "effort"
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """One cause and how well it explains the forces.
+
+    Attributes:
+        kind: What it is.
+        subject: Link, contact or joint; "all" for all of them.
+        amplitude: Estimated change: mass [kg] and first moment of a link, else the relative error of a scale.
+        sigma: Standard deviation of its first entry.
+        evidence: Logarithm of how much more probable the data are with it than without.
+        explained: Share of the unexplained variance that it explains.
+    """
+
+    kind: CauseKind
+    subject: str
+    amplitude: Array
+    sigma: float
+    evidence: float
+    explained: float
+
+    @property
+    def size(self) -> float:
+        """Change of mass [kg] or of a scale."""
+        return float(self.amplitude[0])
+
+
+@dataclass(frozen=True, eq=False)
+class ForceFit:
+    """Result of the comparison.
+
+    Attributes:
+        causes: The most probable first.
+        noise: Standard deviation of each row's noise [N or Nm], shape (m,).
+        unexplained: Rms of the whitened residual without any cause; 1 where the description is right.
+        mass_sigma: Standard deviation of each link's mass if only it were wrong [kg], by link.
+        masses: Nominal mass [kg], by link.
+        friction: Offset, Coulomb, viscous and rotor inertia of each joint, by its name, shape (4,).
+        friction_sigma: Their standard deviations.
+    """
+
+    causes: tuple[Cause, ...]
+    noise: Array
+    unexplained: float
+    mass_sigma: dict[str, float]
+    masses: dict[str, float]
+    friction: dict[str, Array]
+    friction_sigma: dict[str, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    kind: CauseKind
+    subject: str
+    columns: slice
+    prior: Array  # standard deviations
+
+
+def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()) -> ForceFit:
+    """Compare all causes.
+
+    Args:
+        rows: What is unexplained, and the columns.
+        robot: The robot, for its mass and effort limits.
+        assumed: Causes that were found before; the others are compared on what these do not explain.
+    """
+    nuisance, nuisance_prior = _nuisance(rows, robot)
+    columns, blocks = _causes(rows, robot)
+    found = {(cause.kind, cause.subject) for cause in assumed}
+    for block in blocks:
+        if (block.kind, block.subject) in found:
+            nuisance = np.concatenate((nuisance, columns[:, :, block.columns]), axis=2)
+            nuisance_prior = np.concatenate((nuisance_prior, block.prior))
+    r = rows.left
+    N, m = r.shape
+    A = np.concatenate((nuisance, columns), axis=2)
+    priors = np.concatenate((nuisance_prior, *[block.prior for block in blocks]))
+    noise, inflation, kept = _noise(A, r, rows, priors)
+    weight = kept / noise
+    X = (A * weight[:, :, None]).reshape(N * m, -1)
+    y = (r * weight).ravel()
+    G, b, power = X.T @ X, X.T @ y, float(y @ y)
+    G, b, power = G / inflation, b / inflation, power / inflation
+    k = nuisance.shape[2]
+    inner = G[:k, :k] + np.diag(nuisance_prior**-2.0)
+    solved = linear_algebra.solve(inner, np.column_stack((G[:k, k:], b[:k])))
+    S = G[k:, k:] - G[k:, :k] @ solved[:, :-1]
+    g = b[k:] - G[k:, :k] @ solved[:, -1]
+    left = max(power - float(b[:k] @ solved[:, -1]), 1e-12)
+    causes = [_judged(block, S, g, left) for block in blocks]
+    best = max(causes, key=lambda cause: cause.evidence)
+    columns_of_best = next(b.columns for b in blocks if (b.kind, b.subject) == (best.kind, best.subject))
+    friction = solved[:, -1] - solved[:, :-1][:, columns_of_best] @ best.amplitude
+    rest = (r - nuisance @ friction - columns[:, :, columns_of_best] @ best.amplitude) * weight
+    independent = _independent(rest, kept)
+    count = max(float(kept.sum()) / inflation, 1.0)
+    causes = [_tempered(cause, independent, left / count) for cause in causes]
+    causes.sort(key=lambda cause: -cause.evidence)
+    covariance = linear_algebra.inv(inner)
+    sigma = np.sqrt(np.diag(covariance))
+    joints = {name: slice(4 * j, 4 * j + 4) for j, name in enumerate(rows.joints)}
+    return ForceFit(
+        causes=tuple(causes),
+        noise=noise,
+        unexplained=math.sqrt(left / count),
+        mass_sigma={c.subject: c.sigma for c in causes if c.kind is CauseKind.LINK},
+        masses=dict(zip(rows.links, rows.masses.tolist(), strict=True)),
+        friction={name: solved[part, -1] for name, part in joints.items()},
+        friction_sigma={name: sigma[part] for name, part in joints.items()},
+    )
+
+
+def _nuisance(rows: ForceRows, robot: RobotModel) -> tuple[Array, Array]:
+    """Columns of friction and sensor zeros with the standard deviations of their priors."""
+    N, m = rows.left.shape
+    limits = dict(zip(robot.joint_names, np.array(robot.model.effortLimit[robot.n_base :]), strict=True))
+    efforts = np.abs(rows.gains).max(axis=(0, 1), initial=0.0)
+    largest = float(efforts.max(initial=1e-6))
+    sizes = []
+    for name in rows.joints:
+        limit = float(limits[name])
+        sizes.append(
+            STICTION * limit if limit > 0.0 and math.isfinite(limit) else STICTION_UNLIMITED * largest
+        )
+    friction = rows.friction.reshape(N, m, -1)
+    rms = np.sqrt(np.mean(rows.friction**2, axis=(0, 1))) * math.sqrt(m)
+    prior = np.array(sizes)[:, None] / np.maximum(rms, [1.0, 1.0, 0.05, 0.2])
+    prior[:, 3] *= ARMATURE_PRIOR
+    weight = 9.81 * robot.total_mass * ZERO_SHARE
+    zeros = np.tile([weight] * 3 + [weight * LEVER] * 3, rows.zeros.shape[2] // 6)
+    return np.concatenate((friction, rows.zeros), axis=2), np.concatenate((prior.ravel(), zeros))
+
+
+def _causes(rows: ForceRows, robot: RobotModel) -> tuple[Array, list[_Block]]:
+    """Columns of the causes, and what each of them is."""
+    N, m = rows.left.shape
+    parts, blocks, first = [], [], 0
+
+    def add(kind: CauseKind, subject: str, columns: Array, prior: Array) -> None:
+        nonlocal first
+        parts.append(columns.reshape(N, m, -1))
+        blocks.append(_Block(kind, subject, slice(first, first + len(prior)), prior))
+        first += len(prior)
+
+    total = float(rows.masses.sum())
+    for i, link in enumerate(rows.links):
+        mass = max(MASS_PRIOR * float(rows.masses[i]), MASS_FLOOR * total)
+        add(CauseKind.LINK, link, rows.loads[:, :, i], np.array([mass] + [mass * COM_PRIOR] * 3))
+    add(CauseKind.WHOLE, "all", rows.whole, np.array([SCALE_PRIOR]))
+    for i, contact in enumerate(rows.contacts):
+        add(CauseKind.WRENCH, contact, rows.wrenches[:, :, i], np.array([SCALE_PRIOR]))
+    if len(rows.contacts) > 1:
+        add(CauseKind.WRENCH, "all", rows.wrenches.sum(axis=2), np.array([SCALE_PRIOR]))
+    for i, joint in enumerate(rows.joints):
+        add(CauseKind.EFFORT, joint, rows.gains[:, :, i], np.array([SCALE_PRIOR]))
+    if len(rows.joints) > 1:
+        add(CauseKind.EFFORT, "all", rows.gains.sum(axis=2), np.array([SCALE_PRIOR]))
+    return np.concatenate(parts, axis=2), blocks
+
+
+def _noise(A: Array, r: Array, rows: ForceRows, priors: Array) -> tuple[Array, float, Array]:
+    """Return each row's noise, the inflation by correlation in time, and which residuals are trusted.
+
+    The residual is that of all causes at once, each with its prior.
+    """
+    N, m = r.shape
+    size = np.sqrt(np.mean(rows.measured**2, axis=0))
+    floor = NOISE_FLOOR * size + BASE_FLOOR * float(size.max()) + 1e-9
+    noise = np.maximum(np.sqrt(np.mean(r**2, axis=0)), floor)
+    kept = np.ones((N, m))
+    for _ in range(3):
+        weight = kept / noise
+        X = (A * weight[:, :, None]).reshape(N * m, -1)
+        information = X.T @ X + np.diag(priors**-2.0)
+        x = linear_algebra.solve(information, X.T @ (r * weight).ravel())
+        residual = r - A @ x
+        rms = np.sqrt(np.sum(kept * residual**2, axis=0) / np.maximum(kept.sum(axis=0), 1.0))
+        kept = (np.abs(residual) < KEPT * np.maximum(rms, floor)).astype(float)
+        noise = np.maximum(rms, floor)
+    white = residual * kept / noise
+    neighbours = float(np.sum(white[1:] * white[:-1]) / max(float(kept.sum()), 1.0))
+    correlation = min(max(neighbours, 0.0), MOST_CORRELATION)
+    return noise, (1.0 + correlation) / (1.0 - correlation), kept
+
+
+def _independent(rest: Array, kept: Array) -> float:
+    """Return how many of the residuals count as independent: theirs over (1 + rho) / (1 - rho)."""
+    power = max(float(np.sum(rest**2)), 1e-12)
+    rho = min(max(float(np.sum(rest[1:] * rest[:-1])) / power, 0.0), MOST_CORRELATION)
+    return max(float(kept.sum()) * (1.0 - rho) / (1.0 + rho), 2.0)
+
+
+def _tempered(cause: Cause, independent: float, left: float) -> Cause:
+    """Limit the evidence to that of a fit whose noise is what the cause itself does not explain.
+
+    -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
+    most of what is left, the equation itself does not hold, and small differences mean nothing.
+    """
+    price = 0.5 * len(cause.amplitude) * math.log(independent)
+    bound = -0.5 * independent * math.log(max(1.0 - cause.explained, 1e-6)) - price
+    noise = max(1.0, left * (1.0 - cause.explained))
+    return replace(cause, evidence=min(cause.evidence, bound), sigma=cause.sigma * math.sqrt(noise))
+
+
+def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:
+    part = S[block.columns, block.columns]
+    gradient = g[block.columns]
+    information = part + np.diag(block.prior**-2.0)
+    covariance = linear_algebra.inv(information)
+    amplitude = covariance @ gradient
+    scaled = block.prior[:, None] * part * block.prior
+    values = np.maximum(linear_algebra.eigvalsh(scaled), 0.0)
+    gain = 0.5 * float(gradient @ amplitude)
+    return Cause(
+        kind=block.kind,
+        subject=block.subject,
+        amplitude=amplitude,
+        sigma=math.sqrt(max(float(covariance[0, 0]), 0.0)),
+        evidence=gain - 0.5 * float(np.sum(np.log1p(values))),
+        explained=min(2.0 * gain / left, 1.0),
+    )

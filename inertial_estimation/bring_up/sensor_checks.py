@@ -1,0 +1,216 @@
+"""Checks of single sensors that need no description: stuck, saturated, silent, clocks that differ."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.bring_up.finding import Finding, Mend, cannot_tell, finding, plain
+from inertial_estimation.bring_up.streams import RobotStreams, Stream
+from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
+from inertial_estimation.data_checks.stream_statistics import StreamStatistics
+from inertial_estimation.errors import listing
+from inertial_estimation.signals import NANOSECONDS, Array
+
+__all__ = ["sensor_checks", "stream_findings"]
+
+STUCK_S = 0.3  # of one and the same value, of a sensor that otherwise varies
+STUCK_RUNS = 10.0  # times the longest run of equal values that is usual of it
+FEWEST_EQUAL = 20  # values of such a run
+MOVES = 0.1  # speed by which a position must change [rad/s]
+SATURATED = 0.003  # share of the values at the very largest one
+FEWEST_SATURATED = 10
+CLOCKS_S = 0.2  # between the clocks of two streams
+LOST = 0.001  # share of values that are no number
+AXES = (
+    "specific force x",
+    "specific force y",
+    "specific force z",
+    "angular rate x",
+    "angular rate y",
+    "angular rate z",
+)
+WRENCH_AXES = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
+
+
+def stream_findings(streams: RobotStreams, max_gap_s: float) -> list[Finding]:
+    """Check names, topics, stamps and clocks.
+
+    Args:
+        streams: The inputs.
+        max_gap_s: Longest step that the nodes interpolate over (`inputs.max_gap`) [s].
+    """
+    found = [plain(result) for result in name_checks(streams.missing)]
+    for topic in streams.absent:
+        why = f"the recording has no messages on '{topic}'; its checks and those that need it are left out"
+        found.append(cannot_tell("topic", topic.strip("/"), why))
+    statistics = []
+    for name, stream in streams.by_name.items():
+        counted = StreamStatistics(name, max_gap_s)
+        for stamp in stream.stamps_ns.tolist():
+            counted.push(stamp)
+        statistics.append(counted)
+    found += [plain(result) for result in stamp_checks(statistics)]
+    return found + _clocks(streams)
+
+
+def sensor_checks(streams: RobotStreams, joint_names: tuple[str, ...]) -> list[Finding]:
+    """Look for stuck, saturated and missing values, channel by channel.
+
+    Args:
+        streams: The inputs.
+        joint_names: Joints in the order of the columns.
+    """
+    n = streams.n_joints
+    joints = streams.joints
+    q, v, tau = (joints.values[:, k * n : (k + 1) * n] for k in range(3))
+    efforts = Stream(joints.stamps_ns, tau, joints.log_ns)
+    found = _positions(joints.stamps_ns, q, v, joint_names)
+    found += _channels(efforts, "joint_states", [f"effort of {name}" for name in joint_names])
+    if streams.imu is not None:
+        found += _channels(streams.imu, "imu/data", AXES)
+    for contact, stream in streams.wrenches.items():
+        found += _channels(stream, f"{contact}/wrench", WRENCH_AXES)
+    if found:
+        return found
+    said = f"no value of {len(streams.by_name)} inputs is stuck, saturated or missing"
+    return [finding("sensors", "all inputs", Verdict.OK, 0.0, "", said)]
+
+
+def _clocks(streams: RobotStreams) -> list[Finding]:
+    """Compare the clocks of the streams by the time from stamp to recording."""
+    late = {
+        name: float(np.median(stream.log_ns - stream.stamps_ns)) / NANOSECONDS
+        for name, stream in streams.by_name.items()
+    }
+    reference = late.pop("joint_states")
+    found = []
+    for name, seconds in late.items():
+        apart = seconds - reference
+        if abs(apart) > CLOCKS_S:
+            said = f"its stamps are {-apart:+.3g} s from those of joint_states at the same time of recording"
+            remedy = "another clock? Synchronise the clocks (PTP, chrony), or stamp where it is received"
+            mend = partial(RobotStreams.delayed, seconds={name: apart})
+            found.append(finding("clock", name, Verdict.WRONG, apart, "s", said, remedy, mend=mend))
+    return found
+
+
+def _positions(stamps: NDArray[np.int64], q: Array, v: Array, names: tuple[str, ...]) -> list[Finding]:
+    """Find positions that stay the same while the velocity that is sent says that the joint moves."""
+    found = []
+    for j, name in enumerate(names):
+        for begin, end in _runs(q[:, j]):
+            span = (stamps[end - 1] - stamps[begin]) / NANOSECONDS
+            speed = float(np.nanmean(np.abs(v[begin:end, j]))) if np.isfinite(v[begin:end, j]).any() else 0.0
+            if span > STUCK_S and end - begin >= FEWEST_EQUAL and speed > MOVES:
+                said = f"its position stays the same for {span:.2g} s while its velocity is {speed:.2g} rad/s"
+                found.append(_sensor("stuck", name, Verdict.WRONG, span, "s", said))
+                break
+    return found
+
+
+def _channels(stream: Stream, subject: str, names: tuple[str, ...] | list[str]) -> list[Finding]:
+    stuck, saturated, lost, longest, share = [], [], [], 0.0, 0.0
+    for column, name in enumerate(names):
+        values = stream.values[:, column]
+        finite = np.isfinite(values)
+        if not finite.any():
+            continue
+        if 1.0 - finite.mean() > LOST:
+            lost.append(name)
+        runs = _stuck(stream.stamps_ns, values)
+        if runs:
+            stuck.append(name)
+            spans = [stream.stamps_ns[end - 1] - stream.stamps_ns[begin] for begin, end in runs]
+            longest = max(longest, max(spans) / NANOSECONDS)
+            continue
+        part = _at_largest(values[finite])
+        if part > 0.0:
+            saturated.append(name)
+            share = max(share, part)
+    found = []
+    if stuck:
+        mend = partial(_without_stuck, subject=subject)
+        said = f"{listing(stuck, limit=6)}: the same value for up to {longest:.2g} s, otherwise it varies"
+        found.append(_sensor("stuck", subject, Verdict.WRONG, longest, "s", said, mend=mend))
+    if saturated:
+        said = (
+            f"{listing(saturated, limit=6)}: up to {100 * share:.2g} % of the values are the very largest one"
+        )
+        remedy = "raise the range of the sensor in its driver, or move less"
+        found.append(_sensor("saturated", subject, Verdict.WARN, share, "", said, remedy))
+    if lost:
+        said = f"{listing(lost, limit=6)}: more than {100 * LOST:g} % of the values are no number"
+        found.append(_sensor("missing values", subject, Verdict.WARN, float(len(lost)), "", said))
+    return found
+
+
+def _sensor(
+    check: str,
+    subject: str,
+    verdict: Verdict,
+    value: float,
+    unit: str,
+    said: str,
+    remedy: str = "",
+    mend: Mend | None = None,
+) -> Finding:
+    remedy = remedy or "check cable, driver and timeouts of the sensor; it repeats its last value"
+    if check == "missing values":
+        remedy = "check the driver; the nodes drop such messages"
+    return finding(check, subject, verdict, value, unit, said, remedy, mend=mend)
+
+
+def _runs(values: Array) -> list[tuple[int, int]]:
+    """Return begin and end of runs of equal values of `FEWEST_EQUAL` or more."""
+    changes = np.flatnonzero(np.diff(values) != 0.0) + 1
+    begins, ends = np.concatenate(([0], changes)), np.concatenate((changes, [len(values)]))
+    long = ends - begins >= FEWEST_EQUAL
+    return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
+
+
+def _stuck(stamps: NDArray[np.int64], values: Array) -> list[tuple[int, int]]:
+    """Return the runs in which a value is stuck; a value that rests at zero is not."""
+    changes = np.flatnonzero(np.diff(values) != 0.0) + 1
+    lengths = np.diff(np.concatenate(([0], changes, [len(values)])))
+    if len(lengths) < 10:
+        return []  # constant throughout: what is not measured is often sent as a constant
+    usual = float(np.quantile(np.repeat(lengths, lengths), 0.5))
+    return [
+        (begin, end)
+        for begin, end in _runs(values)
+        if values[begin] != 0.0
+        and end - begin > STUCK_RUNS * usual
+        and stamps[end - 1] - stamps[begin] > STUCK_S * NANOSECONDS
+    ]
+
+
+def _without_stuck(streams: RobotStreams, subject: str) -> RobotStreams:
+    """Make the readings of a stream unknown where any of its values is stuck; of joints only the efforts."""
+
+    def unknown(name: str, stream: Stream) -> Stream:
+        if name != subject:
+            return stream
+        values = stream.values.copy()
+        first = 2 * streams.n_joints if name == "joint_states" else 0
+        for column in range(first, values.shape[1]):
+            for begin, end in _stuck(stream.stamps_ns, stream.values[:, column]):
+                values[begin:end, first:] = np.nan
+        return stream.with_values(values)
+
+    return streams.changed(unknown)
+
+
+def _at_largest(values: Array) -> float:
+    """Return the share of values at the largest or smallest one, 0 where that is usual."""
+    worst = 0.0
+    for extreme, sign in ((values.max(), 1.0), (values.min(), -1.0)):
+        if extreme * sign <= 0.0:
+            continue
+        count = int(np.sum(values == extreme))
+        _distinct, counts = np.unique(values, return_counts=True)
+        if count >= FEWEST_SATURATED and count > SATURATED * len(values) and count > 10 * np.median(counts):
+            beside = np.sort(counts)[-2] if len(counts) > 1 else 0
+            worst = max(worst, count / len(values)) if count > 3 * beside or len(counts) > 50 else worst
+    return worst

@@ -1,0 +1,113 @@
+"""Contact wrenches: time offset, signs and units, direction of their sum."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
+from inertial_estimation.bring_up.joint_findings import AGREE, lag_verdict
+from inertial_estimation.bring_up.lag_search import Lag
+from inertial_estimation.bring_up.streams import RobotStreams
+from inertial_estimation.bring_up.time_offsets import wrench_lag
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.wrench_checks import wrench_checks
+
+__all__ = ["wrench_findings", "wrench_lag_findings"]
+
+SUBJECT = "contact wrenches"
+LEANS_WARN = math.radians(5.0)  # of the sum of the contact forces against the force that the motion needs
+LEANS_WRONG = math.radians(20.0)
+CARRIED = 0.3  # share of the weight on the contacts, from which their sum has a direction
+FEWEST = 20
+
+
+def wrench_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
+    """Find how late the contact wrenches are against joints and IMU."""
+    if not case.streams.wrenches or not case.setup.robot.floating_base:
+        return [], None
+    lag = wrench_lag(case.signals, case.setup)
+    verdict = lag_verdict(lag)
+    if lag is None or verdict is None:
+        why = "the load hardly moves between the contacts, so nothing dates the wrenches"
+        if lag is not None and lag.score < AGREE:
+            why = "the wrenches balance weight and motion too badly to date them"
+        return [cannot_tell("wrench delay", SUBJECT, why)], lag
+    late = lag.seconds
+    said = f"they come {1e3 * late:+.0f} ms (sigma {1e3 * lag.sigma:.1g}) against joint states and IMU"
+    if verdict is Verdict.OK:
+        return [finding("wrench delay", SUBJECT, verdict, 1e3 * late, "ms", said)], lag
+    delay = round(case.config.inputs.wrench_delay + late, 4)
+    remedy = (
+        f"set inputs.wrench_delay to {delay:g}, or stamp at the time of measurement; a filter in the sensor?"
+    )
+    shifts = {f"{name}/wrench": -late for name in case.streams.wrenches}
+    mend = partial(RobotStreams.delayed, seconds=shifts)
+    ms, values = 1e3 * late, {"inputs.wrench_delay": delay}
+    return [
+        finding("wrench delay", SUBJECT, verdict, ms, "ms", said, remedy, mend=mend, parameters=values)
+    ], lag
+
+
+def wrench_findings(case: Case) -> list[Finding]:
+    """Check signs, units and direction of the contact wrenches."""
+    if not case.streams.wrenches or not case.setup.robot.floating_base:
+        return []
+    found = [_with_mend(result, case) for result in wrench_checks(case.signals.windows, case.robot)]
+    if not found:
+        return [cannot_tell("contact weight", SUBJECT, "joints, IMU and all wrenches are not known together")]
+    if any(item.wrong for item in found):
+        return found
+    return [*found, *_direction(case)]
+
+
+def _with_mend(result: CheckResult, case: Case) -> Finding:
+    """Attach what corrects a sign or a unit."""
+    contact = result.subject.removesuffix("/wrench")
+    wanted = (contact,) if contact in case.streams.wrenches else tuple(case.streams.wrenches)
+    if not result.failed or not result.value:
+        return plain(result)
+    factor = None
+    if "sign" in result.remedy:
+        factor = -1.0
+    elif result.check == "contact wrench unit" and result.value > 100.0:
+        factor = 1e-3
+    elif result.check == "contact weight" and result.verdict is Verdict.WRONG:
+        factor = 10.0 ** -round(math.log10(abs(result.value)))
+    return (
+        plain(result) if factor is None else Finding(result, partial(_scaled, contacts=wanted, factor=factor))
+    )
+
+
+def _direction(case: Case) -> list[Finding]:
+    """Compare the direction of the sum of the contact forces with that of the force that the motion needs."""
+    windows = case.signals.windows
+    expected, carried = windows.force[:, :3], windows.contact_force[:, :3]
+    weight = 9.81 * case.setup.robot.total_mass
+    known = np.isfinite(expected).all(axis=1) & np.isfinite(carried).all(axis=1)
+    with np.errstate(invalid="ignore"):
+        known &= np.linalg.norm(carried, axis=1) > CARRIED * weight
+    if known.sum() < FEWEST:
+        return []
+    a, b = np.median(expected[known], axis=0), np.median(carried[known], axis=0)
+    cosine = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+    angle = math.acos(min(1.0, max(-1.0, cosine)))
+    degrees = math.degrees(angle)
+    said = f"the sum of the contact forces leans {degrees:.2g} deg against what gravity and motion need"
+    if angle < LEANS_WARN:
+        return [finding("contact wrench direction", SUBJECT, Verdict.OK, degrees, "deg", said)]
+    verdict = Verdict.WRONG if angle > LEANS_WRONG else Verdict.WARN
+    remedy = (
+        "check wrench_frames and the zero of the force sensors; or are the wrenches estimates of a model?"
+    )
+    return [finding("contact wrench direction", SUBJECT, verdict, degrees, "deg", said, remedy)]
+
+
+def _scaled(streams: RobotStreams, contacts: tuple[str, ...], factor: float) -> RobotStreams:
+    wrenches = {
+        name: stream.with_values(factor * stream.values) if name in contacts else stream
+        for name, stream in streams.wrenches.items()
+    }
+    return replace(streams, wrenches=wrenches)

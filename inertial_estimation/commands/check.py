@@ -1,0 +1,160 @@
+"""Examine a recording of a robot: what is wrong with its data or its description, and what mends it.
+
+Some 20 s are enough, standing or moving: streams, stamps and clocks; stuck and saturated sensors; joint
+positions, velocities and efforts; unit, time offset and mounting of the IMU; contact wrenches; masses of the
+description, which link is most likely wrong, friction, and which links the recording can inform.
+
+With --output, report.html and check.json are written; with --fix, a parameter file of what can be set.
+The exit code is 0 if nothing is wrong (warnings allowed), 1 if something is wrong, 2 if the recording, the
+description or the parameter file cannot be used.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
+from inertial_estimation.bring_up.fix_file import fixed_parameters
+from inertial_estimation.bring_up.streams import RobotStreams, read_streams
+from inertial_estimation.commands.arguments import add_param, add_remap, add_robot
+from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters, checked_overrides
+from inertial_estimation.configuration.pipelines import replay_topics
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.files.outputs import check_output_folder, output_file, result_folder, write_text
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
+from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.parameters import build_config, iterate_parameters
+from inertial_estimation.recordings.json_values import finite_values
+from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.signals import NANOSECONDS, seconds
+
+__all__ = ["add_arguments", "run"]
+
+REPORT_FILE, JSON_FILE = "report.html", "check.json"
+DEFAULT_S = 60.0
+WRONG, UNUSABLE = 1, 2
+MARKS = {Verdict.OK: "ok", Verdict.WARN: "WARN", Verdict.WRONG: "WRONG", Verdict.UNKNOWN: "?"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
+    add_robot(parser, "icub, panda", "earlier fixes, offsets")
+    parser.add_argument("--output", type=Path, help="folder for report.html and check.json, new or empty")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
+    )
+    parser.add_argument(
+        "--fix", type=Path, metavar="FILE", help="write a parameter file (.yaml) of what can be set"
+    )
+    parser.add_argument(
+        "--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag (0)"
+    )
+    parser.add_argument(
+        "--length",
+        type=float,
+        default=DEFAULT_S,
+        metavar="S",
+        help=f"examine S seconds of it ({DEFAULT_S:g})",
+    )
+    add_remap(parser)
+    add_param(parser, "NODE.NAME=VALUE")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine the recording, print the findings and write the files."""
+    try:
+        return _run(args)
+    except InertialEstimationError as error:
+        print(f"inertial-estimation check: {one_line(error, limit=4000)}", file=sys.stderr)
+        return UNUSABLE
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.output:
+        check_output_folder(args.output, overwrite=args.overwrite)
+    fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None
+    config, urdf = _robot(args)
+    setup = robot_from_config(config, urdf)
+    print_warnings(urdf_warnings(urdf))
+    streams = _streams(args, config, setup)
+    diagnosis = diagnose(streams, setup, config)
+    _print(diagnosis.results)
+    if args.output:
+        with result_folder(args.output, (REPORT_FILE, JSON_FILE)) as partial:
+            values = finite_values(as_json(diagnosis.results))
+            write_text(partial / JSON_FILE, json.dumps(values, indent=1) + "\n")
+            _write_page(partial / REPORT_FILE, diagnosis, args)
+        print(f"results      {args.output}")
+    if fix is not None:
+        _write_fix(fix, diagnosis, config, args)
+    wrong = any(result.verdict is Verdict.WRONG for result in diagnosis.results)
+    return WRONG if wrong else 0
+
+
+def _robot(args: argparse.Namespace) -> tuple[RobotConfig, str]:
+    """Return the robot's parameters and its description."""
+    file = load_configs(args.config).overridden(checked_overrides(args.param, list(NODE_CONFIGS)))
+    if file.nodes:
+        file.check_nodes(list(NODE_CONFIGS))
+    file.check_shared(all_parameters())
+    known = {spec.name for spec in iterate_parameters(RobotConfig)}
+    config = build_config(RobotConfig, file.anywhere(known), where=file.name, origins=file.origins_of())
+    return config, read_urdf(args.urdf or config.urdf, folder=Path(file.name).parent)
+
+
+def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -> RobotStreams:
+    """Read the inputs of the requested part of the recording."""
+    robot = {"imu_frame": config.imu_frame, "contacts": config.contacts}
+    topics = replay_topics(robot, parse_remappings(args.remap))
+    with BagRecording(args.bag) as recording:
+        print_warnings(recording.warnings)
+        total_s = seconds(recording.end_ns - recording.start_ns)
+        if not 0.0 <= args.start < total_s or args.length <= 0.0:
+            raise ConfigurationError(
+                f"--start is {args.start:g} s and --length {args.length:g} s, expected a part of the "
+                f"recording of {total_s:.1f} s"
+            )
+        begin = recording.start_ns + round(args.start * NANOSECONDS)
+        end = begin + round(args.length * NANOSECONDS)
+        return read_streams(recording, topics, setup, config, (begin, end))
+
+
+def _print(results: list[CheckResult]) -> None:
+    """Print a line a check, remedies below."""
+    for result in results:
+        print(f"{MARKS[result.verdict]:<6}{result.check} ({result.subject}): {result.sentence}")
+        if result.remedy:
+            print(f"        -> {result.remedy}")
+    counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Verdict}
+    print(", ".join(f"{count} {verdict.value}" for verdict, count in counts.items()))
+
+
+def _write_page(path: Path, diagnosis: Diagnosis, args: argparse.Namespace) -> None:
+    try:
+        from inertial_estimation.plots.check_report import write_check_report
+    except ImportError as error:
+        print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
+        return
+    write_check_report(path, diagnosis, {"bag": str(args.bag), "config": list(args.config)})
+
+
+def _write_fix(path: Path, diagnosis: Diagnosis, config: RobotConfig, args: argparse.Namespace) -> None:
+    """Write the parameters that mend what was found, if there are any."""
+    values: dict[str, Any] = fixed_parameters(diagnosis.findings, config)
+    if not values:
+        print("fix          nothing that was found can be set by parameters; no file is written")
+        return
+    bag = one_line(Path(args.bag).name)
+    head = f"# Written by 'inertial-estimation check {bag}': load it after the robot's own file.\n"
+    write_text(path, head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False))
+    print(f"fix          {path}: {', '.join(values)}")

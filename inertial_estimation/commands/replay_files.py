@@ -1,0 +1,90 @@
+"""Files that the command replay writes."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines
+from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
+from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.result_files import (
+    BASE_FILE,
+    ERRORS_FILE,
+    FIGURES,
+    LINK_FILE,
+    METRICS_FILE,
+    REPORT_FILE,
+    STATE_FILE,
+    TABLES,
+    TELEMETRY_FILES,
+    TRUNK_FILE,
+    write_base_orientation,
+    write_link_inertias,
+    write_metrics,
+    write_trunk_inertia,
+)
+from inertial_estimation.replay.result_tables import write_base_errors, write_base_state, write_telemetry
+
+__all__ = ["OWN_FILES", "write_results"]
+
+OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE, *FIGURES)
+
+
+def write_results(
+    folder: Path,
+    run: ReplayRun,
+    evaluation: ReplayResults,
+    pipelines: Pipelines,
+    *,
+    figures: bool,
+) -> None:
+    """Write the results of a replay.
+
+    Args:
+        folder: Existing folder.
+        run: The replay.
+        evaluation: Series and metrics.
+        pipelines: What was replayed.
+        figures: Whether figures and the report are written.
+    """
+    _write_tables(folder, run, evaluation, pipelines)
+    write_metrics(folder / METRICS_FILE, evaluation.metrics)
+    if figures:
+        _write_figures(folder, evaluation)
+
+
+def _write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
+    time, tilt, inertial = evaluation.time, evaluation.tilt, evaluation.inertial
+    if len(tilt.stamps_ns) and pipelines.tilt is not None:
+        write_base_orientation(folder / BASE_FILE, tilt)
+        write_base_state(folder / STATE_FILE, tilt, time)
+        figures = TiltTelemetry(pipelines.tilt.contacts)
+        write_telemetry(folder / TELEMETRY_FILES[TILT_NODE], figures, run.base, tilt.stamps_ns, time)
+    if evaluation.tilt_errors is not None:
+        write_base_errors(folder / ERRORS_FILE, evaluation.tilt_errors, evaluation.base_errors, time)
+    if len(inertial.stamps_ns) and pipelines.inertial is not None:
+        write_link_inertias(folder / LINK_FILE, inertial)
+        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
+        links = InertialTelemetry([link.link for link in inertial.links], model.friction_names, noise)
+        path = folder / TELEMETRY_FILES[INERTIAL_NODE]
+        write_telemetry(path, links, run.inertial, inertial.stamps_ns, time)
+    if evaluation.payload is not None and pipelines.payload is not None:
+        write_trunk_inertia(folder / TRUNK_FILE, evaluation.payload)
+        stamps = np.array([estimate.stamp_ns for estimate in run.payload], dtype=np.int64)
+        trunk = PayloadTelemetry(pipelines.payload.trunk)
+        write_telemetry(folder / TELEMETRY_FILES[PAYLOAD_NODE], trunk, run.payload, stamps, time)
+
+
+def _write_figures(folder: Path, evaluation: ReplayResults) -> None:
+    try:
+        from inertial_estimation.plots.replay_figures import replay_figures, write_figures
+        from inertial_estimation.plots.replay_report import write_replay_report
+    except ImportError as error:
+        print(f"no figures and no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
+        return
+    figures = write_figures(folder, replay_figures(evaluation))
+    write_replay_report(folder / REPORT_FILE, evaluation, figures)

@@ -1,0 +1,160 @@
+"""Summary of a replay in the terminal."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.data_checks.check_result import NAME as DATA_CHECKS
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict, in_words, severest_first
+from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.estimators.inertial.adaptive_noise import noise_sentence
+from inertial_estimation.estimators.payload.payload_estimate import Phase
+from inertial_estimation.replay.consistency import NOISE_BAND
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.signals import Health
+
+__all__ = ["print_input_warnings", "print_summary"]
+
+AXES = ("x", "y", "z")
+MOST_LINKS = 40  # lines of the table of links
+
+
+def print_input_warnings(result: ReplayRun, evaluation: ReplayResults) -> None:
+    """Print what is wrong with the inputs on stderr; without an estimate it is the text of the error.
+
+    Raises:
+        RecordingError: If the estimators gave no estimate at all.
+    """
+    wrong = [h for h in result.health if h.level > 0 and not h.requested and h.name != DATA_CHECKS]
+    said = dict.fromkeys(_said(health) for health in wrong or result.health)
+    if not (len(evaluation.tilt.stamps_ns) or len(evaluation.inertial.stamps_ns) or evaluation.payload):
+        raise RecordingError(f"the estimators gave no estimate on this recording ({'; '.join(said)})")
+    if wrong:
+        print("\n".join(said), file=sys.stderr)
+
+
+def print_summary(folder: Path, evaluation: ReplayResults, results: list[CheckResult]) -> None:
+    """Print the verdicts on the data, and what was estimated.
+
+    Args:
+        folder: Where the results were written.
+        evaluation: The results.
+        results: Verdicts on the data.
+    """
+    metrics = evaluation.metrics
+    _print_checks(results)
+    _print_base(metrics)
+    if "total_mass_kg" in metrics:
+        mass = _number(metrics, "total_mass_kg", f"{metrics['total_mass_kg']:.3f}", results)
+        print(f"total mass [kg]       {mass}")
+        _print_links(metrics)
+    if "trunk" in metrics:
+        _print_trunk(metrics)
+    if "torque_error_relative" in metrics:
+        text = f"{100 * metrics['torque_error_relative']:.2f} %"
+        print(f"torque error          {_number(metrics, 'torque_error_relative', text, results)}")
+    if "nis" in metrics:
+        _print_innovations(metrics)
+    for name, times in metrics["tick_us"].items():
+        print(f"{name:<21} p50 {times['p50']:.0f} us  p99 {times['p99']:.0f} us")
+    print(f"speed                 {metrics['realtime_factor']:.1f} x real time")
+    print(f"results               {folder}")
+
+
+def _said(health: Health) -> str:
+    """One line: the message, and for an input why readings were dropped."""
+    drops = [f"{name} ({count})" for name, count in health.values.items() if name.startswith("dropped: ")]
+    return f"{health.name}: {health.message}" + (f", {', '.join(drops)}" if drops else "")
+
+
+def _print_checks(results: list[CheckResult]) -> None:
+    """Print what is not right about the data, and how many checks found nothing."""
+    if not results:
+        print("data checks           too few data to judge")
+        return
+    lines = in_words(results)
+    ok = sum(not result.failed for result in results)
+    print(f"data checks           {ok} ok" + (f", {len(results) - ok} not:" if lines else ""))
+    for line in lines:
+        print(f"  {line}")
+
+
+def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[CheckResult]) -> str:
+    """Return the text of a metric, or what to check first where its value is implausible."""
+    why = metrics["implausible"].get(name)
+    if why is None:
+        wrong = any(result.verdict is Verdict.WRONG for result in results)
+        return f"{text}  (doubtful: see the data checks)" if wrong else text
+    failed = dict.fromkeys(f"{r.check} of {r.subject}" for r in severest_first(results))
+    check = listing(list(failed), limit=3) if failed else "signs, units and the description"
+    return f"implausible ({why}): check {check}"
+
+
+def _print_base(metrics: Mapping[str, Any]) -> None:
+    for name, title in (
+        ("tilt_error_deg", "tilt error [deg]"),
+        ("yaw_error_deg", "yaw error [deg]"),
+        ("position_error_m", "position error [m]"),
+        ("velocity_error_m_s", "velocity error [m/s]"),
+    ):
+        if name in metrics:
+            print(f"{title:<21} {_statistics(metrics[name])}")
+    true = metrics.get("truth", {}).get("tilt_error_deg")
+    if true is not None:
+        print(f"  against the truth   {_statistics(true)}  (without alignment)")
+    if "tilt_sigma_deg" in metrics:
+        print(f"tilt's sigma [deg]    median {metrics['tilt_sigma_deg']:.3f}")
+
+
+def _statistics(values: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {value:.3f}" for name, value in values.items())
+
+
+def _print_links(metrics: Mapping[str, Any]) -> None:
+    """Print a line a link: mass with its standard deviation, payload, and the error where it is known."""
+    truth = metrics.get("truth", {}).get("links", {})
+    links = metrics["links"]
+    width = max(map(len, links), default=0)
+    for name, link in list(links.items())[:MOST_LINKS]:
+        uninformed = "  not measured by this recording" if "mass" in link["not_informed"] else ""
+        true = truth.get(name)
+        error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
+        error += f" (error {true['mass_error_sigmas']:+.1f} sigma)" if true else ""
+        print(
+            f"  {name:<{width}}  {link['mass_kg']:8.3f} +- {link['mass_sigma_kg']:.3f} kg  "
+            f"payload {link['payload_kg']:+.3f}{error}{uninformed}"
+        )
+    if len(links) > MOST_LINKS:
+        print(f"  ... {len(links) - MOST_LINKS} more in metrics.json")
+
+
+def _print_innovations(metrics: Mapping[str, Any]) -> None:
+    """Print the verdict on the NIS, and which stated noise it contradicts."""
+    nis = metrics["nis"]
+    print(
+        f"NIS                   {nis['verdict']}: median {nis['median']:.2g}, expected {nis['expected']}, "
+        f"{100 * nis['inside_95']:.0f} % within the 95 % interval"
+    )
+    for parameter, factors in metrics["noise"].items():
+        if not 1.0 / NOISE_BAND < factors["seen"] < NOISE_BAND:
+            print(f"  {noise_sentence(parameter, factors['seen'])}: used times {factors['used']:.2g}")
+
+
+def _print_trunk(metrics: Mapping[str, Any]) -> None:
+    trunk = metrics["trunk"]
+    measured = [f"com_{axis}" not in trunk["not_informed"] for axis in AXES]
+    com = "  ".join(
+        f"{1e3 * value:.1f}" if known else f"{axis} not measured"
+        for axis, value, known in zip(AXES, trunk["com_m"], measured, strict=True)
+    )
+    true = metrics.get("truth", {}).get("trunk")
+    error = f"  truth {true['true_mass_kg']:.3f}" if true else ""
+    print(f"trunk [kg]            {trunk['mass_kg']:.3f}  payload {trunk['payload_kg']:+.3f}{error}")
+    print(f"trunk's com [mm]      {com}")
+    for change in metrics["load_changes"]:
+        print(f"  at {change['time_s']:8.3f} s       {change['message']}")
+    if trunk["phase"] != Phase.WATCHING.value:
+        doing = f"{trunk['method']}, phase {trunk['phase']}"
+        print(f"  at the end          identification under way ({doing}): not yet a result")

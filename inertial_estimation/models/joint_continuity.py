@@ -1,0 +1,273 @@
+"""Joint positions against the velocities of the same joint states: jumps, frozen readings, other motion."""
+
+from collections import deque
+
+import numpy as np
+
+from inertial_estimation.models.clock_branches import ClockBranches
+from inertial_estimation.models.drop_reasons import REPORTED_NS
+from inertial_estimation.models.input_ranges import FREE_POSITION
+from inertial_estimation.models.position_jump import JUMP, START_S, PositionJump
+from inertial_estimation.models.robot_config import InputConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
+
+__all__ = ["JointContinuity"]
+
+FULL_TURN = 2.0 * np.pi
+START_NS = round(2.0 * START_S * NANOSECONDS)
+STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
+USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
+USUAL_SHARE = 0.1  # of a new repetition in the usual one
+BLOCK_S, BLOCKS = 0.05, 5  # of the time over which travel and velocity are compared
+DIFFERENCE = 0.06  # of travel and integrated velocity over that time [rad or m]
+VELOCITY_LAG = 0.05  # of measured velocities behind positions, or the reverse [s]
+
+
+class JointContinuity:
+    """Follows joint states: q(t) - q(s) is the integral of v from s to t.
+
+    - A jump (`PositionJump`): joint states are to be dropped until the position is back, but for a second at
+      most; later ones are believed, and the jump is remarked on.
+    - Frozen: positions and velocities repeat exactly, and these velocities are not zero. To be dropped.
+    - A difference: over a quarter of a second a position does not follow its velocity (some joints are late).
+      It is only remarked on: filtered velocities of real robots lag, too.
+
+    Joint states on two clocks are followed apart (`ClockBranches`). After a gap the comparison begins anew.
+    """
+
+    def __init__(self, robot: RobotModel, config: InputConfig) -> None:
+        """Begin without a joint state.
+
+        Args:
+            robot: The model.
+            config: The widest gap between two joint states that are compared.
+        """
+        self._tracks = ClockBranches(lambda: _Track(robot), _Track.reset)
+        self._longest_ns = round(NANOSECONDS * min(config.max_gap, config.jump))
+        self._stamp_ns = 0
+        self._found_ns: int | None = None
+        self._difference = ""
+        self._followed = False
+        self._begin_ns: int | None = None
+
+    def reset(self) -> None:
+        """Forget all joint states and what was found."""
+        self._tracks.clear()
+        self._found_ns = self._begin_ns = None
+
+    def fault(self, stamp_ns: int, q: Array, sent: Array | None) -> str:
+        """Take a joint state; return why it must not be used, empty where it may.
+
+        Args:
+            stamp_ns: Its stamp [ns].
+            q: Positions in the model's order [rad or m], shape (n_joints,).
+            sent: The velocities it has [rad/s or m/s], shape (n_joints,); None if it has none.
+        """
+        step_ns = self._tracks.step_to(stamp_ns, self._longest_ns)
+        self._followed = step_ns is not None
+        if step_ns is None:
+            return ""
+        self._stamp_ns = stamp_ns
+        if self._begin_ns is None:
+            self._begin_ns = stamp_ns
+        with np.errstate(over="ignore", invalid="ignore"):  # the ranges have not been checked yet
+            return self._tracks.current.fault(seconds(step_ns), q, sent)
+
+    def follow(self, v: Array, *, measured: bool) -> None:
+        """Take the velocities used with the last joint state.
+
+        Args:
+            v: Velocities [rad/s or m/s], shape (n_joints,).
+            measured: Whether all of them were sent; those derived from positions cannot contradict them.
+        """
+        if not self._followed:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._tracks.current.follow(v, measured=measured)
+        if found:
+            self._difference, self._found_ns = found, self._stamp_ns
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the joint states before the last one were the first ones of all, and wrong."""
+        if not self._tracks.current.first_wrong or self._begin_ns is None:
+            return False
+        return 0 <= self._stamp_ns - self._begin_ns < START_NS
+
+    @property
+    def remark(self) -> str:
+        """What is doubtful about the positions although they are used, for people; empty where nothing is."""
+        if self._tracks.current.displaced:
+            return self._tracks.current.displaced
+        recent = self._found_ns is not None and 0 <= self._stamp_ns - self._found_ns < REPORTED_NS
+        return self._difference if recent else ""
+
+
+class _Track:
+    """Joint states on one clock."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        self._turning = robot.continuous_joints
+        self._jump = PositionJump(robot.joint_names)
+        self._still = _Still(robot.joint_names)
+        self._travel = _Travel(robot)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin without a joint state."""
+        self._q: Array | None = None
+        self._v: Array | None = None
+        self._h = 0.0
+        self._taken = False
+        self._jump.reset()
+        self._still.reset()
+        self._travel.restart()
+
+    @property
+    def first_wrong(self) -> bool:
+        """Whether the last joint state is the first one believed after a jump close to the start."""
+        return self._jump.first_wrong
+
+    @property
+    def displaced(self) -> str:
+        """Jumps that are believed, for people."""
+        return self._jump.believed
+
+    def fault(self, h: float, q: Array, sent: Array | None) -> str:
+        """Take a joint state after a step [s]; return why it must not be used."""
+        self._h += h
+        last, v = self._q, self._v
+        self._taken = True
+        if last is None or v is None:
+            self._taken = bool((np.abs(q) < FREE_POSITION).all())
+            self._q = q if self._taken else None
+            return ""
+        change = q - last
+        largest = float(np.abs(change).max(initial=0.0))
+        if not largest < FREE_POSITION:
+            self._taken = False  # out of every range; the next one is compared with the last
+            return ""
+        if largest == 0.0:
+            found = self._still.repeated(self._h, v, sent)
+        else:
+            frozen, found = self._still.ended(), ""
+            if not frozen and (largest > JUMP or self._jump.lasts):
+                found = self._jump.update(self._h, self._wrapped(change), v, sent)
+            else:
+                self._jump.passed(self._h)
+            if frozen or self._jump.new:
+                self._travel.restart()
+        self._q = q
+        if found:
+            self._v, self._h = (v if sent is None else sent), 0.0
+            self._travel.restart()
+        return found
+
+    def follow(self, v: Array, *, measured: bool) -> str:
+        """Take the velocities used with the joint state; return a difference to the travel."""
+        if not self._taken:
+            return ""
+        q, h = self._q, self._h
+        self._v, self._h = v, 0.0
+        if q is None or not measured:
+            self._travel.restart()
+            return ""
+        return self._travel.add(h, q, v)
+
+    def _wrapped(self, change: Array) -> Array:
+        if len(self._turning):
+            change[self._turning] -= FULL_TURN * np.round(change[self._turning] / FULL_TURN)
+        return change
+
+
+class _Still:
+    """Joint states that repeat exactly although they say that joints move."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin without a repetition."""
+        self._run = self._usual = 0.0
+        self._frozen = False
+
+    def repeated(self, h: float, v: Array, sent: Array | None) -> str:
+        """Take positions equal to those before; return why they must not be used.
+
+        Args:
+            h: The step [s].
+            v: Velocities before it [rad/s or m/s], shape (n_joints,).
+            sent: Those of the joint state; None if it has none.
+        """
+        if sent is None or not np.array_equal(sent, v):
+            self.ended()
+            return ""
+        self._run += h
+        speed = np.abs(v)
+        fastest = int(speed.argmax())
+        if self._run * speed[fastest] < STILL_TRAVEL or self._run < USUAL_RUNS * self._usual:
+            return ""
+        self._frozen = True
+        return f"position of {self._names[fastest]} is frozen at a velocity of {v[fastest]:.3g} rad/s"
+
+    def ended(self) -> bool:
+        """Note that positions change; return whether they were frozen."""
+        frozen = self._frozen
+        self._usual += USUAL_SHARE * (self._run - self._usual)
+        self._run, self._frozen = 0.0, False
+        return frozen
+
+
+class _Travel:
+    """Change of the positions against the integral of the velocities, over some blocks of time."""
+
+    def __init__(self, robot: RobotModel) -> None:
+        self._names, self._turning = robot.joint_names, robot.continuous_joints
+        self._differences: deque[Array] = deque(maxlen=BLOCKS)
+        self._speeds: deque[Array] = deque(maxlen=BLOCKS)
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the next joint state."""
+        self._differences.clear()
+        self._speeds.clear()
+        self._begin: Array | None = None
+        self._travel: Array = np.zeros(len(self._names))
+        self._elapsed = self._longest = 0.0
+
+    def add(self, h: float, q: Array, v: Array) -> str:
+        """Take a joint state after a step [s]; return which position does not follow its velocity."""
+        if self._begin is None:
+            self._begin = q
+            return ""
+        self._travel += h * v
+        self._elapsed += h
+        self._longest = max(self._longest, h)
+        return self._block(q, v) if self._elapsed >= BLOCK_S else ""
+
+    def _block(self, q: Array, v: Array) -> str:
+        assert self._begin is not None
+        if not np.abs(self._travel).max(initial=0.0) < FREE_POSITION:  # of velocities that no joint has
+            self.restart()
+            return ""
+        difference = q - self._begin - self._travel
+        turning = self._turning
+        if len(turning):
+            difference[turning] -= FULL_TURN * np.round(difference[turning] / FULL_TURN)
+        self._differences.append(difference)
+        self._speeds.append(np.abs(v))
+        self._begin, self._elapsed = q, 0.0
+        self._travel = np.zeros(len(q))
+        off = sum(self._differences, np.zeros(len(q)))
+        speed = np.max(self._speeds, axis=0)
+        excess = np.abs(off) - DIFFERENCE - (VELOCITY_LAG + 2.0 * self._longest) * speed
+        worst = int(excess.argmax())
+        if not excess[worst] > 0.0:
+            return ""
+        time_s = BLOCK_S * len(self._differences)
+        return (
+            f"position of {self._names[worst]} does not follow its velocity: {off[worst]:+.3g} rad "
+            f"in {time_s:.2g} s"
+        )

@@ -1,0 +1,125 @@
+"""Report of a replay: one self-contained page."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.files.outputs import write_text
+from inertial_estimation.plots.page import page_environment
+from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.result_files import (
+    BASE_STATE_FIGURE,
+    BIAS_FIGURE,
+    COM_FIGURE,
+    INERTIA_FIGURE,
+    MASS_FIGURE,
+    NIS_FIGURE,
+    TILT_FIGURE,
+    TORQUE_FIGURES,
+    TRUNK_FIGURE,
+)
+
+__all__ = ["replay_page", "write_replay_report"]
+
+SECTIONS = (
+    ("Tilt and contacts", (TILT_FIGURE,)),
+    ("Yaw, position and velocity of the base", (BASE_STATE_FIGURE,)),
+    ("Gyroscope bias", (BIAS_FIGURE,)),
+    ("Measured and predicted torques", TORQUE_FIGURES),
+    ("Masses", (MASS_FIGURE,)),
+    ("Centres of mass", (COM_FIGURE,)),
+    ("Moments of inertia", (INERTIA_FIGURE,)),
+    ("Innovations and the gate", (NIS_FIGURE,)),
+    ("The trunk", (TRUNK_FIGURE,)),
+)
+NOTES = {
+    BASE_STATE_FIGURE: "Yaw and position are not observable from joints, IMU and contacts: they drift, and "
+    "their origin is arbitrary. A reference is aligned by a translation and a yaw before the comparison.",
+    TORQUE_FIGURES[0]: "The prediction that each measurement was compared with, before it corrected the "
+    "estimates. For rows of the base, which are no measured torque, the residual is drawn.",
+    COM_FIGURE: "As change from the start, with two sigma. Grey and dotted: the standard deviation at the "
+    "end is more than half of the prior's, so the recording does not measure the quantity.",
+    INERTIA_FIGURE: "As change from the start, with two sigma, about the centre of mass in the axes of the "
+    "link.",
+    TRUNK_FIGURE: "Grey and dotted: not measured, the value of the description.",
+}
+ERRORS = (
+    ("tilt_error_deg", "tilt [deg]"),
+    ("yaw_error_deg", "yaw [deg]"),
+    ("position_error_m", "position [m]"),
+    ("velocity_error_m_s", "velocity [m/s]"),
+)
+
+
+def write_replay_report(path: Path, evaluation: ReplayResults, figures: Iterable[Path]) -> Path:
+    """Write the page.
+
+    Args:
+        path: File to write.
+        evaluation: Series and metrics of the replay; the metrics have their provenance.
+        figures: Files of the figures, PNG, which the page contains.
+
+    Raises:
+        ConfigurationError: If the file cannot be written.
+    """
+    return write_text(path, replay_page(evaluation, figures))
+
+
+def replay_page(evaluation: ReplayResults, figures: Iterable[Path]) -> str:
+    """Return the page as HTML; see `write_replay_report`."""
+    metrics = evaluation.metrics
+    provenance = metrics["provenance"]
+    wrong = [check for check in metrics["checks"] if check["verdict"] != Verdict.OK.value]
+    page: str = (
+        page_environment()
+        .get_template("replay.html")
+        .render(
+            title=f"Replay of {Path(provenance['bags'][0]['path']).name}",
+            metrics=metrics,
+            provenance=provenance,
+            checks=wrong,
+            checks_ok=len(metrics["checks"]) - len(wrong),
+            errors=_errors(metrics),
+            links=_links(metrics),
+            hold_out_s=metrics["time"]["hold_out_s"],
+            nan=float("nan"),
+            sections=_sections(figures),
+            settings=_settings(provenance),
+        )
+    )
+    return page
+
+
+def _errors(metrics: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:
+    rows = [(title, metrics[name]) for name, title in ERRORS if name in metrics]
+    true = metrics.get("truth", {}).get("tilt_error_deg")
+    return [*rows, ("tilt, against the truth without alignment [deg]", true)] if true else rows
+
+
+def _links(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table of links; numbers that were not measured are NaN."""
+    truth = metrics.get("truth", {}).get("links", {})
+    return [
+        {"name": name, "truth": truth.get(name), **link} for name, link in metrics.get("links", {}).items()
+    ]
+
+
+def _sections(figures: Iterable[Path]) -> list[dict[str, Any]]:
+    images = {path.name: base64.b64encode(path.read_bytes()).decode("ascii") for path in figures}
+    sections = []
+    for title, names in SECTIONS:
+        drawn = [images[name] for name in names if name in images]
+        if drawn:
+            sections.append({"title": title, "note": NOTES.get(names[0], ""), "images": drawn})
+    return sections
+
+
+def _settings(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters in effect by node and name."""
+    return {
+        f"{node}.{name}": value
+        for node, values in provenance["parameters"].items()
+        for name, value in values.items()
+    }

@@ -1,0 +1,121 @@
+"""The file `truth.json` beside a simulated or synthetic recording: its true inertias over time."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import RecordingError, one_line
+from inertial_estimation.files.text_file import read_text
+from inertial_estimation.signals import Array, LinkInertia
+
+__all__ = ["TRUTH_FILE", "InertiaStep", "TrueInertias", "inertias_as_json", "read_truth"]
+
+TRUTH_FILE = "truth.json"
+INERTIAS = "inertias"
+
+
+@dataclass(frozen=True, eq=False)
+class InertiaStep:
+    """The true inertia of a body from a time on.
+
+    Attributes:
+        time_s: Since the start of the recording [s].
+        inertia: Of the body of a link, loads included.
+    """
+
+    time_s: float
+    inertia: LinkInertia
+
+
+@dataclass(frozen=True, eq=False)
+class TrueInertias:
+    """True inertias over a recording.
+
+    Attributes:
+        steps: By link, in the order of their times; the first one is there from the start.
+    """
+
+    steps: Mapping[str, Sequence[InertiaStep]]
+
+    def at_end(self, link: str) -> LinkInertia | None:
+        """Return the inertia of a link at the end of the recording, None where it is not known."""
+        steps = self.steps.get(link, ())
+        return steps[-1].inertia if steps else None
+
+    def masses(self, link: str, times_s: Array) -> Array:
+        """Return the true mass of the body of a link [kg] at times since the start, shape (n,).
+
+        Args:
+            link: A link that has steps.
+            times_s: Times [s], shape (n,).
+        """
+        masses: Array = np.array([inertia.mass for inertia in self._over_time(link, times_s)])
+        return masses
+
+    def coms(self, link: str, times_s: Array) -> Array:
+        """Return the true centre of mass of the body of a link [m] at times since the start, shape (n, 3)."""
+        coms: Array = np.array([inertia.com_L for inertia in self._over_time(link, times_s)])
+        return coms
+
+    def _over_time(self, link: str, times_s: Array) -> list[LinkInertia]:
+        steps = self.steps[link]
+        number = np.searchsorted([step.time_s for step in steps], times_s, side="right") - 1
+        return [steps[k].inertia for k in np.maximum(number, 0).tolist()]
+
+
+def inertias_as_json(steps: Iterable[InertiaStep]) -> list[dict[str, Any]]:
+    """Return steps for `truth.json`, where they are the list ``inertias``."""
+    return [
+        {
+            "time_s": step.time_s,
+            "link": step.inertia.link,
+            "mass": float(step.inertia.mass),
+            "com": np.asarray(step.inertia.com_L).tolist(),
+            "inertia_about_com": np.asarray(step.inertia.inertia_Lcm).tolist(),
+        }
+        for step in steps
+    ]
+
+
+def read_truth(bag: Path) -> TrueInertias | None:
+    """Read the true inertias beside a recording.
+
+    Args:
+        bag: Folder of the bag, or a file in it.
+
+    Returns:
+        The inertias; None if there is no such file, or it is of a version that did not write them.
+
+    Raises:
+        RecordingError: If the file is damaged.
+    """
+    path = (bag if bag.is_dir() else bag.parent) / TRUTH_FILE
+    if not path.is_file():
+        return None
+    text = read_text(path, "truth", error_class=RecordingError)
+    try:
+        content = json.loads(text)
+        entries = content.get(INERTIAS)
+        if entries is None:
+            return None
+        steps: dict[str, list[InertiaStep]] = {}
+        for entry in entries:
+            step = _step(entry)
+            steps.setdefault(step.inertia.link, []).append(step)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RecordingError(f"'{path}' is no truth of a recording: {one_line(repr(error))}") from error
+    return TrueInertias({link: sorted(found, key=lambda s: s.time_s) for link, found in steps.items()})
+
+
+def _step(entry: Mapping[str, Any]) -> InertiaStep:
+    com = np.asarray(entry["com"], dtype=np.float64).reshape(3)
+    moment = np.asarray(entry["inertia_about_com"], dtype=np.float64).reshape(3, 3)
+    time_s, mass = float(entry["time_s"]), float(entry["mass"])
+    if not (math.isfinite(time_s) and math.isfinite(mass)):
+        raise ValueError(f"time {time_s} and mass {mass}, expected finite numbers")
+    return InertiaStep(time_s, LinkInertia(str(entry["link"]), mass, com, moment))

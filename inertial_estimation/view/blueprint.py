@@ -1,0 +1,96 @@
+"""Layout of a recording in the viewer: the robot on the left, time series and events on the right."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import rerun.blueprint as rrb
+
+from inertial_estimation.models.body_placements import BodyPlacements
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.view.columns import TIMELINE
+
+__all__ = ["ROOT", "SERIES", "Panels", "blueprint", "eye_of"]
+
+ROOT = "robot"  # entity of the only robot of a recording
+
+SERIES = "series"  # entity below which the time series are
+EYE = (1.4, -1.4, 0.6)  # seen from there, in multiples of the extent of the robot
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Time series that a recording has, beside the robot.
+
+    Attributes:
+        tilt: Whether the base floats.
+        tilt_error: Whether the true vertical is known.
+        forces: Whether it has contacts.
+        nis: Whether the inertial filter runs.
+        masses: Whether masses are estimated.
+    """
+
+    tilt: bool
+    tilt_error: bool
+    forces: bool
+    nis: bool
+    masses: bool
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """Entity below `SERIES` and title of each panel, from the top."""
+        rows = [
+            (self.tilt, "tilt", "roll and pitch of the base [deg]"),
+            (self.tilt_error, "tilt_error", "tilt error and its sigma [deg]"),
+            (self.forces, "force", "vertical contact force [N]"),
+            (self.nis, "nis", "normalised innovation squared (NIS)"),
+            (self.masses, "payload", "payload: estimated less nominal mass, 2 sigma [kg]"),
+        ]
+        return [(entity, title) for there, entity, title in rows if there]
+
+
+def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = (ROOT,)) -> rrb.Blueprint:
+    """Lay out a recording.
+
+    Args:
+        panels: Time series that it has.
+        eye: Where the robot is seen from.
+        roots: Entity of each robot.
+    """
+    scene = rrb.Spatial3DView(
+        origin="/",
+        contents=[f"/{root}/**" for root in roots],
+        name="robot",
+        line_grid=rrb.LineGrid3D(visible=True, spacing=0.5),
+        eye_controls=eye,
+    )
+    legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
+    series = [
+        rrb.TimeSeriesView(origin=f"/{SERIES}/{entity}", name=title, plot_legend=legend)
+        for entity, title in panels.shown
+    ]
+    events = rrb.TextLogView(origin="/events", name="events")
+    right = rrb.Vertical(*series, events, row_shares=[*(2.0 for _ in series), 1.0])
+    return rrb.Blueprint(
+        rrb.Horizontal(scene, right, column_shares=[3.0, 2.0]),
+        rrb.SelectionPanel(state="hidden"),
+        rrb.BlueprintPanel(state="hidden"),
+        rrb.TimePanel(state="collapsed", timeline=TIMELINE),
+    )
+
+
+def eye_of(robot: RobotModel, root: str = ROOT) -> rrb.EyeControls3D:
+    """Return where a robot is seen from: a distance that fits its size, following a floating base.
+
+    Args:
+        robot: Its model.
+        root: Its entity.
+    """
+    bodies = BodyPlacements(robot)
+    target = np.zeros(3) if robot.floating_base else np.nan_to_num(bodies.com_B())
+    return rrb.EyeControls3D(
+        position=target + bodies.extent * np.array(EYE),
+        look_target=target,
+        eye_up=(0.0, 0.0, 1.0),
+        tracking_entity=f"/{root}/centre_of_mass/nominal" if robot.floating_base else None,
+    )

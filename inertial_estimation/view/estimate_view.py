@@ -1,0 +1,95 @@
+"""Estimates of the pipelines in the viewer's recording, in a replay and in a simulation alike."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.replay.replay_watcher import ReplayWatcher
+from inertial_estimation.signals import BaseEstimate, InertialEstimate, JointReading
+from inertial_estimation.view.estimate_events import EstimateEvents, Event
+from inertial_estimation.view.moment import Moment, ShownLink, Truth, nothing_known, shown_links, shown_trunk
+from inertial_estimation.view.robot_view import RobotView
+
+__all__ = ["EstimateView"]
+
+
+class EstimateView(ReplayWatcher):
+    """Shows a moment at every joint state: the joints, and the newest estimates."""
+
+    def __init__(
+        self,
+        view: RobotView,
+        joints: JointMap,
+        contact_loads: Callable[[], Sequence[ContactLoad]] = tuple,
+        truth: Callable[[int], Truth] = nothing_known,
+    ) -> None:
+        """Start without estimates.
+
+        Args:
+            view: Where the moments are shown.
+            joints: Orders the joint states; without velocities and efforts.
+            contact_loads: Returns the newest contact points and forces.
+            truth: Returns what is true at a stamp [ns].
+        """
+        self._view, self._joints = view, joints
+        self._contact_loads, self._truth = contact_loads, truth
+        self._events = EstimateEvents()
+        self._base: BaseEstimate | None = None
+        self._inertial: InertialEstimate | None = None
+        self._trunk: tuple[ShownLink, ...] = ()
+        self._nis = math.nan
+
+    def push_joints(self, reading: JointReading) -> None:
+        """Show the moment of a joint state; one that does not fit the robot is left out."""
+        if not self._view.due(reading.stamp_ns):
+            return
+        try:
+            q = self._joints.row(reading)
+        except MeasurementError:
+            return
+        if np.isfinite(q).all():
+            self._view.show(q, self._moment(reading.stamp_ns))
+            self._nis = math.nan
+
+    def see(
+        self,
+        base: Sequence[BaseEstimate],
+        inertial: Sequence[InertialEstimate],
+        payload: Sequence[PayloadEstimate],
+    ) -> None:
+        """Take the estimates of one tick, in order of time; any of them may be empty."""
+        for step in base:
+            self._base = step
+            self._tell(self._events.of_base(step))
+        for estimate in inertial:
+            self._inertial = estimate
+            self._nis = float(np.fmax(self._nis, estimate.nis))
+            self._tell(self._events.of_inertial(estimate))
+        for trunk in payload:
+            self._trunk = (shown_trunk(trunk),)
+            self._tell(self._events.of_payload(trunk))
+
+    def _tell(self, events: Iterable[Event]) -> None:
+        for stamp_ns, sentence, warning in events:
+            self._view.tell(stamp_ns, sentence, warning=warning)
+
+    def _moment(self, stamp_ns: int) -> Moment:
+        base, inertial = self._base, self._inertial
+        tilt_sigma = math.nan if base is None else float(np.trace(base.tilt_covariance_B)) ** 0.5
+        trunk = {link.estimate.link for link in self._trunk}
+        links = shown_links(inertial) if inertial is not None else ()
+        return Moment(
+            stamp_ns,
+            base=None if base is None else base.state,
+            tilt_sigma=tilt_sigma,
+            loads=tuple(self._contact_loads()),
+            links=(*self._trunk, *(link for link in links if link.estimate.link not in trunk)),
+            nis=self._nis,
+            nis_bound=math.nan if inertial is None else inertial.nis_bound,
+            truth=self._truth(stamp_ns),
+        )

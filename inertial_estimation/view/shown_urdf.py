@@ -1,0 +1,138 @@
+"""A robot description with the shapes that can be shown: meshes that are found, else a skeleton."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from inertial_estimation.models.xml_text import parse_xml
+
+__all__ = ["shown_urdf"]
+
+MESH_FORMATS = {".stl", ".obj", ".dae", ".glb", ".gltf"}  # that Rerun reads
+BONE_RADIUS, BONE_SHARE = 0.015, 0.12  # largest radius of a bone [m]; largest radius over its length
+SHORTEST_BONE = 1e-3  # [m]
+BONE_COLOUR, WHITE = "0.55 0.6 0.68 1", "1 1 1 1"
+OPACITY = 0.6  # of the links
+
+
+def shown_urdf(text: str, folders: Sequence[Path]) -> str:
+    """Return a URDF whose links have only shapes that exist.
+
+    Paths of meshes become absolute. A link without a usable visual shape shows its collision shapes. A link
+    whose meshes are missing, and every link of a robot without any shape, gets bones: cylinders from its
+    origin to those of its child joints.
+
+    Args:
+        text: The URDF.
+        folders: Folders in which ``package://`` and relative paths are searched.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If the text is not XML.
+    """
+    root = parse_xml(text, "the robot description")
+    links = root.findall("link")
+    declared = {link.get("name"): _shapes(link) for link in links}
+    usable = {name: _usable(shapes, folders) for name, shapes in declared.items()}
+    shapeless = not any(usable.values())
+    colours = _colours(root)
+    for link in links:
+        name = link.get("name")
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+        link.extend(usable[name])
+        for shape in usable[name]:
+            _make_translucent(shape, colours)
+        if not usable[name] and (declared[name] or shapeless):
+            link.extend(_bones(root, name))
+    return tostring(root, encoding="unicode")
+
+
+def _shapes(link: Element) -> list[list[Element]]:
+    """Visual shapes, then collision shapes, of which the first usable kind is shown."""
+    return [shapes for kind in ("visual", "collision") if (shapes := link.findall(kind))]
+
+
+def _usable(kinds: list[list[Element]], folders: Sequence[Path]) -> list[Element]:
+    for shapes in kinds:
+        found = [shape for shape in shapes if _locate(shape, folders)]
+        if found:
+            for shape in found:
+                shape.tag = "visual"
+            return found
+    return []
+
+
+def _locate(shape: Element, folders: Sequence[Path]) -> bool:
+    """Make the path of a mesh absolute; return whether the shape can be shown."""
+    geometry = shape.find("geometry")
+    if geometry is None or len(geometry) == 0:
+        return False
+    mesh = geometry.find("mesh")
+    if mesh is None:
+        return True
+    name = mesh.get("filename", "")
+    inside = name.partition("://")[2] if "://" in name else name
+    for candidate in [Path(inside), *(folder / inside for folder in folders)]:
+        if candidate.suffix.lower() in MESH_FORMATS and candidate.is_absolute() and candidate.is_file():
+            mesh.set("filename", str(candidate))
+            return True
+    return False
+
+
+def _colours(root: Element) -> dict[str | None, str]:
+    """Colours of the materials that are declared once for all links."""
+    materials = {material.get("name"): material.find("color") for material in root.findall("material")}
+    return {name: colour.get("rgba", WHITE) for name, colour in materials.items() if colour is not None}
+
+
+def _make_translucent(shape: Element, colours: dict[str | None, str]) -> None:
+    """Let what is drawn inside the robot be seen: its centre of mass, a payload in its hand."""
+    material = shape.find("material")
+    rgba = WHITE
+    if material is not None:
+        colour = material.find("color")
+        rgba = colours.get(material.get("name"), WHITE) if colour is None else colour.get("rgba", WHITE)
+        shape.remove(material)
+    red, green, blue = rgba.split()[:3]
+    SubElement(
+        SubElement(shape, "material", {"name": rgba}), "color", {"rgba": f"{red} {green} {blue} {OPACITY}"}
+    )
+
+
+def _bones(root: Element, link: str | None) -> list[Element]:
+    """Cylinders from the origin of a link to the origins of its child joints, a ball where it has none."""
+    ends = [_origin(joint) for joint in root.findall("joint") if _parent(joint) == link]
+    ends = [end for end in ends if math.hypot(*end) > SHORTEST_BONE]
+    if not ends:
+        return [_visual({"xyz": "0 0 0"}, "sphere", radius=f"{BONE_RADIUS:g}")]
+    return [_bone(end) for end in ends]
+
+
+def _bone(end: tuple[float, float, float]) -> Element:
+    """A cylinder from the origin: its z axis turned by yaw and pitch onto the end."""
+    x, y, z = end
+    length = math.hypot(x, y, z)
+    pitch, yaw = math.atan2(math.hypot(x, y), z), math.atan2(y, x)
+    place = {"xyz": f"{x / 2} {y / 2} {z / 2}", "rpy": f"0 {pitch} {yaw}"}
+    radius = min(BONE_RADIUS, BONE_SHARE * length)
+    return _visual(place, "cylinder", radius=f"{radius:g}", length=f"{length:g}")
+
+
+def _visual(place: dict[str, str], shape: str, **size: str) -> Element:
+    visual = Element("visual")
+    SubElement(visual, "origin", place)
+    SubElement(SubElement(visual, "geometry"), shape, size)
+    SubElement(SubElement(visual, "material", {"name": "bone"}), "color", {"rgba": BONE_COLOUR})
+    return visual
+
+
+def _parent(joint: Element) -> str | None:
+    parent = joint.find("parent")
+    return None if parent is None else parent.get("link")
+
+
+def _origin(joint: Element) -> tuple[float, float, float]:
+    origin = joint.find("origin")
+    x, y, z = map(float, (origin.get("xyz", "0 0 0") if origin is not None else "0 0 0").split())
+    return x, y, z

@@ -1,0 +1,131 @@
+"""Time series beside the robot: tilt, contact forces, innovations and masses with their bands."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import rerun as rr
+
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.rotations import rotation_from_quaternion
+from inertial_estimation.view.blueprint import SERIES
+from inertial_estimation.view.columns import Columns
+from inertial_estimation.view.moment import Moment, ShownLink
+
+__all__ = ["TimeSeries"]
+
+Colour = tuple[int, ...]
+SIGMAS = 2.0  # half width of a band
+COLOURS: tuple[Colour, ...] = (
+    *((0, 114, 178), (213, 94, 0), (0, 158, 115)),
+    *((204, 121, 167), (230, 159, 0), (86, 180, 233)),
+)  # Okabe and Ito 2008, as in the figures
+TRUE: Colour = (150, 150, 150)
+BAND_OPACITY = 110  # of 255
+WIDTH, BAND_WIDTH = 2.0, 1.0
+
+
+class TimeSeries:
+    """Adds the values of moments to series, each of which gets its style when it first appears."""
+
+    def __init__(self, stream: rr.RecordingStream, columns: Columns, label: str = "") -> None:
+        """Start without series.
+
+        Args:
+            stream: The recording.
+            columns: Where the values are collected.
+            label: Put before the names of all series, where the recording has several robots.
+        """
+        self._stream, self._columns = stream, columns
+        self._label = f"{label} " if label else ""
+        self._names: dict[str, list[str]] = {}
+        self._styled: set[str] = set()
+
+    def add(self, moment: Moment) -> None:
+        """Add one instant."""
+        stamp_ns = moment.stamp_ns
+        if moment.base is not None:
+            R_WB = rotation_from_quaternion(moment.base.quaternion_xyzw)
+            self._tilt(moment, R_WB[2])
+            for load in moment.loads:
+                self._value("force", load.name, stamp_ns, float(R_WB[2] @ np.array(load.force_B)))
+        self._value("nis", "NIS", stamp_ns, moment.nis)
+        self._value("nis", "bound of the gate", stamp_ns, moment.nis_bound, colour=TRUE)
+        for link in moment.links:
+            self._payload(stamp_ns, link, moment.truth.masses)
+
+    def add_truth(self, stamp_ns: int, up_B: Array, error: float) -> None:
+        """Add the true tilt, and how far the estimate is from it.
+
+        Args:
+            stamp_ns: Time [ns].
+            up_B: True vertical in the base frame, unit norm, shape (3,).
+            error: Angle between the estimated and the true vertical [rad].
+        """
+        for name, angle in _roll_and_pitch(up_B).items():
+            self._value("tilt", f"{name}, true", stamp_ns, angle, colour=TRUE)
+        self._value("tilt_error", "error", stamp_ns, math.degrees(error))
+
+    def _tilt(self, moment: Moment, up_B: Array) -> None:
+        stamp_ns, true = moment.stamp_ns, moment.truth.up_B
+        for name, angle in _roll_and_pitch(up_B).items():
+            self._value("tilt", name, stamp_ns, angle)
+        if true is not None:
+            error = 2.0 * math.asin(min(1.0, 0.5 * float(np.linalg.norm(up_B - true))))
+            self.add_truth(stamp_ns, true, error)
+        sigma = math.degrees(moment.tilt_sigma)
+        self._value("tilt_error", "sigma", stamp_ns, sigma, colour=TRUE)
+
+    def _payload(self, stamp_ns: int, link: ShownLink, true_masses: Mapping[str, float]) -> None:
+        name, mass, sigma = link.estimate.link, link.payload.mass, link.mass_sigma
+        if not math.isfinite(sigma):
+            return
+        colour = self._colour("payload", name)
+        band = (*colour, BAND_OPACITY)
+        self._value("payload", name, stamp_ns, mass, colour=colour)
+        for side, bound in (("upper", mass + SIGMAS * sigma), ("lower", mass - SIGMAS * sigma)):
+            self._value(
+                "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=name
+            )
+        if name in true_masses:
+            true = true_masses[name] - (link.estimate.mass - mass)
+            self._value("payload", f"{name}, true", stamp_ns, true, colour=TRUE)
+
+    def _value(
+        self,
+        panel: str,
+        name: str,
+        stamp_ns: int,
+        value: float,
+        *,
+        colour: Colour | None = None,
+        width: float = WIDTH,
+        legend: str = "",
+    ) -> None:
+        if not math.isfinite(value):
+            return
+        title = f"{self._label}{name}"
+        entity = f"{SERIES}/{panel}/{rr.escape_entity_path_part(title)}"
+        if entity not in self._styled:
+            self._styled.add(entity)
+            style = rr.SeriesLines(
+                colors=colour or self._colour(panel, title),
+                names=legend or title,
+                widths=width,
+                aggregation_policy="MinMax",  # the default, the mean, hides peaks
+            )
+            self._stream.log(entity, style, static=True)
+        self._columns.scalar(entity, stamp_ns, value)
+
+    def _colour(self, panel: str, name: str) -> Colour:
+        """The colour of a series: the first that no other of its panel has, in turn."""
+        names = self._names.setdefault(panel, [])
+        if name not in names:
+            names.append(name)
+        return COLOURS[names.index(name) % len(COLOURS)]
+
+
+def _roll_and_pitch(up_B: Array) -> dict[str, float]:
+    """Roll r and pitch p [deg] of a base, whose vertical is (-sin p, cos p sin r, cos p cos r)."""
+    x, y, z = up_B.tolist()
+    return {"roll": math.degrees(math.atan2(y, z)), "pitch": math.degrees(math.atan2(-x, math.hypot(y, z)))}

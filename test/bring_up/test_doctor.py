@@ -1,0 +1,158 @@
+"""Every error is named as itself and as nothing else, a sound recording is silent, and the mend is right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertial_estimation.bring_up.fix_file import fixed_parameters
+from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.parameters import build_config
+from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+from inertial_estimation.spatial.vectors import DEGREES
+
+
+def of_joints(part, change):
+    """Change positions (0), velocities (1) or efforts (2)."""
+
+    def inject(streams):
+        values = streams.joints.values.copy()
+        n = streams.n_joints
+        values[:, part * n : (part + 1) * n] = change(values[:, part * n : (part + 1) * n])
+        return replace(streams, joints=streams.joints.with_values(values))
+
+    return inject
+
+
+def factor(j, value):
+    def change(values):
+        values = values.copy()
+        values[:, j] *= value
+        return values
+
+    return change
+
+
+def plus(j, value):
+    def change(values):
+        values = values.copy()
+        values[:, j] += value
+        return values
+
+    return change
+
+
+def of_imu(force=None, rate=None):
+    """Turn specific force and angular rate."""
+
+    def inject(streams):
+        values = streams.imu.values.copy()
+        if force is not None:
+            values[:, :3] = values[:, :3] @ force.T
+        if rate is not None:
+            values[:, 3:] = values[:, 3:] @ rate.T
+        return replace(streams, imu=streams.imu.with_values(values))
+
+    return inject
+
+
+def late(name, seconds):
+    return lambda streams: streams.delayed({name: seconds})
+
+
+def stuck(streams):
+    values = streams.imu.values.copy()
+    values[300:420, 4] = values[300, 4]
+    return replace(streams, imu=streams.imu.with_values(values))
+
+
+def other_clock(streams):
+    stream = streams.imu
+    return replace(streams, imu=replace(stream, stamps_ns=stream.stamps_ns + 3_000_000_000))
+
+
+TURNED = rotation_from_roll_pitch_yaw(0.4, -0.3, 1.2)
+FLIPPED = np.diag([1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("robot", ["panda", "talos"])
+def test_a_sound_recording_is_silent(robot, request):
+    diagnosis = request.getfixturevalue(robot).diagnosis()
+    assert [str(r) for r in diagnosis.results if r.failed] == []
+    assert any(r.check == "masses" and r.verdict is Verdict.OK for r in diagnosis.results)
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "subject"),
+    [
+        (of_joints(2, factor(3, -1.0)), "effort sign", "panda_joint4"),
+        (of_joints(2, factor(1, 1e3)), "effort unit", "panda_joint2"),
+        (of_joints(1, factor(2, -1.0)), "joint velocities", "panda_joint3"),
+        (of_joints(0, plus(4, 2.0 * np.pi)), "joint positions", "panda_joint5"),
+        (of_joints(0, lambda q: q * DEGREES), "joint positions", "joint_states"),
+        (of_joints(2, lambda tau: np.roll(tau, 6, axis=0)), "effort delay", "joint_states"),
+    ],
+)
+def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
+    assert panda.failed(inject(panda.streams)) == [(check, subject)]
+
+
+@pytest.mark.parametrize(
+    ("inject", "check", "subject"),
+    [
+        (of_imu(force=TURNED, rate=TURNED), "IMU mounting", "imu/data"),
+        (of_imu(rate=FLIPPED), "gyroscope axes", "imu/data"),
+        (of_imu(rate=DEGREES * np.eye(3)), "gyroscope scale", "imu/data"),
+        (of_imu(force=np.eye(3)[[1, 2, 0]]), "accelerometer direction", "imu/data"),
+        (of_imu(force=np.eye(3) / 9.80665), "accelerometer size", "imu/data"),
+        (late("imu/data", 0.05), "IMU delay", "imu/data"),
+        (stuck, "stuck", "imu/data"),
+        (other_clock, "clock", "imu/data"),
+    ],
+)
+def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject):
+    assert talos.failed(inject(talos.streams)) == [(check, subject)]
+
+
+def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):
+    streams = of_imu(force=TURNED, rate=TURNED)(talos.streams)
+    values = fixed_parameters(talos.diagnosis(streams).findings, talos.config)
+    assert set(values) == {"imu_rotation"}
+    R_IS = rotation_from_roll_pitch_yaw(*values["imu_rotation"])
+    assert np.degrees(np.arccos(0.5 * (np.trace(R_IS @ TURNED) - 1.0))) < 1.0
+    fixed = replace(talos.config, imu_rotation=tuple(values["imu_rotation"]))
+    assert talos.failed(streams, config=fixed) == []
+
+
+def test_fixes_add_to_what_is_set_and_are_valid_parameters(panda):
+    streams = of_joints(0, plus(4, 2.0 * np.pi))(of_joints(2, factor(3, -1.0))(panda.streams))
+    values = fixed_parameters(panda.diagnosis(streams).findings, panda.config)
+    config = build_config(RobotConfig, values)
+    assert config.drive_gains.joints == ("panda_joint4",)
+    assert config.drive_gains.values == (-1.0,)
+    assert config.joint_offsets.values[0] == pytest.approx(-2.0 * np.pi, abs=1e-5)
+    assert panda.failed(streams, config=panda.config) == [
+        ("joint positions", "panda_joint5"),
+        ("effort sign", "panda_joint4"),
+    ]
+
+
+def test_a_wrong_mass_is_named_with_its_sigma(panda):
+    heavy = panda.urdf.replace('<mass value="1.666555"', '<mass value="2.566555"')
+    assert heavy != panda.urdf
+    diagnosis = panda.diagnosis(urdf=heavy)
+    (result,) = [r for r in diagnosis.results if r.failed]
+    assert (result.check, result.unit) == ("link mass", "kg")
+    assert result.value == pytest.approx(-0.9, abs=0.25)
+    assert "panda_link6" in f"{result.subject} {result.sentence}"
+
+
+def test_what_cannot_be_told_is_said(talos):
+    without = replace(talos.streams, imu=None, wrenches={}, absent=("/imu/data",))
+    results = talos.diagnosis(without).results
+    unknown = {result.check: result for result in results if result.verdict is Verdict.UNKNOWN}
+    assert "topic" in unknown
+    assert "masses" in unknown
+    assert all(result.sentence for result in unknown.values())
+    assert not any(result.failed for result in results)

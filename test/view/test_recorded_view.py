@@ -1,0 +1,187 @@
+"""A recording for the viewer is read back: entities, numbers, how often; after an error there is none."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rerun")
+
+from rerun.chunk import RrdReader
+from support.leg_robot import NAMES, URDF
+
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.signals import (
+    BaseEstimate,
+    BaseState,
+    Decision,
+    InertialEstimate,
+    JointReading,
+    LinkEstimate,
+    LinkInertia,
+)
+from inertial_estimation.view.blueprint import Panels
+from inertial_estimation.view.columns import ROWS_PER_BLOCK, Columns
+from inertial_estimation.view.moment import Truth
+from inertial_estimation.view.recorded_view import recorded_view
+
+ORIGIN_NS, PERIOD_NS, STEPS = 5_000_000_000, 2_000_000, 1000
+PITCH, TRUE_PITCH = 0.10, 0.08  # [rad]
+PAYLOAD, SIGMA = 1.5, 0.2  # [kg]
+LOAD = ContactLoad("left", (0.02, 0.1, -0.95), (0.0, 0.0, 120.0), 1.0)
+ALL_PANELS = Panels(tilt=True, tilt_error=True, forces=True, nis=True, masses=True)
+
+
+def pitched(angle: float) -> np.ndarray:
+    return np.array([0.0, math.sin(angle / 2), 0.0, math.cos(angle / 2)])
+
+
+def base_at(stamp_ns: int, contacts: tuple[str, ...]) -> BaseEstimate:
+    state = BaseState(stamp_ns, pitched(PITCH), (0.1, 0.2, 1.0), np.zeros(3), np.zeros(3))
+    up = np.array([-math.sin(PITCH), 0.0, math.cos(PITCH)])
+    return BaseEstimate(state, up, np.zeros(3), contacts, np.zeros(3), True, False, 1e-4 * np.eye(3) / 3)
+
+
+def inertial_at(stamp_ns: int, nis: float) -> InertialEstimate:
+    value, load = (
+        LinkInertia("arm", mass, np.array([0.0, 0.0, 0.1]), 0.1 * np.eye(3)) for mass in (3.5, PAYLOAD)
+    )
+    link = LinkEstimate(value, value, load, SIGMA**2 * np.eye(10))
+    return InertialEstimate(
+        stamp_ns, (link,), (), np.zeros(0), nis, 20.0, True, Decision.ACCEPTED, np.zeros(0), 0
+    )
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("view") / "legs.rrd"
+    robot = RobotModel.from_urdf(URDF)
+    truth = Truth(np.array([-math.sin(TRUE_PITCH), 0.0, math.cos(TRUE_PITCH)]), {"arm": 4.0})
+    with recorded_view(
+        path,
+        robot,
+        RobotConfig(),
+        URDF,
+        panels=ALL_PANELS,
+        origin_ns=ORIGIN_NS,
+        contact_loads=lambda: (LOAD,),
+        truth=lambda _stamp_ns: truth,
+    ) as (estimates, _view):
+        for step in range(STEPS):
+            stamp_ns = ORIGIN_NS + step * PERIOD_NS
+            contacts = ("left", "right") if step < 500 else ("left",)
+            estimates.push_joints(JointReading(stamp_ns, NAMES, np.full(len(NAMES), 1e-3 * step)))
+            estimates.see([base_at(stamp_ns, contacts)], [inertial_at(stamp_ns, 90.0 * (step == 601))], [])
+    return path
+
+
+@pytest.fixture(scope="module")
+def columns(file: Path) -> Mapping[str, Mapping[str, np.ndarray]]:
+    """All values that change over time: by entity, then by name of the component."""
+    found: dict[str, dict[str, list[object]]] = {}
+    for chunk in RrdReader(file).stream():
+        if chunk.is_static:
+            continue
+        batch = chunk.to_record_batch()
+        names = batch.schema.names
+        for name, values in zip(names, batch.columns, strict=True):
+            found.setdefault(chunk.entity_path, {}).setdefault(name, []).extend(values.to_pylist())
+    return {entity: {n: np.array(v, dtype=object) for n, v in c.items()} for entity, c in found.items()}
+
+
+def scalars(columns: Mapping[str, Mapping[str, np.ndarray]], entity: str) -> np.ndarray:
+    return np.array([row[0] for row in columns[entity]["Scalars:scalars"]])
+
+
+def test_everything_that_moves_is_there(columns: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+    joints = {f"/robot/joints/{name}" for name in NAMES}
+    drawn = {"gravity/estimated", "gravity/true", "forces/left", "links/arm/payload"}
+    drawn |= {"centre_of_mass/nominal", "centre_of_mass/estimated", "links/arm/payload_with_sigma"}
+    assert joints | {f"/robot/{name}" for name in drawn} | {"/robot/base", "/events"} <= set(columns)
+
+
+def test_there_is_a_layout_and_every_link_has_a_shape(file: Path) -> None:
+    reader = RrdReader(file)
+    assert len(reader.blueprints()) == 1
+    shapes = {path for path in reader.store().schema().entity_paths() if "visual_geometries" in path}
+    links = {path.split("/")[-2] for path in shapes}
+    assert {"base", "torso", "arm", "left_thigh", "right_foot", "imu"} <= links
+
+
+def test_series_hold_the_estimates_their_bands_and_the_truth(
+    columns: Mapping[str, Mapping[str, np.ndarray]],
+) -> None:
+    last = {
+        name: scalars(columns, f"/series/{name}")[-1]
+        for name in ("tilt/pitch", "tilt/pitch\\,\\ true", "tilt_error/error", "force/left")
+    }
+    assert last["tilt/pitch"] == pytest.approx(math.degrees(PITCH))
+    assert last["tilt/pitch\\,\\ true"] == pytest.approx(math.degrees(TRUE_PITCH))
+    assert last["tilt_error/error"] == pytest.approx(math.degrees(PITCH - TRUE_PITCH))
+    assert last["force/left"] == pytest.approx(120.0 * math.cos(PITCH))
+    payload = [
+        scalars(columns, f"/series/payload/arm{end}")[-1]
+        for end in ("", "\\,\\ upper", "\\,\\ lower", "\\,\\ true")
+    ]
+    # the described mass is 3.5 - 1.5 kg, the true one 4 kg
+    assert payload == pytest.approx([PAYLOAD, PAYLOAD + 2 * SIGMA, PAYLOAD - 2 * SIGMA, 2.0])
+
+
+def test_a_single_large_nis_is_not_thinned_away(columns: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+    nis = scalars(columns, "/series/nis/NIS")
+    assert nis.max() == 90.0
+    assert (nis == 90.0).sum() == 1
+
+
+def test_frames_are_thinned_and_timed_from_the_begin(
+    columns: Mapping[str, Mapping[str, np.ndarray]],
+) -> None:
+    times = columns["/robot/base"]["time"]
+    assert 55 <= len(times) <= 61  # two seconds at 30 per second
+    assert times[-1].total_seconds() == pytest.approx(STEPS * PERIOD_NS * 1e-9, abs=0.04)
+
+
+def test_a_change_of_contacts_is_an_event(columns: Mapping[str, Mapping[str, np.ndarray]]) -> None:
+    texts = [row[0] for row in columns["/events"]["TextLog:text"]]
+    assert texts == ["contacts in use: left, right", "contacts in use: left"]
+
+
+def test_gravity_of_estimate_and_truth_are_apart_by_the_error(
+    columns: Mapping[str, Mapping[str, np.ndarray]],
+) -> None:
+    estimated, true = (
+        np.array(columns[f"/robot/gravity/{name}"]["Arrows3D:vectors"][-1][0])
+        for name in ("estimated", "true")
+    )
+    cosine = estimated @ true / np.linalg.norm(estimated) / np.linalg.norm(true)
+    assert math.acos(cosine) == pytest.approx(PITCH - TRUE_PITCH, rel=1e-3)
+
+
+def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
+    robot = RobotModel.from_urdf(URDF)
+    path = tmp_path / "broken.rrd"
+    with (
+        pytest.raises(KeyboardInterrupt),
+        recorded_view(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=0),
+    ):
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_do_not_pile_up() -> None:
+    sent = []
+
+    class Stream:
+        def send_columns(self, entity: str, _times: object, _columns: object) -> None:
+            sent.append(entity)
+
+    columns = Columns(Stream(), 0)
+    for row in range(3 * ROWS_PER_BLOCK + 1):
+        columns.scalar("/series/a", row, float(row))
+    assert sent == ["/series/a"] * 3
+    columns.flush()
+    assert len(sent) == 4
