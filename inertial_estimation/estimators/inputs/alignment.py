@@ -20,7 +20,7 @@ from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
-__all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
+__all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
 
 CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
@@ -184,7 +184,7 @@ class SignalAligner:
             return ready
         self._changed = False
         while self._pending:
-            if len(ready) == most:
+            if not most:
                 self._changed = True
                 break
             stamp_ns, time_ns = self._pending[0]
@@ -194,6 +194,7 @@ class SignalAligner:
             sample = self._step(stamp_ns, time_ns)
             if sample is not None:
                 ready.append(sample)
+                most -= sample.complete
         return ready
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
