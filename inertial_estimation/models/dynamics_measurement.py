@@ -210,6 +210,23 @@ class DynamicsMeasurement:
         equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
+    def restated(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
+
+        Args:
+            equation: Computed by a measurement that may differ in its noise, and by bodies estimated in
+                addition; it has its state and paths.
+        """
+        e = equation
+        assert e.state is not None
+        assert e.paths is not None
+        if e.regressor.shape[1] != self._n_parameters:
+            return self.equation(e.state)
+        noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
+        if N is not None:
+            noise = N.T @ noise @ N
+        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
+
     def causes(self, candidates: CandidateColumns, state: MeasuredState) -> BodyCauses:
         """Return the columns of loads and external wrenches in the rows `row_names`.
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
@@ -46,7 +48,7 @@ def compared(
     regressor: Table,
     value: Column,
     noise: Table,
-) -> tuple[Array, Array, Array, Array, float]:
+) -> tuple[Array, Array, Array, Array, float, float]:
     """Compare a measurement with the prediction of a state.
 
     Args:
@@ -60,15 +62,17 @@ def compared(
         noise: Covariance R of its noise, shape (m, m).
 
     Returns:
-        H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R, and
-        the NIS y' S^-1 y, infinite where floating point cannot factorise S.
+        H = A G, H P, the innovation y = z - A (phi + G (x - x_at)), its covariance S = H P H' + R,
+        the NIS y' S^-1 y, infinite where floating point cannot factorise S, and log det S, NaN there.
     """
     H = regressor @ G
     y = value - regressor @ phi - H @ (x - x_at)
     HP = H @ P
     S = HP @ H.T + noise
     F, positive = factor(S)
-    return H, HP, y, S, normalised_square(F, y) if positive else math.inf
+    if not positive:
+        return H, HP, y, S, math.inf, math.nan
+    return H, HP, y, S, normalised_square(F, y), 2.0 * np.log(np.diag(F)).sum()
 
 
 @compiled

@@ -59,6 +59,7 @@ class FilterUpdate:
         decision: ACCEPTED, REJECTED, REOPENED, UNRESOLVABLE or DISABLED.
         iterations: Number of linearisations until the posterior is linearised at its new mean.
         variance: Of each innovation before the update, the diagonal of S, shape (m,).
+        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
     """
 
     innovation: Array
@@ -67,6 +68,7 @@ class FilterUpdate:
     decision: Decision
     iterations: int
     variance: Array
+    log_det: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +192,7 @@ class InertialFilter(BodyCoordinates):
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
-        _H, _HP, y, S, nis = _compare(state.at, state.x, state.P, equation)
+        _H, _HP, y, S, nis, _log_det = _compare(state.at, state.x, state.P, equation)
         return Innovation(y, nis, S)
 
     def predict(self, equation: LinearEquation) -> Array:
@@ -229,17 +231,17 @@ class InertialFilter(BodyCoordinates):
         """
         if learn:
             self.propagate(dt)
-        H, HP, innovation, S, nis = _compare(self._at, self.x, self.P, equation)
+        H, HP, innovation, S, nis, log_det = _compare(self._at, self.x, self.P, equation)
         variance = S.diagonal()
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
         if not learn:
-            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
+            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance, log_det)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REOPENED and not reopen:
             decision = Decision.REJECTED
         if decision is Decision.REJECTED:
-            return FilterUpdate(innovation, nis, False, decision, 0, variance)
+            return FilterUpdate(innovation, nis, False, decision, 0, variance, log_det)
         if decision is Decision.REOPENED:
             self.admit_change()
             HP = H @ self.P
@@ -248,7 +250,7 @@ class InertialFilter(BodyCoordinates):
         self.x, self.P, resolved = corrected(self.x, *matrices, self._overlap)
         if not resolved:
             return _unresolvable(innovation, variance)
-        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance)
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
@@ -301,7 +303,7 @@ class InertialFilter(BodyCoordinates):
 
 def _compare(
     at: BodyLinearisation, x: Array, P: Array, equation: LinearEquation
-) -> tuple[Array, Array, Array, Array, float]:
+) -> tuple[Array, Array, Array, Array, float, float]:
     """Compare a measurement with the prediction of a state, as `compared` does."""
     return compared(at.dphi, at.phi, at.x, x, P, equation.regressor, equation.value, equation.noise)
 
