@@ -90,8 +90,11 @@ class AdaptiveNoise:
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
-        seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
-        return dict(zip(self._names, zip(seen, np.sqrt(self._used).tolist(), strict=True), strict=True))
+        if self._factors is None:
+            seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
+            pairs = zip(seen, np.sqrt(self._used).tolist(), strict=True)
+            self._factors = dict(zip(self._names, pairs, strict=True))
+        return dict(self._factors)
 
     def too_small(self, nis_factor: float) -> str:
         """Return which noise parameters are too small; empty if none is, or too few data have been seen.
@@ -141,6 +144,7 @@ class AdaptiveNoise:
         ratio = self._mean @ (1.0 + known * (normalised - 1.0))
         if not math.isfinite(float(ratio.sum())):
             return
+        self._factors = None
         self._estimate += share * (self._used * ratio - self._estimate)
         self._spread.feed(update.nis, share)
         if self.config.enabled:
@@ -168,6 +172,7 @@ class AdaptiveNoise:
     def _use_stated(self) -> None:
         self._used = np.ones(len(self._names))
         self._scales = None
+        self._factors: dict[str, tuple[float, float]] | None = None  # since the last change
         self.gate_factor = 1.0
 
 

@@ -8,7 +8,7 @@ from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.positive_definite import factor, normalised_square, solution
 
-__all__ = ["compared", "corrected", "decayed"]
+__all__ = ["compared", "corrected", "decayed", "largest_step"]
 
 
 @compiled
@@ -36,6 +36,12 @@ def decayed(
         x_nominal + decay * (centre - x_nominal),
         kept * P + (1.0 - kept) * P_prior,
     )
+
+
+@compiled
+def largest_step(x: Column, x_at: Column, n: int) -> float:
+    """Return the largest distance of the first n coordinates from those of another point."""
+    return float(np.abs(x[:n] - x_at[:n]).max())
 
 
 @compiled

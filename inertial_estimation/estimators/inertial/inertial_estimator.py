@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
@@ -41,6 +39,9 @@ class MeasuredStep:
 
 class InertialEstimator:
     """Turns measurement equations into estimates: corrections, filter under watch, hand-over.
+
+    Data outside the range of the arithmetic overflow in it; call it where NumPy does not warn of that, and
+    judge its results.
 
     Attributes:
         config: Its parameters.
@@ -115,12 +116,11 @@ class InertialEstimator:
             step: The measurement; its equation has the state.
         """
         assert step.equation.state is not None
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
-            velocities = step.equation.state.v
-            update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
-            self._switch_on(self.corrected.guarded.inquiry.unestimated)
-            self.record.count(update)
-            return update
+        velocities = step.equation.state.v
+        update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
+        self._switch_on(self.corrected.guarded.inquiry.unestimated)
+        self.record.count(update)
+        return update
 
     def estimate(self, step: MeasuredStep, update: FilterUpdate) -> InertialEstimate:
         """Hand over the parameters and return the estimate after an update.
@@ -130,11 +130,10 @@ class InertialEstimator:
             update: Its outcome.
         """
         guarded, noise = self.corrected.guarded, self.corrected.noise
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            pi_C, covariance_C = guarded.estimate()
-            links = self._links.advance(pi_C, covariance_C, guarded.trusted(pi_C), step.dt)
-            information = self.record.information
-            information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
+        pi_C, covariance_C = guarded.estimate()
+        links = self._links.advance(pi_C, covariance_C, guarded.trusted(pi_C), step.dt)
+        information = self.record.information
+        information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
         return InertialEstimate(
             stamp_ns=step.stamp_ns,

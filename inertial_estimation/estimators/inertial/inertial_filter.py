@@ -25,7 +25,7 @@ import numpy as np
 from inertial_estimation.compilation import warm_up
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
-from inertial_estimation.estimators.inertial.filter_steps import compared, corrected, decayed
+from inertial_estimation.estimators.inertial.filter_steps import compared, corrected, decayed, largest_step
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
@@ -254,7 +254,7 @@ class InertialFilter(BodyCoordinates):
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
-        if self.linear or self._farthest(self.x - self._at.x) < RELINEARISATION_DISTANCE:
+        if self.linear or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
             return 0
         prior = Prior(self._centre, self._prior_information)
         try:
@@ -272,18 +272,15 @@ class InertialFilter(BodyCoordinates):
         origin, target, steps = self._at.x, self.x, 0
         while True:
             steps += 1
-            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target - origin))
+            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
             at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
-            if (
-                steps == MOST_RELINEARISATIONS
-                or self._farthest(posterior.x - at.x) < RELINEARISATION_DISTANCE
-            ):
+            if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
 
-    def _farthest(self, step: Array) -> float:
-        return float(np.abs(step[: self._n_inertial]).max())
+    def _farthest(self, x: Array, x_at: Array) -> float:
+        return largest_step(x, x_at, self._n_inertial)
 
     def admit_change(self, body: int | None = None) -> None:
         """Admit any change of the bodies: their covariance becomes the prior's; friction does not change.

@@ -212,8 +212,8 @@ class InertialPipeline:
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             equation = self.model.measurement.equation(state)
-        step = MeasuredStep(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
-        self._restarted = False
-        if self.kept_steps is not None:
-            self.kept_steps.append(step)
-        return self.estimator.estimate(step, self.estimator.update(step))
+            step = MeasuredStep(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
+            self._restarted = False
+            if self.kept_steps is not None:
+                self.kept_steps.append(step)
+            return self.estimator.estimate(step, self.estimator.update(step))

@@ -8,6 +8,8 @@ search for better parameters needs: a run of the filter costs a fraction of a re
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, listing
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
@@ -79,7 +81,8 @@ class RecordedSteps:
             ConfigurationError: If other parameters differ, on which the equations depend.
         """
         for step, update, estimator in self._filtered(config):
-            estimate = estimator.estimate(step, update)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                estimate = estimator.estimate(step, update)
             if estimate_defect(estimate):
                 estimator.return_to_good()
             else:
@@ -98,7 +101,8 @@ class RecordedSteps:
             equation = estimator.model.measurement.restated(kept.equation)
             step = replace(kept, equation=equation, dt=1.0 / config.rate if failed else kept.dt)
             try:
-                update = estimator.update(step)
+                with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                    update = estimator.update(step)
             except (ArithmeticError, ValueError, InertialEstimationError):
                 estimator.return_to_good()
                 failed = True
