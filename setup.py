@@ -74,6 +74,7 @@ setup(
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
+        "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",

@@ -25,9 +25,9 @@ from std_msgs.msg import Bool, Float64MultiArray
 
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, stamp_from_msg
 from inertial_estimation.ros.bag_player import message_class
-from inertial_estimation.ros.messages import health_from_msg
 from inertial_estimation.ros.qos import COMMAND_INPUT, LATCHED, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth

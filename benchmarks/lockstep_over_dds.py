@@ -38,10 +38,10 @@ from inertial_estimation.experiments import foster_elbow, foster_pelvis
 from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.command_messages import walk_command_to_msg
 from inertial_estimation.ros.demo_monitor import DemoMonitor
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import MassWaveform
 

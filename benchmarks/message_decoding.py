@@ -17,8 +17,8 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 from rosbags.typesys import Stores, get_typestore
 
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, JOINT_STATE_TYPE, bytes_reader
-from inertial_estimation.recordings.recording_writer import empty_message
 from inertial_estimation.ros.bag_player import message_class
 
 JOINTS = 32

@@ -28,11 +28,11 @@ from benchmarks.fault_campaign.readings import MESSAGE_TYPES, Reading
 from benchmarks.fault_campaign.scenes import SCENES, build_pipeline, recorded
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.message_conversion import CONVERSIONS
 from inertial_estimation.ros.bag_player import message_class
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
-    base_reference_to_msg,
     walk_command_from_msg,
     walk_command_to_msg,
 )
@@ -81,7 +81,7 @@ def commands(pipeline: Any) -> list[tuple[Input, bytes]]:
         ),
         (
             Input("base_reference", base, pipeline.push_base_reference),
-            encoded(base_reference_to_msg(BaseReference(0.88))),
+            encoded(base_reference_to_msg(BaseReference(0.88), geometry_msgs.msg.PoseStamped())),
         ),
         (Input("hold", hold, pipeline.push_hold), encoded(Bool(data=False))),
     ]

@@ -1,5 +1,6 @@
 """Exceptions of the package; all derive from `InertialEstimationError`."""
 
+import difflib
 from collections.abc import Iterable
 
 __all__ = [
@@ -14,9 +15,12 @@ __all__ = [
     "NumericalError",
     "PositionFaultError",
     "RecordingError",
+    "did_you_mean",
     "listing",
     "one_line",
 ]
+
+SHORTEST_PART = 3  # characters of a name that is looked for within others
 
 
 class InertialEstimationError(Exception):
@@ -78,6 +82,27 @@ def listing(names: Iterable[str], *, limit: int = 60) -> str:
         return "none"
     shown = ", ".join(known[:limit])
     return shown if len(known) <= limit else f"{shown}, ... ({len(known) - limit} more)"
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str, *, limit: int = 12) -> str:
+    """Return the end of a message about a name that does not exist: the nearest one, else some that do.
+
+    The nearest is the most similar name, else the shortest that has the given one in it.
+
+    Args:
+        name: The name that was given.
+        known: Names that exist, in the order they should be read.
+        otherwise: Put before the names where none is near, for instance ``the model has``.
+        limit: How many names to print then before the rest is only counted.
+    """
+    names = list(known)
+    plain = {one.lower(): one for one in reversed(names)}
+    close = difflib.get_close_matches(name.lower(), plain, n=1)
+    if not close and len(name) >= SHORTEST_PART:
+        close = sorted((one for one in plain if name.lower() in one), key=len)[:1]
+    if close:
+        return f", did you mean '{plain[close[0]]}'?"
+    return f"; {otherwise} {listing(names, limit=limit)}"
 
 
 def one_line(said: object, *, limit: int = 500) -> str:

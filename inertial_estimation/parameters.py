@@ -28,6 +28,7 @@ __all__ = [
     "unknown_name",
 ]
 
+MOST_LISTED = 12  # names of an error message
 RENAMED = {
     f"friction.{term}": f"friction.prior.{term}" for term in ("coulomb", "viscous", "offset", "armature")
 }
@@ -201,17 +202,20 @@ def unknown_name(name: str, known: Collection[str], *, where: str = "") -> str:
         where: Where the name was given, appended to it (`` in section ...``).
 
     Returns:
-        One line with the new name if the parameter was renamed, else with the closest name that exists,
-        and the list of names.
+        One line with the new name if the parameter was renamed, else with the closest name that exists, else
+        with some that do.
     """
     last_parts = {full.rpartition(".")[2]: full for full in known}
     close = difflib.get_close_matches(name, known, n=1) or [
         last_parts[part] for part in difflib.get_close_matches(name.rpartition(".")[2], last_parts, n=1)
     ]
-    hint = f", did you mean '{close[0]}'?" if close else ""
     if name in RENAMED:
         hint = f", it was renamed to '{RENAMED[name]}'"
-    return f"no parameter '{name}'{where}{hint} (parameters: {listing(sorted(known), limit=200)})"
+    elif close:
+        hint = f", did you mean '{close[0]}'?"
+    else:
+        hint = f"; there are {listing(sorted(known), limit=MOST_LISTED)} (docs/nodes.md describes all)"
+    return f"no parameter '{name}'{where}{hint}"
 
 
 def parameter_values(config: Any) -> dict[str, Any]:

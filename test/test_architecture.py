@@ -38,18 +38,21 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
+    "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
     "view": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "closed_loop", "experiments", "view", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
+    | {"view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -75,6 +78,8 @@ ONLY_IN = {
     "matplotlib": {"plots"},
     "jinja2": {"plots"},
     "rerun": {"view"},
+    "argcomplete": {"commands"},
+    "coal": {"models"},
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
@@ -88,7 +93,7 @@ FACTORISATIONS = {
     *("svd", "svdvals", "eig", "eigh", "eigvals", "eigvalsh", "cholesky", "inv", "solve", "lstsq", "pinv"),
     *("matrix_rank", "cond", "tensorsolve", "tensorinv", "null_space", "orth", "LinAlgError"),
 }
-NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop"} | ESTIMATION
+NO_CLOCK = {"errors", "parameters", "signals", "experiments", "closed_loop", "setup_assistant"} | ESTIMATION
 MOST_ATTRIBUTES, MOST_METHODS = 14, 18
 MOST_LINES, MOST_BODY_LINES = 400, 50
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core"}

@@ -8,8 +8,8 @@ import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
 from benchmarks.fault_campaign.readings import MESSAGE_TYPES, RawMessage
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.recordings.message_conversion import CONVERSIONS, bytes_reader
-from inertial_estimation.recordings.recording_writer import empty_message
 
 __all__ = ["damaged", "message_reader", "serialised"]
 

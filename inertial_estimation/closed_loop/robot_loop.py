@@ -44,7 +44,10 @@ class RobotLoop:
     """
 
     def __init__(
-        self, robot: str | Sequence[str], overrides: Overrides | None = None, noise: SensorNoise = REALISTIC
+        self,
+        robot: str | Sequence[str],
+        overrides: Overrides | None = None,
+        noise: SensorNoise | None = None,
     ) -> None:
         """Read the parameter file.
 
@@ -52,16 +55,19 @@ class RobotLoop:
             robot: Path of a parameter file, or the name of one that comes with the package; several are read
                 one over the other (offsets, friction).
             overrides: Values by node, then by dotted name, over the file's.
-            noise: Imperfections of the sensors.
+            noise: Imperfections of the sensors; None: those of the file and, where it says nothing of one,
+                the realistic ones of a large robot.
 
         Raises:
             ~inertial_estimation.errors.ConfigurationError: If the file or a parameter is wrong.
             ~inertial_estimation.errors.ModelError: If there is no robot description.
         """
-        sensors = {f"sensors.{name}": value for name, value in parameter_values(noise).items()}
         names = [robot] if isinstance(robot, str) else robot
-        file = _overridden(load_configs(names), {SIMULATOR_NODE: sensors})
-        self._file = _overridden(file, overrides or {})
+        file = load_configs(names)
+        sensors = {f"sensors.{name}": value for name, value in parameter_values(noise or REALISTIC).items()}
+        if noise is None:
+            sensors |= {n: v for n, v in file.nodes.get(SIMULATOR_NODE, {}).items() if n in sensors}
+        self._file = _overridden(_overridden(file, {SIMULATOR_NODE: sensors}), overrides or {})
         urdf = str(self._file.shared.get("urdf", ""))
         self.urdf = read_urdf(urdf, folder=Path(self._file.name).parent)
         self._true_urdf = self.urdf

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from inertial_estimation.commands.completion import completed_by, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
 __all__ = ["add_output", "add_param", "add_remap", "add_robot", "check_output"]
@@ -17,12 +18,13 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
         more: What later files usually hold.
     """
     later = "repeat it for more files, later ones override earlier ones" + (f" ({more})" if more else "")
-    parser.add_argument(
+    config = parser.add_argument(
         "--config",
         action="append",
         required=True,
         help=f"ROS parameter file or the name of a robot ({examples}); {later}",
     )
+    completed_by(config, robot_names)
     parser.add_argument("--urdf", default="", help="robot description; overrides the parameter 'urdf'")
 
 
@@ -45,14 +47,19 @@ def check_output(args: argparse.Namespace) -> Path:
     return check_output_folder(args.output, overwrite=args.overwrite)
 
 
-def add_remap(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--remap``, for topics that are read."""
+def add_remap(parser: argparse.ArgumentParser, meaning: str = "read topic B in place of A") -> None:
+    """Declare ``--remap``.
+
+    Args:
+        parser: Parser of the command.
+        meaning: What ``A:=B`` does.
+    """
     parser.add_argument(
         "--remap",
         action="append",
         default=[],
         metavar="A:=B",
-        help="read topic B in place of A; repeat it for more",
+        help=f"{meaning}; repeat it for more",
     )
 
 

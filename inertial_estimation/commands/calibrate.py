@@ -21,6 +21,7 @@ from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
 from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
+from inertial_estimation.commands.progress_bar import progress_words
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
@@ -40,7 +41,12 @@ from inertial_estimation.offline.calibration_setup import (
 )
 from inertial_estimation.parameters import build_config
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "flat-feet BAG --config talos --output results/offsets",
+    "plane postures.csv --config talos --frame gripper_left_base_link --output results/arm",
+)
 
 NO_IMU = "none"
 OWN = "calibration"  # what --param without a section means
@@ -132,6 +138,7 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
     parser.add_argument(
         "--joints",
         nargs="+",
+        action="extend",
         default=[],
         metavar="JOINT",
         help="joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)",
@@ -169,11 +176,8 @@ def run(args: argparse.Namespace) -> int:
         write_combinations=args.write_combinations,
         exact_description=getattr(args, "exact_description", False),
     )
-    watched = sys.stderr.isatty()
-    report = calibrate(task, _show if watched else lambda _what: None)
-    if watched:
-        _show("")
-        print("\r", end="", file=sys.stderr)
+    with progress_words("calibrate") as show:
+        report = calibrate(task, show)
     for reason, count in table.dropped.items():
         print(f"{count} postures left out: {reason}", file=sys.stderr)
     print_warnings(report.warnings)
@@ -279,10 +283,6 @@ def _marker(
     table = setup.corrected(read_postures(args.source, setup.robot, chain.moving, measured=columns))
     positions = table.stacked(columns, str(args.source))
     return marker_task(chain, table, positions, config, choose=not args.fixed_priors), table
-
-
-def _show(what: str) -> None:
-    print(f"\r{what:<40}", end="", file=sys.stderr, flush=True)
 
 
 def _draw(folder: Path, report: CalibrationReport) -> list[Path]:

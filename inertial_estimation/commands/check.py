@@ -37,7 +37,12 @@ from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import NANOSECONDS, seconds
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --output results/check",
+    "BAG --config my_robot.yaml --start 5 --duration 20 --fix fixes.yaml",
+)
 
 REPORT_FILE, JSON_FILE = "report.html", "check.json"
 DEFAULT_S = 60.0
@@ -60,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--start", type=float, default=0.0, metavar="S", help="begin S seconds into the bag (0)"
     )
     parser.add_argument(
-        "--length",
+        "--duration",
         type=float,
         default=DEFAULT_S,
         metavar="S",
@@ -119,13 +124,13 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
     with BagRecording(args.bag) as recording:
         print_warnings(recording.warnings)
         total_s = seconds(recording.end_ns - recording.start_ns)
-        if not 0.0 <= args.start < total_s or args.length <= 0.0:
+        if not 0.0 <= args.start < total_s or args.duration <= 0.0:
             raise ConfigurationError(
-                f"--start is {args.start:g} s and --length {args.length:g} s, expected a part of the "
+                f"--start is {args.start:g} s and --duration {args.duration:g} s, expected a part of the "
                 f"recording of {total_s:.1f} s"
             )
         begin = recording.start_ns + round(args.start * NANOSECONDS)
-        end = begin + round(args.length * NANOSECONDS)
+        end = begin + round(args.duration * NANOSECONDS)
         return read_streams(recording, topics, setup, config, (begin, end))
 
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from inertial_estimation.commands.demo_nodes import NODES, node_command
+from inertial_estimation.commands.demo_view import DemoRunView
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
@@ -96,20 +97,24 @@ class DemoRun:
         found: Nodes found so far.
     """
 
-    def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
+    def __init__(
+        self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: DemoRunView | None = None
+    ) -> None:
         """Initialise the run.
 
         Args:
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
             domain_id: ROS domain that no other run uses.
+            view: Shows the run in a recording of the viewer; None: nothing does.
         """
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
         self.found: frozenset[str] = frozenset()
         self._scene, self._domain_id = scene, domain_id
-        self._record = LiveRecord()
+        self._view = view
+        self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
         self._deadlines = RunDeadlines(0.0)
         self._open = ExitStack()
@@ -156,6 +161,8 @@ class DemoRun:
             self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()
+        if self._view is not None and self._released_ns is not None:
+            self._view.show(self._record, self._released_ns)
         if self.over:
             self._check_begun()
             self._open.close()

@@ -25,7 +25,12 @@ from inertial_estimation.offline.identification_setup import identification_conf
 from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "--config panda --objective condition --output results/motion",
+    "--config hyq --leg lf --output results/leg",
+)
 
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
 
@@ -43,12 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--joints",
         nargs="+",
+        action="extend",
         default=[],
         metavar="JOINT",
         help="joints that move, by name or pattern; the others are held",
     )
     parser.add_argument(
-        "--links", nargs="+", default=[], metavar="LINK", help="links whose parameters are to be identified"
+        "--links",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="LINK",
+        help="links whose parameters are to be identified",
     )
     parser.add_argument(
         "--seed",

@@ -12,15 +12,22 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from inertial_estimation.commands.progress_bar import progress_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
-from inertial_estimation.experiments.experiment import Progress, silent
+from inertial_estimation.experiments.experiment import Progress
 from inertial_estimation.experiments.experiment_result import ExperimentResult
-from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
+from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, RegisteredExperiment, find_experiment
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict
 from inertial_estimation.files.outputs import check_output_folder, result_folder
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "--list",
+    "foster-elbow --seeds 10 --output results/experiments",
+    "all --quick",
+)
 
 PACKAGES = (
     *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
@@ -57,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seeds is not None and args.seeds < 1:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
     args.output = check_output_folder(args.output, shared=True)
-    if args.name == "all":
+    if args.name == ALL:
         return _run_all(args)
     _run_one(find_experiment(args.name), args)
     return 0
@@ -123,14 +130,14 @@ def _versions() -> dict[str, str]:
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Progress]:
-    """Show a progress bar on a terminal if tqdm is installed."""
-    if not sys.stderr.isatty():
-        yield silent
-        return
+    """Show a progress bar that names what goes on; in a pipe, lines with the share that is done."""
+    lines = progress_lines(name, 1.0)
     try:
         from tqdm import tqdm
     except ImportError:
-        yield silent
+        tqdm = None
+    if tqdm is None or not sys.stderr.isatty():
+        yield lambda _what, share: lines(share)
         return
     with tqdm(total=100, unit="%", bar_format="{desc} {bar} {n:.0f} % {elapsed}", desc=name) as bar:
 

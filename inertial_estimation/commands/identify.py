@@ -20,6 +20,7 @@ from inertial_estimation.commands.warnings_on_stderr import recording_with_warni
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
 from inertial_estimation.configuration.node_names import IDENTIFICATION, INERTIAL_NODE
+from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
@@ -42,9 +43,15 @@ from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import seconds
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config panda --split 14 --compare --output results/panda",
+    "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",
+)
 
 DEFAULT_METHOD = "consistent"
+OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
 
 
@@ -73,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--links",
         nargs="+",
+        action="extend",
         default=[],
         metavar="LINK",
         help="identify only the bodies of these links, by name or pattern",
@@ -103,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
     _check_arguments(args)
     folder = check_output(args)
     config, folder_of_urdf = _config(args)
-    identifier = Identifier(config, read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf))
+    urdf = read_urdf(args.urdf or config.robot.urdf, folder=folder_of_urdf)
+    identifier = Identifier(config, urdf)
     topics = identification_topics(config, parse_remappings(args.remap))
     with ExitStack() as stack:
         training = [stack.enter_context(recording_with_warnings(bag)) for bag in args.bags]
@@ -132,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
                 split_s=args.split,
                 progress=progress,
             )
-    source = _source(args, config, identifier)
+    source = _source(args, config, identifier, urdf)
     with result_folder(folder, FILES) as partial:
         write_identification(partial, result, config, identifier.robot, source)
         if not args.no_report:
@@ -166,8 +175,11 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise RecordingError(f"'{twice}' is given more than once: its data would count twice")
 
 
-def _source(args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier) -> dict[str, Any]:
+def _source(
+    args: argparse.Namespace, config: IdentificationConfig, identifier: Identifier, urdf: str
+) -> dict[str, Any]:
     settings = {name: _plain(value) for name, value in parameter_values(config).items()}
+    urdf_source = args.urdf or config.robot.urdf
     return {
         "robot": identifier.robot.model.name,
         "bags": [str(bag) for bag in args.bags],
@@ -175,7 +187,16 @@ def _source(args: argparse.Namespace, config: IdentificationConfig, identifier: 
         "validation_bags": [str(bag) for bag in args.validate],
         "split_s": args.split,
         "config": list(args.config),
-        "settings": {**settings, "urdf": (args.urdf or config.robot.urdf)[:200]},
+        "settings": {**settings, "urdf": urdf_source[:200]},
+        "provenance": provenance(
+            bags=[*args.bags, *args.unloaded, *args.validate],
+            configs=args.config,
+            urdf_source=urdf_source,
+            urdf=urdf,
+            overrides=args.param,
+            options={name: getattr(args, name) for name in OPTIONS},
+            parameters={IDENTIFICATION: settings},
+        ),
     }
 
 

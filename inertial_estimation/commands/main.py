@@ -1,6 +1,5 @@
 """`inertial-estimation <command>`: everything that is not a node."""
 
-import argparse
 import importlib
 import os
 import sys
@@ -10,14 +9,20 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
+from inertial_estimation.commands.command_parser import WRONG_USE, CommandParser
+from inertial_estimation.commands.completion import complete
 from inertial_estimation.commands.termination import Terminated, unwound_by_signals
+from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
 __all__ = ["COMMANDS", "main"]
 
+PROGRAM = "inertial-estimation"
 COMMANDS = {
+    "init": "write the parameter file of a robot from its URDF",
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
+    "compare": "compare results of replay or identify, and what differs between their runs",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
@@ -38,21 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; None takes the process's own.
 
     Returns:
-        Exit code: 0, or 1 for an error printed in one line; 130 after Ctrl-C, 143 after SIGTERM, 129
-        after SIGHUP.
+        Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
+        answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
+    complete(COMMANDS, lambda command, parser: _load(command).add_arguments(parser))
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
-    parser = _parser()
     if chosen is None:
-        parser.parse_args(given)  # prints the help or an error that lists the commands
-        parser.print_help()
-        return 2
+        return _without_command(given)
     try:
         with unwound_by_signals():
             return _run(chosen, given[1:])
     except InertialEstimationError as error:
-        print(f"inertial-estimation {chosen}: {one_line(error, limit=4000)}", file=sys.stderr)
+        print(f"{PROGRAM} {chosen}: {one_line(error, limit=4000)}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         _discard_output()
@@ -63,12 +66,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(ended.code or 0)
 
 
+def _without_command(given: list[str]) -> int:
+    """Print the version, the help, or which command may be meant."""
+    parser = _parser()
+    if parser.parse_args(given).version:
+        print(package_version())
+        return 0
+    parser.print_help()
+    return WRONG_USE
+
+
 def _run(chosen: str, arguments: list[str]) -> int:
     module = _load(chosen)
-    command = argparse.ArgumentParser(
-        prog=f"inertial-estimation {chosen}",
-        description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    command = CommandParser(
+        prog=f"{PROGRAM} {chosen}", description=module.__doc__, epilog=_examples(chosen, module)
     )
     module.add_arguments(command)
     args = command.parse_args(arguments)
@@ -82,6 +93,12 @@ def _run(chosen: str, arguments: list[str]) -> int:
         raise
     except ModuleNotFoundError as error:  # what a command imports only when it comes to it
         raise _missing(chosen, error) from error
+
+
+def _examples(chosen: str, module: ModuleType) -> str:
+    examples = getattr(module, "EXAMPLES", ())
+    lines = "\n".join(f"  {PROGRAM} {chosen} {example}".rstrip() for example in examples)
+    return f"examples:\n{lines}" if examples else ""
 
 
 def _tell_written(folder: Path | None, begin_ns: int) -> None:
@@ -102,14 +119,15 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> CommandParser:
     lines = "\n".join(f"  {name:<12}{text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="inertial-estimation",
-        description=f"commands:\n{lines}\n\n'inertial-estimation COMMAND --help' describes a command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = CommandParser(
+        prog=PROGRAM,
+        description=f"commands:\n{lines}\n\n'{PROGRAM} COMMAND --help' describes a command.",
+        epilog="Exit codes: 0 done; 1 not done, a line on stderr says why, or the answer is no; 2 wrong use.",
     )
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     return parser
 
 

@@ -16,7 +16,12 @@ from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "",
+    "--once --namespace /robot1",
+)
 
 ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
 

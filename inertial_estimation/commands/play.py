@@ -9,9 +9,15 @@ import sys
 import time
 from types import FrameType
 
+from inertial_estimation.commands.arguments import add_remap
 from inertial_estimation.commands.remappings import parse_remappings
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --rate 0.5",
+    "BAG --remap /imu:=/imu/data --loop",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--subscribers", type=int, default=1, metavar="N", help="start once a topic has N subscribers (1)"
     )
-    parser.add_argument(
-        "--remap", action="append", default=[], metavar="FROM:=TO", help="publish a topic under another name"
-    )
+    add_remap(parser, "publish topic A under the name B")
 
 
 def run(args: argparse.Namespace) -> int:

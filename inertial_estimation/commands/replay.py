@@ -1,7 +1,8 @@
 """Run a rosbag2 recording through the same estimators as the nodes, without ROS.
 
-Writes tables of the estimates, metrics.json, report.html and figures. A simulated or synthetic recording is
-compared with its truth.
+Writes tables of the estimates (--format csv), a bag of them beside their inputs (--format mcap),
+metrics.json, report.html and figures. A simulated or synthetic recording is compared with its truth. The
+command compare shows results side by side.
 """
 
 import argparse
@@ -10,7 +11,7 @@ from pathlib import Path
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
-from inertial_estimation.commands.replay_files import OWN_FILES, write_results
+from inertial_estimation.commands.replay_files import FORMATS, OWN_FILES, write_results, write_tables
 from inertial_estimation.commands.replay_summary import print_input_warnings, print_summary
 from inertial_estimation.commands.replay_view import ReplayView, replay_view
 from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
@@ -23,19 +24,25 @@ from inertial_estimation.configuration.pipelines import (
     build_pipelines,
     replay_topics,
 )
+from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import read_truth
+from inertial_estimation.replay.estimates_bag import write_estimates_bag
 from inertial_estimation.replay.replay import ReplayRun, replay_recording
 from inertial_estimation.replay.replay_metrics import ReplayReference, replay_results
-from inertial_estimation.replay.replay_provenance import replay_provenance
-from inertial_estimation.replay.result_files import read_trusted
+from inertial_estimation.replay.result_files import ESTIMATES_BAG, read_trusted
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "BAG --config icub --urdf robot.urdf --reference /vicon/root_link/pose --output results/icub",
+    "BAG --config panda --hold-out 14 --param inertial_ekf.rate=100 --output results/panda --rrd panda.rrd",
+)
 
 OPTIONS = ("start", "hold_out", "reference", "trusted", "settle", "remap", "only")
 
@@ -62,6 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_reference(parser)
     add_remap(parser)
     add_param(parser, "NODE.NAME=VALUE")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help="write the estimates as tables (csv), as a bag of the nodes' topics beside their inputs (mcap), "
+        "or both (csv)",
+    )
     parser.add_argument("--no-figures", action="store_true", help="write no figures and no report.html")
     add_rrd(parser)
 
@@ -111,16 +125,22 @@ def run(args: argparse.Namespace) -> int:
             )
             view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
-        evaluation.metrics["provenance"] = replay_provenance(
-            pipelines,
-            bag=args.bag,
+        evaluation.metrics["provenance"] = provenance(
+            bags=[args.bag],
             configs=args.config,
-            urdf=args.urdf,
+            urdf_source=args.urdf or str(pipelines.values["urdf"]),
+            urdf=pipelines.urdf,
             overrides=args.param,
             options={**{name: getattr(args, name) for name in OPTIONS}, "reference": topic},
+            parameters=pipelines.parameters,
         )
         with result_folder(folder, OWN_FILES) as partial:
-            write_results(partial, result, evaluation, pipelines, figures=not args.no_figures)
+            if args.format != "mcap":
+                write_tables(partial, result, evaluation, pipelines)
+            if args.format != "csv":
+                inputs = [*topics.present_in(recording.topics), *([topic] if topic else [])]
+                write_estimates_bag(partial / ESTIMATES_BAG, recording, inputs, result, pipelines)
+            write_results(partial, evaluation, figures=not args.no_figures)
     print_summary(folder, evaluation, result.checks)
     return 0
 

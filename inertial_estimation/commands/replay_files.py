@@ -14,6 +14,7 @@ from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
     BASE_FILE,
     ERRORS_FILE,
+    ESTIMATES_BAG,
     FIGURES,
     LINK_FILE,
     METRICS_FILE,
@@ -29,35 +30,34 @@ from inertial_estimation.replay.result_files import (
 )
 from inertial_estimation.replay.result_tables import write_base_errors, write_base_state, write_telemetry
 
-__all__ = ["OWN_FILES", "write_results"]
+__all__ = ["FORMATS", "OWN_FILES", "write_results", "write_tables"]
 
-OWN_FILES = (*TABLES, METRICS_FILE, REPORT_FILE, *FIGURES)
+FORMATS = ("csv", "mcap", "both")
+OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 
 
-def write_results(
-    folder: Path,
-    run: ReplayRun,
-    evaluation: ReplayResults,
-    pipelines: Pipelines,
-    *,
-    figures: bool,
-) -> None:
-    """Write the results of a replay.
+def write_results(folder: Path, evaluation: ReplayResults, *, figures: bool) -> None:
+    """Write metrics, figures and report of a replay.
+
+    Args:
+        folder: Existing folder.
+        evaluation: Series and metrics.
+        figures: Whether figures and the report are written.
+    """
+    write_metrics(folder / METRICS_FILE, evaluation.metrics)
+    if figures:
+        _write_figures(folder, evaluation)
+
+
+def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
+    """Write the estimates as tables.
 
     Args:
         folder: Existing folder.
         run: The replay.
         evaluation: Series and metrics.
         pipelines: What was replayed.
-        figures: Whether figures and the report are written.
     """
-    _write_tables(folder, run, evaluation, pipelines)
-    write_metrics(folder / METRICS_FILE, evaluation.metrics)
-    if figures:
-        _write_figures(folder, evaluation)
-
-
-def _write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipelines: Pipelines) -> None:
     time, tilt, inertial = evaluation.time, evaluation.tilt, evaluation.inertial
     if len(tilt.stamps_ns) and pipelines.tilt is not None:
         write_base_orientation(folder / BASE_FILE, tilt)

@@ -24,7 +24,8 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.bag_writer import STORAGES
+from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.trajectory_files import read_trajectory_csv
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
 from inertial_estimation.simulation.payload import TWELVE_POUNDS
@@ -34,7 +35,12 @@ from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 from inertial_estimation.synthetic.true_inertias import true_inertias
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "talos --output bag",
+    "arm --config panda --trajectory trajectory.csv --payload-mass 2 --output bag",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,9 @@
 import argparse
 from importlib import metadata
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "package_version", "run"]
+
+EXAMPLES = ("",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,8 +14,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the version."""
-    try:
-        print(metadata.version("inertial_estimation"))
-    except metadata.PackageNotFoundError:
-        print("unknown (not installed, run from its sources)")
+    print(package_version())
     return 0
+
+
+def package_version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return metadata.version("inertial_estimation")
+    except metadata.PackageNotFoundError:
+        return "unknown (not installed, run from its sources)"

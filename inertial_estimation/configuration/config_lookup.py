@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 
 __all__ = ["config_folders", "find_config", "load_configs"]
 
@@ -41,7 +41,8 @@ def find_config(name: str) -> Path:
     if name in known:
         return known[name]
     raise ConfigurationError(
-        f"no parameter file '{name}': neither a file nor one of the robots {listing(sorted(known))}"
+        f"no parameter file '{name}': neither a file nor the name of a robot"
+        f"{did_you_mean(name, sorted(known), 'there are the robots')}"
     )
 
 

@@ -1,6 +1,5 @@
 """The config dataclasses of every node and offline tool that has a section in a parameter file."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from inertial_estimation.configuration.node_options import (
     TiltNodeOptions,
 )
 from inertial_estimation.control.controller_config import ControllerConfig
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
@@ -68,12 +67,8 @@ def checked_overrides(texts: Iterable[str], nodes: Sequence[str]) -> list[tuple[
     overrides = parse_overrides(texts)
     for node, name, _value in overrides:
         if node not in (*nodes, ALL_NODES):
-            close = difflib.get_close_matches(node, nodes, n=1)
-            hint = f", did you mean '{close[0]}'?" if close else ""
-            raise ConfigurationError(
-                f"--param {node}.{name}: no node '{node}' in this command{hint} "
-                f"(there are {listing([*nodes, ALL_NODES])})"
-            )
+            hint = did_you_mean(node, [*nodes, ALL_NODES], "there are")
+            raise ConfigurationError(f"--param {node}.{name}: no node '{node}' in this command{hint}")
         known = all_parameters() if node == ALL_NODES else parameters_of(node)
         if name not in known:
             raise ConfigurationError(f"--param: {unknown_name(name, known, where=f' of {node}')}")

@@ -1,6 +1,5 @@
 """Pipelines built from a parameter file, shared by replay and tests."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +8,10 @@ from typing import Any
 from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.data_checks import DataChecks
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.payload.payload_config import TrunkPayloadConfig
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
@@ -19,7 +19,7 @@ from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, Tilt
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters, parameter_values
-from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics
+from inertial_estimation.recordings.recorded_topics import INPUT_NAMES, RecordedTopics, topic_token
 
 __all__ = [
     "CONFIG_CLASSES",
@@ -46,6 +46,7 @@ class Pipelines:
         parameters: All parameters in effect, by node and dotted name.
         urdf: Text of the robot's description.
         nominal_mass: Sum of the URDF's masses [kg].
+        tilt_options: Names of frames and other options of the node tilt_observer.
         urdf_warnings: What is doubtful in the URDF, a sentence each.
         checks: Compare a whole recording with the robot's description.
     """
@@ -56,6 +57,7 @@ class Pipelines:
     parameters: Mapping[str, Mapping[str, Any]]
     urdf: str
     nominal_mass: float
+    tilt_options: TiltNodeOptions
     urdf_warnings: tuple[str, ...]
     checks: DataChecks
 
@@ -112,18 +114,26 @@ def build_pipelines(config: ConfigFile, *, urdf: str = "", only: Sequence[str] =
         parameters={node: parameter_values(built[node]) for node in built},
         urdf=text,
         nominal_mass=setup.robot.total_mass,
+        tilt_options=_tilt_options(config),
         urdf_warnings=tuple(urdf_warnings(text)),
         checks=DataChecks(setup, first.robot, whole_recording=True),
     )
+
+
+def _tilt_options(config: ConfigFile) -> TiltNodeOptions:
+    names = {spec.name for spec in iterate_parameters(TiltNodeOptions)}
+    given = {**config.shared, **config.nodes.get(TILT_NODE, {})}
+    values = {name: value for name, value in given.items() if name in names}
+    return build_config(TiltNodeOptions, values, where=config.name, origins=config.origins_of(TILT_NODE))
 
 
 def _chosen(config: ConfigFile, only: Sequence[str]) -> Sequence[str]:
     """Return the nodes to build, after a check of their names."""
     for node in only:
         if node not in CONFIG_CLASSES:
-            close = difflib.get_close_matches(node, CONFIG_CLASSES, n=1)
-            hint = f", did you mean '{close[0]}'?" if close else ""
-            raise ConfigurationError(f"no estimator '{node}'{hint} (there are {listing(CONFIG_CLASSES)})")
+            raise ConfigurationError(
+                f"no estimator '{node}'{did_you_mean(node, CONFIG_CLASSES, 'there are')}"
+            )
         if not config.has(node):
             raise ConfigurationError(
                 f"{config.name} has no section for '{node}'; it has {listing(config.nodes)}"
@@ -148,14 +158,16 @@ def replay_topics(
         ConfigurationError: If a remapping names no input.
     """
     contacts = tuple(values["contacts"])
-    inputs = [*INPUT_NAMES.values(), *(f"{contact}/wrench" for contact in contacts)]
+    wrench_names = {contact: f"{topic_token(contact)}/wrench" for contact in contacts}
+    inputs = [*INPUT_NAMES.values(), *wrench_names.values()]
     renamed = {old.lstrip("/"): "/" + new.lstrip("/") for old, new in remappings.items()}
     for old in renamed:
         if old not in inputs:
-            raise ConfigurationError(f"no input '{old}' to remap; the inputs are {', '.join(inputs)}")
+            hint = did_you_mean(old, inputs, "the inputs are")
+            raise ConfigurationError(f"no input '{old}' to remap{hint}")
     topic = {name: renamed.get(name, f"/{name}") for name in inputs}
     named = {attribute: topic[name] for attribute, name in INPUT_NAMES.items()}
     if not values["imu_frame"]:
         named["imu"] = ""
-    of_contacts = {contact: topic[f"{contact}/wrench"] for contact in contacts if wrenches}
+    of_contacts = {contact: topic[name] for contact, name in wrench_names.items() if wrenches}
     return RecordedTopics(**named, wrenches=of_contacts)

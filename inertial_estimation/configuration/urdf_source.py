@@ -5,12 +5,20 @@ import os
 import sys
 from pathlib import Path
 
-from inertial_estimation.errors import ModelError, listing, one_line
+from inertial_estimation.errors import ModelError, did_you_mean, listing, one_line
 from inertial_estimation.files.text_file import read_text, resolved_path
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.models.xml_text import LARGEST_TEXT
 
-__all__ = ["EXAMPLE_PREFIX", "is_xml", "mesh_folders", "published_urdf", "read_urdf"]
+__all__ = [
+    "EXAMPLE_PREFIX",
+    "PACKAGE_PREFIX",
+    "example_robots_folder",
+    "is_xml",
+    "mesh_folders",
+    "published_urdf",
+    "read_urdf",
+]
 
 EXAMPLE_PREFIX = "example-robot-data:"
 PACKAGE_PREFIX = "package://"
@@ -116,20 +124,35 @@ def _in_package(rest: str) -> Path:
     )
 
 
-def _example(name: str) -> Path:
+def example_robots_folder(name: str) -> Path:
+    """Return the folder of the robots of example-robot-data.
+
+    Args:
+        name: Robot that is wanted, for the message.
+
+    Raises:
+        ModelError: If the package is not installed.
+    """
     folders = [f / "example-robot-data" / "robots" for f in _share_folders()]
     robots = next((folder for folder in folders if folder.is_dir()), None)
     if robots is None:
         raise ModelError(
             f"'{EXAMPLE_PREFIX}{name}' needs the package example-robot-data: pip install example-robot-data"
         )
+    return robots
+
+
+def _example(name: str) -> Path:
+    robots = example_robots_folder(name)
     if (robots / name).is_file():
         return robots / name
     files = sorted(robots.rglob("*.urdf"))
     found = [path for path in files if path.stem == name]
     if not found:
         stems = sorted({path.stem for path in files})
-        raise ModelError(f"no robot '{name}' in example-robot-data; it has {listing(stems, limit=200)}")
+        raise ModelError(
+            f"no robot '{name}' in example-robot-data{did_you_mean(name, stems, 'it has', limit=200)}"
+        )
     if len(found) > 1:
         options = [str(path.relative_to(robots)) for path in found]
         raise ModelError(f"robot '{name}' of example-robot-data is ambiguous, name one of {listing(options)}")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertial_estimation.control.controller_config import PostureConfig
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.signals import Array
 
 __all__ = ["PostureGains"]
@@ -43,7 +43,8 @@ class PostureGains:
             found = [i for i, name in enumerate(joint_names) if fnmatch.fnmatchcase(name, pattern)]
             if not found:
                 raise ConfigurationError(
-                    f"no joint matches '{pattern}' of 'posture.joints'; the model has {listing(joint_names)}"
+                    f"no joint matches '{pattern}' of 'posture.joints'"
+                    f"{did_you_mean(pattern, joint_names, 'the model has')}"
                 )
             self.stiffness[found] = stiffness
         self.damping: Array = 2.0 * config.damping_ratio * np.sqrt(self.stiffness)

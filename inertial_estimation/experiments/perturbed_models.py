@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
@@ -47,7 +47,8 @@ def urdf_with_moved_links(urdf: str, moves_P: Mapping[str, Array]) -> str:
     joints = document.parent_joints
     for link, move in moves_P.items():
         if link not in joints:
-            raise ModelError(f"no link '{link}' with a parent in the URDF; there are {listing(joints)}")
+            hint = did_you_mean(link, joints, "there are")
+            raise ModelError(f"no link '{link}' with a parent in the URDF{hint}")
         xyz = np.array(numbers_of(child_of(joints[link], "origin"), "xyz")) + move
         set_child(joints[link], "origin", {"xyz": " ".join(f"{number:.12g}" for number in xyz)})
     return document.text()

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inertial_estimation.errors import ConfigurationError, MissingDependencyError, listing
+from inertial_estimation.errors import ConfigurationError, MissingDependencyError, did_you_mean
 from inertial_estimation.experiments.experiment import Experiment, Progress, silent
 from inertial_estimation.experiments.experiment_result import ExperimentResult
 
-__all__ = ["EXPERIMENTS", "RegisteredExperiment", "find_experiment"]
+__all__ = ["ALL", "EXPERIMENTS", "RegisteredExperiment", "find_experiment"]
 
 PACKAGE = "inertial_estimation.experiments"
+ALL = "all"  # in place of a name: every experiment
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,5 +222,5 @@ def find_experiment(name: str) -> RegisteredExperiment:
     for experiment in EXPERIMENTS:
         if experiment.name == name:
             return experiment
-    known = listing(experiment.name for experiment in EXPERIMENTS)
-    raise ConfigurationError(f"no experiment '{name}'; there are {known}, and 'all'")
+    known = [*(experiment.name for experiment in EXPERIMENTS), ALL]
+    raise ConfigurationError(f"no experiment '{name}'{did_you_mean(name, known, 'there are', limit=60)}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, listing
+from inertial_estimation.errors import ConfigurationError, InconsistentInertiaError, did_you_mean, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.parameter_ties import Columns, mirrored_columns, within_bodies
 from inertial_estimation.models.body_reference import BodyReference, estimated_bodies
@@ -144,7 +144,8 @@ def chosen_links(robot: RobotModel, patterns: tuple[str, ...]) -> tuple[str, ...
     for pattern in patterns or ("*",):
         hits = [link for link in moving if fnmatch.fnmatchcase(link, pattern)]
         if not hits:
-            raise ConfigurationError(f"no moving link matches '{pattern}'; the model has {listing(moving)}")
+            hint = did_you_mean(pattern, moving, "the model has")
+            raise ConfigurationError(f"no moving link matches '{pattern}'{hint}")
         exact = any(link == pattern for link in hits)
         for link in hits:
             if exact and owner.get(moving[link], link) != link:

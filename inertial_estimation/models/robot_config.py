@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inertial_estimation.errors import ConfigurationError, MeasurementError, listing
+from inertial_estimation.errors import ConfigurationError, MeasurementError, did_you_mean, listing
+from inertial_estimation.models.added_frames import AddedFrames, with_frames
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
@@ -134,7 +135,7 @@ class RobotConfig:
     )
     imu_frame: str = parameter(
         "",
-        "Link to which the IMU is attached, whose frame its readings are expressed in; empty means that "
+        "Link of the IMU, or one of frames.names, in whose axes its readings are expressed; empty means that "
         "there is no IMU.",
     )
     imu_rotation: tuple[float, ...] = parameter(
@@ -156,6 +157,7 @@ class RobotConfig:
         "Frame in which the wrench of each entry of `contacts` is expressed, on the same body as the "
         "contact; empty takes the contact frames.",
     )
+    frames: AddedFrames = section(AddedFrames)
     joint_offsets: JointOffsets = section(JointOffsets)
     drive_gains: DriveGains = section(DriveGains)
     nominal_friction: NominalFriction = section(NominalFriction)
@@ -207,7 +209,7 @@ def check_contact(contact: str, contacts: Sequence[str]) -> None:
         MeasurementError: If there is no such contact.
     """
     if contact not in contacts:
-        raise MeasurementError(f"no contact '{contact}'; there are {listing(contacts)}")
+        raise MeasurementError(f"no contact '{contact}'{did_you_mean(contact, contacts, 'there are')}")
 
 
 def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
@@ -225,6 +227,7 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
         ~inertial_estimation.errors.ModelError: If a joint, link or frame does not exist.
     """
     robot = RobotModel.from_urdf(urdf, floating_base=config.floating_base, locked_joints=config.locked_joints)
+    robot = with_frames(robot, config.frames)
     for name in ("contact_frames", "wrench_frames"):
         given = getattr(config, name)
         if given and len(given) != len(config.contacts):

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from inertial_estimation.errors import ConfigurationError, ModelError, listing, one_line
+from inertial_estimation.errors import ConfigurationError, ModelError, did_you_mean, listing, one_line
 from inertial_estimation.models.urdf_check import check_urdf
 from inertial_estimation.signals import Array
 
@@ -88,7 +88,12 @@ class RobotModel:
         base_link = _root_link(model, floating_base)
         locked = _matching_joints(model, locked_joints, floating_base)
         if locked:
-            model = pin.buildReducedModel(model, locked, pin.neutral(model))
+            try:
+                model = pin.buildReducedModel(model, locked, pin.neutral(model))
+            except ValueError as error:
+                links = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
+                twice = listing(model.names[j] for j in locked if model.names[j] in links)
+                raise ModelError(f"joints that have the name of a link cannot be locked: {twice}") from error
         return cls(model, floating_base=floating_base, base_link=base_link)
 
     @property
@@ -155,7 +160,8 @@ class RobotModel:
         try:
             return self.joint_names.index(name)
         except ValueError:
-            raise ModelError(f"no joint '{name}'; the model has {listing(self.joint_names)}") from None
+            hint = did_you_mean(name, self.joint_names, "the model has")
+            raise ModelError(f"no joint '{name}'{hint}") from None
 
     def joints_matching(self, patterns: Sequence[str], where: str) -> tuple[int, ...]:
         """Return the joints that match any of some shell patterns, by their positions in `joint_names`.
@@ -175,7 +181,8 @@ class RobotModel:
             hits = [j for j, name in enumerate(self.joint_names) if fnmatch.fnmatchcase(name, pattern)]
             if not hits:
                 raise ConfigurationError(
-                    f"no joint matches '{pattern}' in {where}; the model has {listing(self.joint_names)}"
+                    f"no joint matches '{pattern}' in {where}"
+                    f"{did_you_mean(pattern, self.joint_names, 'the model has')}"
                 )
             found.update(hits)
         return tuple(sorted(found))
@@ -190,7 +197,9 @@ class RobotModel:
             return int(self.model.getFrameId(name, pin.FrameType.BODY))
         if self.model.existFrame(name):
             return int(self.model.getFrameId(name))
-        raise ModelError(f"no frame '{name}'; the model has links {listing(self.link_names, limit=200)}")
+        frames = [frame.name for frame in self.model.frames]
+        hint = did_you_mean(name, dict.fromkeys([*self.link_names, *frames]), "the model has the links")
+        raise ModelError(f"no frame '{name}'{hint}")
 
     def add_rotated_frame(self, name: str, rotation: Array) -> int:
         """Add a frame with the origin of another one and axes turned against it, before any data are created.
@@ -223,7 +232,7 @@ class RobotModel:
             ModelError: If there is no such link.
         """
         if not self.model.existFrame(link, pin.FrameType.BODY):
-            raise ModelError(f"no link '{link}'; the model has {listing(self.link_names, limit=200)}")
+            raise ModelError(f"no link '{link}'{did_you_mean(link, self.link_names, 'the model has')}")
         frame = self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)]
         joint_id = int(frame.parentJoint)
         return LinkBody(link, joint_id, frame.placement.copy(), self.model.inertias[joint_id].copy())
@@ -260,6 +269,7 @@ def _matching_joints(model: pin.Model, patterns: Sequence[str], floating_base: b
     for pattern in patterns:
         found = [j for j, name in names.items() if fnmatch.fnmatchcase(name, pattern)]
         if not found:
-            raise ModelError(f"no joint to lock matches '{pattern}'; the model has {listing(names.values())}")
+            hint = did_you_mean(pattern, names.values(), "the model has")
+            raise ModelError(f"no joint to lock matches '{pattern}'{hint}")
         locked.extend(j for j in found if j not in locked)
     return locked

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.random import Generator
 
-from inertial_estimation.errors import ModelError, listing
+from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
@@ -45,7 +45,7 @@ def urdf_with_bodies(
     links = document.links
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
-            raise ModelError(f"no link '{body.link}' in the URDF; it has {listing(links)}")
+            raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
         nominal = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector
         own = InertialParameters.from_vector(_read(links[body.link]) + whole - nominal)
         if own.violations():
@@ -72,7 +72,7 @@ def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters)
     """
     document = UrdfDocument(urdf)
     if link not in document.links:
-        raise ModelError(f"no link '{link}' in the URDF; it has {listing(document.links)}")
+        raise ModelError(f"no link '{link}' in the URDF{did_you_mean(link, document.links, 'it has')}")
     if name in document.links:
         raise ModelError(f"the URDF already has a link '{name}', expected the name of a new one")
     _write(document.add_fixed_link(name, link), inertia)

@@ -50,6 +50,7 @@ __all__ = [
     "base_state_from_msg",
     "base_state_to_msg",
     "bytes_reader",
+    "doubles_like",
     "imu_from_msg",
     "imu_orientation_from_msg",
     "imu_to_msg",
@@ -160,7 +161,7 @@ def joints_to_msg(reading: JointReading, msg: Any, frame_id: str = "") -> Any:
     msg.name = list(reading.names)
     for field in ("position", "velocity", "effort"):
         values = getattr(reading, field)
-        setattr(msg, field, _doubles(getattr(msg, field), () if values is None else values))
+        setattr(msg, field, doubles_like(getattr(msg, field), () if values is None else values))
     return msg
 
 
@@ -329,7 +330,12 @@ def _set_xyzw(quaternion: Any, values: Array) -> None:
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = values.tolist()
 
 
-def _doubles(field: Any, values: Any) -> Any:
-    """Return numbers as the sequence type of a field: array.array of rclpy, numpy array of rosbags."""
+def doubles_like(field: Any, values: Any) -> Any:
+    """Return numbers as the sequence type of a field: array.array of rclpy, numpy array of rosbags.
+
+    Args:
+        field: Present value of the field.
+        values: The numbers.
+    """
     numbers = np.array(values, dtype=np.float64)
     return numbers if isinstance(field, np.ndarray) else array("d", numbers.tobytes())

@@ -1,9 +1,10 @@
 """The inputs that a recording can contain, and their topics."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 
-__all__ = ["INPUT_NAMES", "RecordedTopics"]
+__all__ = ["INPUT_NAMES", "RecordedTopics", "topic_token"]
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,24 @@ class RecordedTopics:
     yaw_reference: str = "/yaw_reference"
     base_state: str = "/base_state"
 
+    def present_in(self, recorded: Collection[str]) -> list[str]:
+        """Return those of the topics that a recording has.
+
+        Args:
+            recorded: Topics of the recording.
+        """
+        names = (self.imu, self.joints, *self.wrenches.values(), self.yaw_reference, self.base_state)
+        return [name for name in dict.fromkeys(names) if name in recorded]
+
 
 INPUT_NAMES: Mapping[str, str] = {  # the nodes' relative topic, by the attribute of RecordedTopics
     item.name: item.default.removeprefix("/")
     for item in fields(RecordedTopics)
     if isinstance(item.default, str)
 }
+
+
+def topic_token(name: str) -> str:
+    """Return a name converted to a valid topic name: letters, digits and underscores, no leading digit."""
+    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{token}" if not token or token[0].isdigit() else token

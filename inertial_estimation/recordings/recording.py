@@ -13,6 +13,7 @@ from inertial_estimation.errors import (
     MeasurementError,
     MissingDependencyError,
     RecordingError,
+    did_you_mean,
     listing,
     one_line,
 )
@@ -240,8 +241,8 @@ def check_topic(recording: Recording, topic: str, expected: Collection[str]) -> 
         RecordingError: If the topic is not there (lists those that are) or of another type.
     """
     if topic not in recording.topics:
-        known = [f"{name} [{kind}]" for name, kind in sorted(recording.topics.items())]
-        raise RecordingError(f"no topic '{topic}' in '{recording.name}'; it has {listing(known)}")
+        hint = did_you_mean(topic, sorted(recording.topics), "it has")
+        raise RecordingError(f"no topic '{topic}' in '{recording.name}'{hint}")
     got = recording.topics[topic]
     if got not in expected:
         raise RecordingError(

@@ -63,7 +63,8 @@ class ReplayRun:
         wall_s: How long it took, reading the recording included [s].
         health: Last health report of the pipelines about their inputs.
         checks: Verdicts on the data, where they were checked.
-        start_ns: Stamp of the start of the recording, `--start` or not [ns].
+        start_ns: Stamp of the start of the recording [ns].
+        begin_ns: Stamp from which on it was replayed [ns].
         end_ns: Stamp of its end [ns].
         clock_offset_ns: Stamp minus log time where the two are of different clocks, else zero [ns].
     """
@@ -81,6 +82,7 @@ class ReplayRun:
     health: list[Health] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
     start_ns: int = 0
+    begin_ns: int = 0
     end_ns: int = 0
     clock_offset_ns: int = 0
 
@@ -176,7 +178,8 @@ def replay_recording(
     run.checks = checks.results() if checks is not None else []
     run.wall_s = time.perf_counter() - started
     run.data_s = seconds(recording.end_ns - begin_ns)
-    run.start_ns, run.end_ns = (t + run.clock_offset_ns for t in (recording.start_ns, recording.end_ns))
+    times_ns = (recording.start_ns, begin_ns, recording.end_ns)
+    run.start_ns, run.begin_ns, run.end_ns = (time_ns + run.clock_offset_ns for time_ns in times_ns)
     if driver.counts.keys() < set(wanted):
         silent = [topic for topic in wanted if topic not in driver.counts]
         raise RecordingError(f"no message on {listing(silent)} in '{recording.name}' after {start_s:g} s")

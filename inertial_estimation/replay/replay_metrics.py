@@ -113,8 +113,7 @@ def replay_results(
         ~inertial_estimation.errors.RecordingError: If reference and flags or stamps do not match.
     """
     known = reference or ReplayReference()
-    begin_ns = run.end_ns - round(run.data_s * NANOSECONDS)
-    time = TimeAxis(run.start_ns, begin_ns, run.end_ns, hold_out_ns)
+    time = TimeAxis(run.start_ns, run.begin_ns, run.end_ns, hold_out_ns)
     tilt = tilt_series(run.base)
     inertial, torques = _inertial_series(run, pipelines)
     payload = payload_series_of(run.payload) if run.payload else None

@@ -24,6 +24,7 @@ __all__ = [
     "BIAS_FIGURE",
     "COM_FIGURE",
     "ERRORS_FILE",
+    "ESTIMATES_BAG",
     "FIGURES",
     "INERTIA_FIGURE",
     "LINK_COLUMNS",
@@ -51,6 +52,7 @@ BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", 
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
 TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
 METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
+ESTIMATES_BAG = "estimates"
 TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
 MASS_FIGURE, NIS_FIGURE = "masses.png", "nis.png"
 TABLES = (BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, *TELEMETRY_FILES.values())

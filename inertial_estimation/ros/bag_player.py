@@ -13,7 +13,7 @@ from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
-from inertial_estimation.errors import ConfigurationError, RecordingError, listing
+from inertial_estimation.errors import ConfigurationError, RecordingError, did_you_mean, listing
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.ros.command_messages import clock_to_msg
 from inertial_estimation.ros.qos import LATCHED, RELIABLE_OUTPUT
@@ -71,7 +71,8 @@ class BagPlayer:
         """
         for topic in options.remap:
             if topic not in recording.topics:
-                raise ConfigurationError(f"no topic '{topic}' to remap; it has {listing(recording.topics)}")
+                hint = did_you_mean(topic, recording.topics, "it has")
+                raise ConfigurationError(f"no topic '{topic}' to remap in '{recording.name}'{hint}")
         self._node = node
         self._recording = recording
         self._options = options

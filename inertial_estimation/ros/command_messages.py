@@ -14,15 +14,12 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.recordings.message_conversion import joint_names, set_stamp, stamp_from_msg
 from inertial_estimation.signals import BaseReference, TorqueCommand
 from inertial_estimation.spatial.rotations import (
-    exp_so3,
-    quaternion_from_rotation,
     roll_pitch_of,
     rotation_from_quaternion,
 )
 
 __all__ = [
     "base_reference_from_msg",
-    "base_reference_to_msg",
     "clock_to_msg",
     "effort_array_from_msg",
     "effort_array_to_msg",
@@ -96,27 +93,10 @@ def _places(names: tuple[str, ...], joints: tuple[str, ...]) -> list[int]:
     return [names.index(joint) for joint in joints]
 
 
-def base_reference_to_msg(reference: BaseReference, stamp_ns: int = 0) -> PoseStamped:
-    """Convert a base reference to geometry_msgs/PoseStamped, which carries no rates.
-
-    Args:
-        reference: Height above the soles, roll and pitch.
-        stamp_ns: Stamp of the message [ns].
-
-    Returns:
-        Height in position.z [m]; orientation Ry(pitch) Rx(roll).
-    """
-    msg = PoseStamped()
-    set_stamp(msg.header.stamp, stamp_ns)
-    msg.pose.position.z = float(reference.height)
-    R = exp_so3(np.array((0.0, reference.pitch, 0.0))) @ exp_so3(np.array((reference.roll, 0.0, 0.0)))
-    q = msg.pose.orientation
-    q.x, q.y, q.z, q.w = quaternion_from_rotation(R).tolist()
-    return msg
-
-
 def base_reference_from_msg(msg: PoseStamped) -> BaseReference:
-    """Inverse of `base_reference_to_msg`; x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll) are not read.
+    """Inverse of `estimate_messages.base_reference_to_msg`.
+
+    Not read are x, y and the yaw of R = Rz(yaw) Ry(pitch) Rx(roll).
 
     Raises:
         MeasurementError: If the height is not finite, or the quaternion is not of unit norm.

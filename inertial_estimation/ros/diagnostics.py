@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from inertial_estimation.ros.messages import health_to_msg
+from inertial_estimation.recordings.estimate_messages import health_to_msg
 from inertial_estimation.ros.qos import RELIABLE_OUTPUT
 from inertial_estimation.ros.qos_overrides import overridable_publisher
 from inertial_estimation.signals import Health, HealthLevel
@@ -121,7 +121,7 @@ class Diagnostics:
         array = DiagnosticArray()
         array.header.stamp = self._node.get_clock().now().to_msg()
         name = self._node.get_fully_qualified_name().lstrip("/")  # /diagnostics is shared by all robots
-        array.status = [health_to_msg(part, name) for part in parts]
+        array.status = [health_to_msg(part, name, DiagnosticStatus(), KeyValue) for part in parts]
         self._publisher.publish(array)
         missing = self._waits_for()
         self._periods += 1

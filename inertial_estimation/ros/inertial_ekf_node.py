@@ -19,14 +19,14 @@ from inertial_estimation.estimators.inertial.located_events import LocatedEvents
 from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.ros.located_messages import external_wrench_of, located_event_to_msg
+from inertial_estimation.ros.located_messages import located_event_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
-from inertial_estimation.ros.messages import torque_residual_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
 from inertial_estimation.signals import InertialEstimate
 

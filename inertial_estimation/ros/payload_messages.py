@@ -1,18 +1,14 @@
 """Message conversions of the events and requests of the trunk's identification, in pairs."""
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from std_msgs.msg import Bool
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.payload.payload_events import PayloadEvent
+from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
+from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
-from inertial_estimation.ros.messages import event_to_msg, health_from_msg
-from inertial_estimation.signals import Health
 
 __all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg", "load_change_to_msg"]
-
-KIND = "kind"
-LOAD = "load"
 
 
 def load_change_to_msg(event: PayloadEvent, node_name: str) -> DiagnosticArray:
@@ -25,8 +21,9 @@ def load_change_to_msg(event: PayloadEvent, node_name: str) -> DiagnosticArray:
     Returns:
         The message, with the stamp of the measurement; the first value is the event's kind.
     """
-    status = Health(LOAD, event.level, event.message, {KIND: event.kind, **event.values})
-    return event_to_msg(status, event.stamp_ns, node_name)
+    return event_to_msg(
+        event.health, event.stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue
+    )
 
 
 def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:

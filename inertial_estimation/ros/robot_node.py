@@ -1,6 +1,5 @@
 """Base of all nodes: parameters, robot description, inputs and diagnostics."""
 
-import re
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from inertial_estimation.ros.qos_overrides import unused_overrides
 from inertial_estimation.ros.real_time import apply_real_time
 from inertial_estimation.signals import Health, HealthLevel
 
-__all__ = ["NodeConfig", "RobotNode", "topic_token"]
+__all__ = ["NodeConfig", "RobotNode"]
 
 
 @dataclass(frozen=True)
@@ -209,9 +208,3 @@ class RobotNode(ManagedNode, Generic[ConfigT]):
         if self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds:
             missing.append("/clock")
         return [self.resolve_topic_name(name) for name in missing]
-
-
-def topic_token(name: str) -> str:
-    """Return a name converted to a valid topic name: letters, digits and underscores, no leading digit."""
-    token = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{token}" if not token or token[0].isdigit() else token

@@ -18,9 +18,9 @@ from inertial_estimation.recordings.message_conversion import (
     link_inertia_to_msg,
     wrench_to_msg,
 )
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import clock_to_msg
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import NANOSECONDS
 from inertial_estimation.simulation.ground_truth import SensorReadings
 from inertial_estimation.simulation.simulation import Simulation

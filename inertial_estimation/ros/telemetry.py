@@ -1,6 +1,5 @@
 """Named numbers as sensor_msgs/JointState, which common tools plot by name and stamp."""
 
-from array import array
 from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Any, Generic, TypeVar
@@ -11,8 +10,9 @@ from sensor_msgs.msg import JointState
 
 from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
 from inertial_estimation.estimators.telemetry import Telemetry
-from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
-from inertial_estimation.ros.robot_node import RobotNode, topic_token
+from inertial_estimation.recordings.estimate_messages import figures_to_msg
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import NANOSECONDS, InertialEstimate, seconds
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
@@ -23,8 +23,6 @@ __all__ = [
     "FigureMessage",
     "Listeners",
     "TelemetryOutput",
-    "figures_from_msg",
-    "figures_to_msg",
 ]
 
 TELEMETRY = "~/telemetry"
@@ -68,27 +66,6 @@ class FigureMessage:
         STAMP_LAYOUT.pack_into(self._data, self._stamp_at, *divmod(stamp_ns, NANOSECONDS))
         self._values.pack_into(self._data, self._values_at, *values)
         return bytes(self._data)
-
-
-def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: JointState) -> JointState:
-    """Write figures into a message that has their names.
-
-    Args:
-        stamp_ns: Stamp of the measurement they follow from [ns].
-        values: One per name.
-        msg: Message to write into.
-
-    Returns:
-        The message; `position` holds the figures, `velocity` and `effort` are empty.
-    """
-    set_stamp(msg.header.stamp, stamp_ns)
-    msg.position = array("d", values)
-    return msg
-
-
-def figures_from_msg(msg: JointState) -> tuple[int, dict[str, float]]:
-    """Return the stamp [ns] and the figures by name."""
-    return stamp_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position, strict=True))
 
 
 class Listeners:

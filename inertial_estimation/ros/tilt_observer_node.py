@@ -13,11 +13,12 @@ from inertial_estimation.configuration.node_options import TiltNodeOptions
 from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
 from inertial_estimation.recordings.message_conversion import orientation_to_msg
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.markers import MarkerOutput, tilt_markers
-from inertial_estimation.ros.messages import base_state_to_transform, odometry_to_msg, tilt_to_msg
+from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseEstimate
 

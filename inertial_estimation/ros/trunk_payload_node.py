@@ -20,14 +20,14 @@ from inertial_estimation.estimators.payload.payload_events import PayloadEvent, 
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.ros.command_messages import base_reference_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
 from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.ros.telemetry import TelemetryOutput
 from inertial_estimation.signals import BaseReference, HealthLevel
 
@@ -108,7 +108,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
             self._set_hold(estimate.hold)
         reference = estimate.reference
         if reference is not None and reference != self._asked:
-            self.publish(self._reference, base_reference_to_msg(reference, estimate.stamp_ns))
+            self.publish(self._reference, base_reference_to_msg(reference, PoseStamped(), estimate.stamp_ns))
         self._asked = reference
 
     def _tell(self, event: PayloadEvent) -> None:

@@ -11,8 +11,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.watch_record import WatchRecord
-from inertial_estimation.ros.messages import health_from_msg, message_reader
+from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
 from inertial_estimation.signals import Health
 

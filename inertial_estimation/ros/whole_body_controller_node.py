@@ -17,6 +17,7 @@ from inertial_estimation.control.controller_pipeline import ControllerPipeline
 from inertial_estimation.control.step_times import StepTimes
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.parameters import section
+from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
@@ -27,7 +28,6 @@ from inertial_estimation.ros.command_messages import (
 from inertial_estimation.ros.node_inputs import InputKind
 from inertial_estimation.ros.payload_messages import hold_from_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
-from inertial_estimation.ros.robot_node import topic_token
 from inertial_estimation.signals import Health, HealthLevel, TorqueCommand
 
 __all__ = ["ControllerNodeConfig", "WholeBodyControllerNode"]

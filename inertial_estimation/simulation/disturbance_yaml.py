@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from inertial_estimation.errors import ConfigurationError, listing, one_line
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing, one_line
 from inertial_estimation.files.safe_yaml import load_yaml
 from inertial_estimation.simulation.disturbances import Disturbance, Impact, MassWaveform, Push, Vector
 from inertial_estimation.simulation.old_disturbance_text import mapping_from_old_text
@@ -78,7 +78,8 @@ def disturbance_from_mapping(mapping: Any) -> Disturbance:
     shown = one_line("{" + ", ".join(f"{key}: {value}" for key, value in mapping.items()) + "}", limit=200)
     kind = mapping.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ConfigurationError(f"no disturbance of kind '{kind}' in {shown}; there are {listing(KINDS)}")
+        hint = did_you_mean(str(kind), KINDS, "there are")
+        raise ConfigurationError(f"no disturbance of kind '{kind}' in {shown}{hint}")
     arguments = {
         YAML_KEYS.get(name, name): a for name, a in inspect.signature(KINDS[kind]).parameters.items()
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.robot_model import RobotModel
@@ -96,7 +96,9 @@ def synthetic_robot(name: str) -> SyntheticRobot:
         ConfigurationError: If there is none; lists those that exist.
     """
     if name not in SYNTHETIC_ROBOTS:
-        raise ConfigurationError(f"no synthetic robot '{name}'; there are {listing(SYNTHETIC_ROBOTS)}")
+        raise ConfigurationError(
+            f"no synthetic robot '{name}'{did_you_mean(name, SYNTHETIC_ROBOTS, 'there are')}"
+        )
     return SYNTHETIC_ROBOTS[name]
 
 

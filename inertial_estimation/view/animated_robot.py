@@ -45,7 +45,7 @@ class AnimatedRobot:
         self._robot, self._root, self._place = robot, root, place
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "robot.urdf"
-            file.write_text(shown_urdf(urdf, folders), encoding="utf-8")
+            file.write_text(shown_urdf(urdf, folders, Path(folder)), encoding="utf-8")
             tree = UrdfTree.from_file_path(
                 file,
                 entity_path_prefix=root,

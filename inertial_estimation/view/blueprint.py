@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import rerun as rr
 import rerun.blueprint as rrb
 
 from inertial_estimation.models.body_placements import BodyPlacements
@@ -15,7 +16,8 @@ __all__ = ["ROOT", "SERIES", "Panels", "blueprint", "eye_of"]
 ROOT = "robot"  # entity of the only robot of a recording
 
 SERIES = "series"  # entity below which the time series are
-EYE = (1.4, -1.4, 0.6)  # seen from there, in multiples of the extent of the robot
+SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wires otherwise
+EYE = (1.8, -1.8, 0.8)  # seen from there, in multiples of the extent of the robot
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Panels:
         forces: Whether it has contacts.
         nis: Whether the inertial filter runs.
         masses: Whether masses are estimated.
+        further: Entity and title of panels above all others.
     """
 
     tilt: bool
@@ -35,6 +38,7 @@ class Panels:
     forces: bool
     nis: bool
     masses: bool
+    further: tuple[tuple[str, str], ...] = ()
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -46,7 +50,7 @@ class Panels:
             (self.nis, "nis", "normalised innovation squared (NIS)"),
             (self.masses, "payload", "payload: estimated less nominal mass, 2 sigma [kg]"),
         ]
-        return [(entity, title) for there, entity, title in rows if there]
+        return [*self.further, *((entity, title) for there, entity, title in rows if there)]
 
 
 def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = (ROOT,)) -> rrb.Blueprint:
@@ -63,14 +67,20 @@ def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = 
         name="robot",
         line_grid=rrb.LineGrid3D(visible=True, spacing=0.5),
         eye_controls=eye,
+        defaults=[
+            kind.from_fields(fill_mode="solid") for kind in (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)
+        ],
     )
     legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
     series = [
         rrb.TimeSeriesView(origin=f"/{SERIES}/{entity}", name=title, plot_legend=legend)
         for entity, title in panels.shown
     ]
-    events = rrb.TextLogView(origin="/events", name="events")
-    right = rrb.Vertical(*series, events, row_shares=[*(2.0 for _ in series), 1.0])
+    kinds = rrb.encodings.TextLogColumnKind
+    shown = [rrb.encodings.TextLogColumn(kinds.LogLevel), rrb.encodings.TextLogColumn(kinds.Body)]
+    columns = rrb.TextLogColumns(text_log_columns=shown)
+    events = rrb.TextLogView(origin="/events", name="events", columns=columns)
+    right = rrb.Vertical(*series, events, row_shares=[*(3.0 for _ in series), 4.0])
     return rrb.Blueprint(
         rrb.Horizontal(scene, right, column_shares=[3.0, 2.0]),
         rrb.SelectionPanel(state="hidden"),

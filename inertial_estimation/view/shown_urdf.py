@@ -6,17 +6,17 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from inertial_estimation.models.xml_text import parse_xml
+from inertial_estimation.view.shown_meshes import ShownMeshes
 
 __all__ = ["shown_urdf"]
 
-MESH_FORMATS = {".stl", ".obj", ".dae", ".glb", ".gltf"}  # that Rerun reads
 BONE_RADIUS, BONE_SHARE = 0.015, 0.12  # largest radius of a bone [m]; largest radius over its length
 SHORTEST_BONE = 1e-3  # [m]
 BONE_COLOUR, WHITE = "0.55 0.6 0.68 1", "1 1 1 1"
 OPACITY = 0.6  # of the links
 
 
-def shown_urdf(text: str, folders: Sequence[Path]) -> str:
+def shown_urdf(text: str, folders: Sequence[Path], scratch: Path) -> str:
     """Return a URDF whose links have only shapes that exist.
 
     Paths of meshes become absolute. A link without a usable visual shape shows its collision shapes. A link
@@ -26,14 +26,16 @@ def shown_urdf(text: str, folders: Sequence[Path]) -> str:
     Args:
         text: The URDF.
         folders: Folders in which ``package://`` and relative paths are searched.
+        scratch: Folder for meshes of formats that Rerun does not read, which are converted.
 
     Raises:
         ~inertial_estimation.errors.ModelError: If the text is not XML.
     """
     root = parse_xml(text, "the robot description")
+    meshes = ShownMeshes(folders, scratch)
     links = root.findall("link")
     declared = {link.get("name"): _shapes(link) for link in links}
-    usable = {name: _usable(shapes, folders) for name, shapes in declared.items()}
+    usable = {name: _usable(shapes, meshes) for name, shapes in declared.items()}
     shapeless = not any(usable.values())
     colours = _colours(root)
     for link in links:
@@ -53,9 +55,9 @@ def _shapes(link: Element) -> list[list[Element]]:
     return [shapes for kind in ("visual", "collision") if (shapes := link.findall(kind))]
 
 
-def _usable(kinds: list[list[Element]], folders: Sequence[Path]) -> list[Element]:
+def _usable(kinds: list[list[Element]], meshes: ShownMeshes) -> list[Element]:
     for shapes in kinds:
-        found = [shape for shape in shapes if _locate(shape, folders)]
+        found = [shape for shape in shapes if _locate(shape, meshes)]
         if found:
             for shape in found:
                 shape.tag = "visual"
@@ -63,7 +65,7 @@ def _usable(kinds: list[list[Element]], folders: Sequence[Path]) -> list[Element
     return []
 
 
-def _locate(shape: Element, folders: Sequence[Path]) -> bool:
+def _locate(shape: Element, meshes: ShownMeshes) -> bool:
     """Make the path of a mesh absolute; return whether the shape can be shown."""
     geometry = shape.find("geometry")
     if geometry is None or len(geometry) == 0:
@@ -71,13 +73,10 @@ def _locate(shape: Element, folders: Sequence[Path]) -> bool:
     mesh = geometry.find("mesh")
     if mesh is None:
         return True
-    name = mesh.get("filename", "")
-    inside = name.partition("://")[2] if "://" in name else name
-    for candidate in [Path(inside), *(folder / inside for folder in folders)]:
-        if candidate.suffix.lower() in MESH_FORMATS and candidate.is_absolute() and candidate.is_file():
-            mesh.set("filename", str(candidate))
-            return True
-    return False
+    file = meshes.find(mesh.get("filename", ""))
+    if file is not None:
+        mesh.set("filename", str(file))
+    return file is not None
 
 
 def _colours(root: Element) -> dict[str | None, str]:

@@ -1,12 +1,17 @@
 """The dispatcher: one line for an error, help that lists the commands, lazy imports."""
 
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from inertial_estimation.commands import main as dispatcher
+from inertial_estimation.commands.command_parser import CommandParser
 from inertial_estimation.commands.main import COMMANDS, main
+from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError
 
@@ -17,16 +22,103 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"  {name} " in printed for name in COMMANDS)
 
 
-def test_unknown_command_lists_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+def line_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Give a wrong command line, and return the one line it is answered with."""
     with pytest.raises(SystemExit) as stop:
-        main(["reply"])
+        main(arguments)
     assert stop.value.code == 2
-    assert "replay" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert not captured.out
+    (line,) = captured.err.splitlines()
+    return line
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["version"]) == 0
+def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean 'replay'?" in line_of(["reply"], capsys)
+
+
+def test_unknown_option_is_named_before_what_is_missing_because_of_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = line_of(["play", "--remp", "/a:=/b"], capsys)
+    assert "no option '--remp', did you mean '--remap'?" in line
+    assert "required: bag" in line_of(["play"], capsys)
+
+
+def test_wrong_choice_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = CommandParser(prog="p")
+    parser.add_argument("--storage", choices=["mcap", "sqlite3"])
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--storage", "sqlite"])
+    assert "'sqlite' is no choice, did you mean 'sqlite3'?" in capsys.readouterr().err
+    assert parser.parse_args(["--stor", "mcap"]).storage == "mcap"
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--version"]])
+def test_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
     assert capsys.readouterr().out.strip()
+
+
+def test_help_and_version_load_no_library() -> None:
+    code = (
+        "import sys\n"
+        "from inertial_estimation.commands.main import main\n"
+        "codes = main(['--version']), main([])\n"
+        "found = {'numpy', 'pinocchio', 'yaml'} & set(sys.modules)\n"
+        "sys.exit(str(found) if found or codes != (0, 2) else 0)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_of_the_help_are_command_lines(command: str) -> None:
+    module = pytest.importorskip(f"inertial_estimation.commands.{command}", exc_type=ImportError)
+    parser = CommandParser(prog=command)
+    module.add_arguments(parser)
+    for example in module.EXAMPLES:
+        parser.parse_args(shlex.split(example))
+
+
+def test_every_command_is_in_the_page_of_commands() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert not [name for name in COMMANDS if f"| `{name}` |" not in page]
+
+
+def test_progress_in_a_pipe_is_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("inertial_estimation.commands.progress_bar.time.monotonic", lambda: now)
+    with progress_bar("replay", 60.0, "s") as show:
+        for now in range(1, 26):
+            show(2.0 * now)
+    written = capsys.readouterr().err
+    assert "\r" not in written
+    assert written.splitlines() == [
+        "replay: 33 % (20.0 of 60.0 s, 10 s)",
+        "replay: 67 % (40.0 of 60.0 s, 20 s)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("inertial-estimation re", {"replay"}), ("inertial-estimation play --lo", {"--loop"})],
+)
+def test_shell_is_answered(line: str, expected: set[str], tmp_path: Path) -> None:
+    pytest.importorskip("argcomplete")
+    answer = tmp_path / "answer"
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+    }
+    code = "from inertial_estimation.commands.main import main; main()"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, check=True)
+    assert {word.strip() for word in answer.read_text().splitlines()} == expected
 
 
 @pytest.mark.parametrize("command", ["replay", "synthesize", "experiment", "demo", "play", "version"])
@@ -73,9 +165,11 @@ def test_demo_without_ros_says_what_to_install() -> None:
     assert len(ended.stderr.splitlines()) == 1
 
 
-def test_config_by_name_and_by_path(tmp_path: object) -> None:
+def test_config_by_name_and_by_path() -> None:
     assert find_config("icub").name == "icub.yaml"
     path = find_config("talos")
     assert find_config(str(path)) == path
     with pytest.raises(ConfigurationError, match=r"no parameter file 'hal': .* robots .*icub.*panda.*talos"):
         find_config("hal")
+    with pytest.raises(ConfigurationError, match="did you mean 'talos'"):
+        find_config("tallos")

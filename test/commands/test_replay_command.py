@@ -8,7 +8,9 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from fnmatch import fnmatch
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -45,7 +47,7 @@ def results(
     processor_time: Callable[[], AbstractContextManager[None]],
 ) -> Path:
     folder = tmp_path_factory.mktemp("results")
-    arguments = ["--config", "talos", "--reference", "/ground_truth/pose", "--settle", "2"]
+    arguments = ["--config", "talos", "--settle", "2", "--format", "both"]
     if importlib.util.find_spec("rerun") is not None:
         arguments += ["--rrd", str(folder.parent / "replay.rrd")]
     with processor_time():
@@ -168,6 +170,48 @@ def test_payload_is_found_where_it_is(results: Path) -> None:
     first = {row["link"]: float(row["mass"]) for row in reversed(rows)}
     assert masses["arm_left_5_link"] - first["arm_left_5_link"] == pytest.approx(5.44, rel=0.1)
     assert masses["arm_right_5_link"] - first["arm_right_5_link"] == pytest.approx(0.0, abs=0.3)
+
+
+def test_the_bag_of_estimates_has_the_nodes_topics_beside_the_inputs(results: Path) -> None:
+    policy = ElementTree.parse(Path(__file__).parents[2] / "config" / "sros2" / "policy.xml")
+    published = {
+        topic.text for entry in policy.iter("topics") if "publish" in entry.attrib for topic in entry
+    }
+    tables = {name: table(results / f"{name}.csv") for name in ("inertial_ekf", "base_state")}
+    with BagRecording(results / "estimates") as bag, BagRecording(results / "estimates") as again:
+        inputs = {
+            "/imu/data",
+            "/joint_states",
+            "/left_foot/wrench",
+            "/right_foot/wrench",
+            "/ground_truth/pose",
+        }
+        assert inputs < set(bag.topics)
+        for topic in set(bag.topics) - inputs:
+            name = topic.removeprefix("/")
+            assert {
+                name,
+                name.replace("tilt_observer/", "~/").replace("inertial_ekf/", "~/"),
+            } & published or any(fnmatch(name, pattern) for pattern in published), topic
+        log_times = [log_ns for _topic, _kind, log_ns, _data in bag.raw_messages(bag.topics)]
+        assert log_times == sorted(log_times)
+        arm = [e.sample for e in bag.entries(["/payloads/arm_left_5_link"])]
+        states = [e.sample for e in bag.entries(["/base_state"])]
+        figures = [msg.position[0] for msg in again.messages("/inertial_ekf/telemetry")]
+        names = next(iter(again.messages("/inertial_ekf/telemetry"))).name
+    links, base = tables["inertial_ekf"], tables["base_state"]
+    assert [sample.stamp_ns for sample in arm] == [
+        int(stamp) for stamp in stamps(results / "inertial_ekf.csv")
+    ]
+    payload = links["mass/arm_left_5_link [kg]"] - links["mass_nominal/arm_left_5_link [kg]"]
+    np.testing.assert_allclose([sample.inertia.mass for sample in arm], payload, atol=1e-6)
+    np.testing.assert_allclose([state.v_WB_B[0] for state in states], base["vx"], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(figures, links[names[0]], rtol=1e-6)
+
+
+def stamps(path: Path) -> list[str]:
+    with path.open(newline="") as file:
+        return [row["stamp_ns"] for row in csv.DictReader(file)]
 
 
 def test_same_seed_writes_the_same_recording(talos_bag: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_an_observer_takes_the_gains_of_its_own_section(name):
 
 def test_names_that_do_not_exist_are_refused():
     config = TiltPipelineConfig()
-    with pytest.raises(ConfigurationError, match="no tilt observer 'three_stage'; there are two_stage"):
+    with pytest.raises(ConfigurationError, match="no tilt observer 'three_stage', did you mean 'two_stage'"):
         make_observer("three_stage", config.gains, config.gravity)
     with pytest.raises(ConfigurationError, match="no inertial filter 'quadratic'; there are log_cholesky"):
         filter_named("quadratic")

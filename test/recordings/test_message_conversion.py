@@ -15,6 +15,7 @@ pytest.importorskip("rosbags", reason="needs rosbags")
 from rosbags.typesys import Stores, get_typestore
 
 from inertial_estimation.errors import DamagedMessageError, MeasurementError
+from inertial_estimation.recordings.bag_writer import empty_message
 from inertial_estimation.recordings.message_conversion import (
     CONVERSIONS,
     IMU_TYPE,
@@ -28,7 +29,6 @@ from inertial_estimation.recordings.message_conversion import (
     imu_orientation_from_msg,
     stamp_from_msg,
 )
-from inertial_estimation.recordings.recording_writer import empty_message
 from inertial_estimation.recordings.samples import PoseSample, StampedInertia
 from inertial_estimation.signals import (
     BaseState,

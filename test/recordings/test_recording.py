@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.recordings.bag_writer import STORAGES
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -21,7 +22,7 @@ from inertial_estimation.recordings.recording import (
     check_topic,
     read_orientations,
 )
-from inertial_estimation.recordings.recording_writer import STORAGES, check_bag_folder, write_recording
+from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.signals import (
     BaseState,
@@ -125,9 +126,11 @@ def test_bag_without_messages(tmp_path: Path, storage: str) -> None:
         BagRecording(tmp_path / "bag")
 
 
-def test_missing_topic_lists_those_that_exist() -> None:
-    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*/imu/data \[sensor_msgs/msg/Imu\]"):
+def test_missing_topic_is_answered_with_the_nearest_or_with_those_that_exist() -> None:
+    with pytest.raises(RecordingError, match=r"no topic '/imu' in .*, did you mean '/imu/data'\?"):
         check_topic(made_recording(), "/imu", [IMU_TYPE])
+    with pytest.raises(RecordingError, match=r"no topic '/camera' in .*; it has .*/imu/data"):
+        check_topic(made_recording(), "/camera", [IMU_TYPE])
 
 
 def test_topic_of_wrong_type_says_got_and_expected() -> None:

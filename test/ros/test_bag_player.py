@@ -93,7 +93,7 @@ def test_loops_until_a_signal(world, bag):
     ("arguments", "expected"),
     [
         (["--rate", "0"], "rate is 0.0, expected"),
-        (["--remap", "/imu:=/b"], "no topic '/imu' to remap; it has /imu/data"),
+        (["--remap", "/imu:=/b"], "did you mean '/imu/data'"),
         (["--remap", "imu"], "'imu' is no remapping"),
     ],
 )

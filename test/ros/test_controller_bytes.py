@@ -18,6 +18,7 @@ from support.control_robots import TICK_NS, UPRIGHT, home, pipeline_of, push_sta
 
 from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
 from inertial_estimation.recordings.message_conversion import (
     base_state_to_msg,
     joints_to_msg,
@@ -28,7 +29,6 @@ from inertial_estimation.recordings.message_conversion import (
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.command_messages import (
     base_reference_from_msg,
-    base_reference_to_msg,
     walk_command_from_msg,
     walk_command_to_msg,
 )
@@ -55,7 +55,7 @@ def topics(pipeline, stamp_ns):
     torso = StampedInertia(stamp_ns, LinkInertia(TORSO, 17.0, np.zeros(3), 0.3 * np.eye(3)))
     orientation = orientation_to_msg(OrientationSample(stamp_ns, UPRIGHT), QuaternionStamped(), "odom")
     wrench = wrench_to_msg(WrenchSample(stamp_ns, [0, 0, 400, 0, 0, 0]), WrenchStamped(), "sole")
-    reference = base_reference_to_msg(BaseReference(0.9))
+    reference = base_reference_to_msg(BaseReference(0.9), PoseStamped())
     walk = walk_command_to_msg(WalkCommand(2, 0.1))
     take_inertia = lambda s: pipeline.push_inertia(s.stamp_ns, replace(s.inertia, link=TORSO))  # noqa: E731
     return [

@@ -304,7 +304,7 @@ def test_a_killed_controller_leaves_the_joints_braked_and_its_successor_takes_ov
     [
         ("simulator", {"disturbances": "[ball mass=2]"}, "link missing in {kind: ball, mass: 2}"),
         ("simulator", {"viewer": "true"}, "the viewer needs a display"),
-        ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'; the model has"),
+        ("whole_body_controller", {"inertias.links": "[hand]"}, "no link 'hand'"),
         (
             "whole_body_controller",
             {"command": "effort_array"},

@@ -7,12 +7,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import QuaternionStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
+from inertial_estimation.recordings import estimate_messages
 from inertial_estimation.recordings.message_conversion import (
     orientation_from_msg,
     orientation_to_msg,
@@ -50,7 +51,7 @@ def test_orientation_and_tilt_describe_the_same_rotation():
     R_WB = exp_so3(np.array([0.3, -0.2, 1.0]))
     estimate = base_estimate(R_WB, np.eye(3), stamp_ns=3_000_000_005)
     orientation = over_the_wire(orientation_to_msg(estimate.state, QuaternionStamped(), "odom"))
-    tilt = over_the_wire(messages.tilt_to_msg(estimate, Vector3Stamped(), "base"))
+    tilt = over_the_wire(estimate_messages.tilt_to_msg(estimate, Vector3Stamped(), "base"))
     sample = orientation_from_msg(orientation)
     same(sample.quaternion_xyzw, estimate.state.quaternion_xyzw)
     assert sample.stamp_ns == stamp_from_msg(tilt.header.stamp) == 3_000_000_005
@@ -61,7 +62,7 @@ def test_orientation_and_tilt_describe_the_same_rotation():
 def test_covariance_is_turned_into_world_axes():
     quarter_about_z = exp_so3(np.array([0.0, 0.0, math.pi / 2]))  # base x points along world y
     estimate = base_estimate(quarter_about_z, np.diag([4.0, 1.0, 9.0]))
-    msg = over_the_wire(messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
+    msg = over_the_wire(estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base"))
     covariance = np.array(msg.pose.covariance).reshape(6, 6)
     np.testing.assert_allclose(covariance[3:, 3:], np.diag([1.0, 4.0, 9.0]), atol=1e-12)
     assert not covariance[:3].any()
@@ -70,15 +71,15 @@ def test_covariance_is_turned_into_world_axes():
 def test_a_reused_message_carries_nothing_over():
     old = base_estimate(exp_so3(np.array([0.3, 0.1, 0.2])), np.eye(3), stamp_ns=1)
     new = base_estimate(np.eye(3), np.zeros((3, 3)), stamp_ns=2)
-    used = messages.odometry_to_msg(old, Odometry(), "w", "b")
-    again = messages.odometry_to_msg(new, used, "odom", "base")
-    assert again == messages.odometry_to_msg(new, Odometry(), "odom", "base")
+    used = estimate_messages.odometry_to_msg(old, Odometry(), "w", "b")
+    again = estimate_messages.odometry_to_msg(new, used, "odom", "base")
+    assert again == estimate_messages.odometry_to_msg(new, Odometry(), "odom", "base")
 
 
 def test_transform_is_the_pose_of_the_odometry():
     estimate = base_estimate(exp_so3(np.array([0.1, 0.2, 0.3])), np.eye(3))
     transform = messages.base_state_to_transform(estimate.state, "odom", "base")
-    pose = messages.odometry_to_msg(estimate, Odometry(), "odom", "base").pose.pose
+    pose = estimate_messages.odometry_to_msg(estimate, Odometry(), "odom", "base").pose.pose
     assert transform.transform.rotation == pose.orientation
     t = transform.transform.translation
     assert (t.x, t.y, t.z) == (pose.position.x, pose.position.y, pose.position.z)
@@ -88,20 +89,27 @@ def test_torque_residual_is_named_by_row():
     estimate = InertialEstimate(
         5, (), ("elbow", "base fz"), np.array([0.5, -2.0]), 1.0, 9.0, True, Decision.ACCEPTED, np.ones(2), 2
     )
-    msg = over_the_wire(messages.torque_residual_to_msg(estimate, JointState()))
+    msg = over_the_wire(estimate_messages.torque_residual_to_msg(estimate, JointState()))
     assert dict(zip(msg.name, msg.effort, strict=True)) == {"elbow": 0.5, "base fz": -2.0}
 
 
 @pytest.mark.parametrize("level", list(HealthLevel))
 def test_health_keeps_level_message_and_values(level):
-    msg = over_the_wire(messages.health_to_msg(Health("imu/data", level, "too old", {"age": "0.2"}), "node"))
+    health = Health("imu/data", level, "too old", {"age": "0.2"})
+    msg = over_the_wire(estimate_messages.health_to_msg(health, "node", DiagnosticStatus(), KeyValue))
     assert (msg.level, msg.name, msg.message) == (bytes([level]), "node: imu/data", "too old")
     assert [(item.key, item.value) for item in msg.values] == [("age", "0.2")]
-    assert messages.health_from_msg(msg) == ("node", Health("imu/data", level, "too old", {"age": "0.2"}))
+    assert estimate_messages.health_from_msg(msg) == (
+        "node",
+        Health("imu/data", level, "too old", {"age": "0.2"}),
+    )
 
 
 def test_a_status_of_no_node_is_read_too():
-    assert messages.health_from_msg(DiagnosticStatus(name="fan")) == ("", Health("fan", HealthLevel.OK, ""))
+    assert estimate_messages.health_from_msg(DiagnosticStatus(name="fan")) == (
+        "",
+        Health("fan", HealthLevel.OK, ""),
+    )
 
 
 def test_health_levels_are_those_of_the_message():

@@ -17,6 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
 from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
 from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
 from inertial_estimation.ros.markers import (
     PAYLOAD_DENSITY,
@@ -25,7 +26,7 @@ from inertial_estimation.ros.markers import (
     payload_radius,
     tilt_markers,
 )
-from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput, figures_from_msg, figures_to_msg
+from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw

@@ -74,7 +74,7 @@ def test_a_list_of_mappings_is_read_in_its_order():
         ("{kind: ball", "not valid YAML"),
         ("[1, 2]", r"\[1, 2\] is no disturbance, expected a mapping"),
         ("{link: a}", "kind 'None'.*there are mass, ball, push, impact"),
-        ("{kind: [ball]}", "there are mass, ball, push, impact"),
+        ("{kind: [ball]}", "did you mean 'ball'"),
         ("{kind: wind, link: a}", "no disturbance of kind 'wind' in {kind: wind, link: a}"),
         (
             "{kind: push, link: a, colour: red}",

@@ -38,17 +38,17 @@ def test_a_mesh_that_exists_is_found(tmp_path: Path) -> None:
     mesh = tmp_path / "robot" / "a.STL"
     mesh.parent.mkdir()
     mesh.write_bytes(b"solid")
-    (shape,) = shapes_of(shown_urdf(robot(MESH.format("a.STL")), [tmp_path]), "a")
+    (shape,) = shapes_of(shown_urdf(robot(MESH.format("a.STL")), [tmp_path], tmp_path), "a")
     assert shape.get("filename") == str(mesh)
 
 
-def test_a_missing_mesh_is_replaced_by_the_collision_shape() -> None:
+def test_a_missing_mesh_is_replaced_by_the_collision_shape(tmp_path: Path) -> None:
     text = robot(MESH.format("a.stl"), '<geometry><sphere radius="0.1"/></geometry>')
-    assert [shape.tag for shape in shapes_of(shown_urdf(text, []), "a")] == ["sphere"]
+    assert [shape.tag for shape in shapes_of(shown_urdf(text, [], tmp_path), "a")] == ["sphere"]
 
 
-def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint() -> None:
-    text = shown_urdf(robot(MESH.format("a.stl")), [])
+def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint(tmp_path: Path) -> None:
+    text = shown_urdf(robot(MESH.format("a.stl")), [], tmp_path)
     (bone,) = shapes_of(text, "a")
     origin = fromstring(text).find("link/visual/origin")
     assert origin is not None
@@ -59,8 +59,33 @@ def test_a_link_without_its_mesh_is_a_bone_that_ends_at_the_next_joint() -> None
     np.testing.assert_allclose(centre - 0.5 * float(bone.get("length", "0")) * axis, np.zeros(3), atol=1e-5)
 
 
-def test_a_frame_without_a_shape_stays_so_unless_the_robot_has_none() -> None:
-    assert not shapes_of(shown_urdf(robot(MESH.format("a.stl")), []), "frame")
+def test_a_frame_without_a_shape_stays_so_unless_the_robot_has_none(tmp_path: Path) -> None:
+    assert not shapes_of(shown_urdf(robot(MESH.format("a.stl")), [], tmp_path), "frame")
     bare = '<robot name="r"><link name="a"/><link name="b"/>' + JOINT.format("b", "a", "0 0 1") + "</robot>"
-    assert [shape.tag for shape in shapes_of(shown_urdf(bare, []), "a")] == ["cylinder"]
-    assert [shape.tag for shape in shapes_of(shown_urdf(bare, []), "b")] == ["sphere"]
+    assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "a")] == ["cylinder"]
+    assert [shape.tag for shape in shapes_of(shown_urdf(bare, [], tmp_path), "b")] == ["sphere"]
+
+
+COLLADA = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="meter" meter="1"/><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g">
+<mesh><source id="s"><float_array id="a" count="12">0 0 0 2 0 0 2 1 0 0 1 0</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source><vertices id="v">
+<input semantic="POSITION" source="#s"/></vertices><polylist count="1"><input semantic="VERTEX" source="#v"
+offset="0"/><vcount>4</vcount><p>0 1 2 3</p></polylist></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="w"><node id="n"><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#w"/></scene></COLLADA>"""
+
+
+def test_polygons_of_a_collada_file_become_triangles(tmp_path: Path) -> None:
+    pytest.importorskip("coal")
+    (tmp_path / "a.dae").write_text(COLLADA)
+    (shape,) = shapes_of(
+        shown_urdf(robot(MESH.format("a.dae").replace("robot/", "")), [tmp_path], tmp_path), "a"
+    )
+    data = Path(shape.get("filename", "")).read_bytes()
+    count = int(np.frombuffer(data[80:84], dtype="<u4")[0])
+    assert (count, len(data)) == (2, 84 + 2 * 50)
+    corners = np.frombuffer(data[84:], dtype=[("f", "<f4", (4, 3)), ("a", "<u2")])["f"][:, 1:]
+    assert corners.max(axis=(0, 1)) == pytest.approx([2.0, 1.0, 0.0])

@@ -7,7 +7,7 @@ need, would take a third of the time that the tilt observer needs to start.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import BodyReference
@@ -66,5 +66,5 @@ def filter_named(name: str) -> FilterFactory:
         ConfigurationError: If there is none of that name.
     """
     if name not in FILTERS:
-        raise ConfigurationError(f"no inertial filter '{name}'; there are {listing(FILTERS)}")
+        raise ConfigurationError(f"no inertial filter '{name}'{did_you_mean(name, FILTERS, 'there are')}")
     return FILTERS[name]

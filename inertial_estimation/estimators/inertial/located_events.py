@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from inertial_estimation.located_cause import Cause, LocatedCause
-from inertial_estimation.signals import HealthLevel, InertialEstimate
+from inertial_estimation.signals import Health, HealthLevel, InertialEstimate
 
 __all__ = ["LocatedEvent", "LocatedEvents", "LocatedKind"]
 
@@ -51,6 +51,11 @@ class LocatedEvent:
     def values(self) -> dict[str, str]:
         """The kind, then the figures of the cause, rendered as text."""
         return {"kind": self.kind.value, **self.cause.figures()}
+
+    @property
+    def health(self) -> Health:
+        """The event as the state of the part `load location`, as it is published."""
+        return Health("load location", self.level, self.message, self.values)
 
 
 class LocatedEvents:

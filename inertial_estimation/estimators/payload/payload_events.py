@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
-from inertial_estimation.signals import Array, HealthLevel
+from inertial_estimation.signals import Array, Health, HealthLevel
 
-__all__ = ["PayloadEvent", "PayloadEvents"]
+__all__ = ["KIND", "PayloadEvent", "PayloadEvents"]
 
+KIND = "kind"  # key of the kind among the values of a published event
+LOAD = "load"  # part of the node whose state an event is
 UNDER_WAY = (Phase.SETTLING, Phase.MASS, Phase.COM)
 
 
@@ -28,6 +30,11 @@ class PayloadEvent:
     level: HealthLevel
     message: str
     values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def health(self) -> Health:
+        """The event as the state of the part `load`, as it is published: its kind is the first value."""
+        return Health(LOAD, self.level, self.message, {KIND: self.kind, **self.values})
 
 
 class PayloadEvents:

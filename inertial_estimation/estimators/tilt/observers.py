@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkf
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
@@ -31,5 +31,5 @@ def make_observer(name: str, gains: Any, fallback: GravityFallbackConfig) -> Til
         ConfigurationError: If there is none of that name.
     """
     if name not in OBSERVERS:
-        raise ConfigurationError(f"no tilt observer '{name}'; there are {listing(OBSERVERS)}")
+        raise ConfigurationError(f"no tilt observer '{name}'{did_you_mean(name, OBSERVERS, 'there are')}")
     return OBSERVERS[name](gains, fallback)

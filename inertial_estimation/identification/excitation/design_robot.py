@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.models.friction import NominalFriction
 from inertial_estimation.models.joint_corrections import DriveGains, JointOffsets
@@ -117,9 +117,11 @@ def _matching(names: tuple[str, ...], patterns: Sequence[str], leg: str) -> set[
     for pattern in patterns:
         hits = {name for name in names if fnmatch.fnmatchcase(name, pattern)}
         if not hits and leg:
-            raise ConfigurationError(f"no leg '{leg}'; joints begin with {listing(_prefixes(names))}")
+            hint = did_you_mean(leg, _prefixes(names), "joints begin with")
+            raise ConfigurationError(f"no leg '{leg}'{hint}")
         if not hits:
-            raise ConfigurationError(f"no joint matches '{pattern}'; the model has {listing(names)}")
+            hint = did_you_mean(pattern, names, "the model has")
+            raise ConfigurationError(f"no joint matches '{pattern}'{hint}")
         chosen |= hits
     return chosen
 

@@ -1,6 +1,6 @@
 """Identification methods, one file each."""
 
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.identification.methods.bounded_gradient import BoundedGradient
 from inertial_estimation.identification.methods.consistent import Consistent
 from inertial_estimation.identification.methods.least_squares import LeastSquares
@@ -24,5 +24,5 @@ def method_named(name: str) -> IdentificationMethod:
         ConfigurationError: If there is none of that name.
     """
     if name not in METHODS:
-        raise ConfigurationError(f"no method '{name}'; there are {listing(METHODS)}")
+        raise ConfigurationError(f"no method '{name}'{did_you_mean(name, METHODS, 'there are')}")
     return METHODS[name]

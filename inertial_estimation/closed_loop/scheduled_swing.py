@@ -1,0 +1,46 @@
+"""The joints of an arm that swing about its stance."""
+
+import numpy as np
+from numpy.random import Generator
+
+from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.joint_limits import joint_limits
+from inertial_estimation.models.sine_motion import random_sines
+from inertial_estimation.signals import JointReading
+
+__all__ = ["ScheduledSwing"]
+
+BAND_HZ = (0.1, 0.4)
+LIMIT_SHARE = 0.8  # of the way to a position limit that a joint uses
+
+
+class ScheduledSwing:
+    """Smooth motions of all joints, as references of the controller.
+
+    The targets are pushed at the rate at which `command` is called; the controller smooths them.
+    """
+
+    def __init__(self, loop: ClosedLoop, reach: float, rng: Generator) -> None:
+        """Draw a motion about the posture the robot has now.
+
+        Args:
+            loop: The loop, before its release.
+            reach: Largest distance of a joint from the posture [rad or m]; shorter near position limits.
+            rng: Source of frequencies and phases.
+
+        Raises:
+            ConfigurationError: If the base is free: a swing could make a legged robot fall.
+        """
+        robot = loop.simulation.robot
+        if robot.floating_base:
+            raise ConfigurationError("a swing is for robots with a fixed base; a legged robot walks (--walk)")
+        centre, limits = loop.simulation.truth().q, joint_limits(robot)
+        room = LIMIT_SHARE * np.minimum(centre - limits.lower, limits.upper - centre)
+        self._names = robot.joint_names
+        self._motion = random_sines(centre, np.clip(room, 0.0, reach), rng, band_hz=BAND_HZ)
+
+    def command(self, loop: ClosedLoop) -> None:
+        """Send the targets of this time to the controller."""
+        q, _v, _a = self._motion.at(loop.time_s)
+        loop.controller.push_joint_reference(JointReading(loop.simulation.stamp_ns, self._names, q))

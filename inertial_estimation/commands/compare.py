@@ -1,0 +1,149 @@
+"""Compare results of replay or identify: values, and what differs in recordings and settings.
+
+The first folder is what the others are compared with. With --output the table is also written as compare.csv,
+and compare.html shows it with the curves of all results, one over the other.
+"""
+
+import argparse
+import csv
+import io
+import math
+import sys
+from pathlib import Path
+
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.comparison.comparison import Comparison, Row, compare
+from inertial_estimation.comparison.result_values import Value
+from inertial_estimation.comparison.run_result import read_results
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
+
+__all__ = ["add_arguments", "run"]
+
+TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
+FIGURES = ("tilt_errors.png", "base.png", "masses_over_time.png", "nis.png", "masses_at_the_end.png")
+MOST_DIFFERENCES = 30  # lines in the terminal
+WIDEST = 32  # characters of a column there
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="result folders of replay or identify, two or more",
+    )
+    parser.add_argument("--output", type=Path, help="folder for table, page and figures, new or empty")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
+    )
+    parser.add_argument("--no-figures", action="store_true", help="write no figures and no compare.html")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the results, print and write the comparison."""
+    if len(args.folders) < 2:
+        raise ConfigurationError("one folder has nothing to be compared with, expected at least two")
+    folder = None if args.output is None else check_output_folder(args.output, overwrite=args.overwrite)
+    comparison = compare(read_results(args.folders))
+    print_warnings(comparison.warnings)
+    _print_rows(comparison)
+    _print_differences(comparison)
+    if folder is not None:
+        with result_folder(folder, (TABLE_FILE, PAGE_FILE, *FIGURES)) as partial:
+            write_text(partial / TABLE_FILE, _csv(comparison))
+            if not args.no_figures:
+                _write_page(partial, comparison)
+        print(f"\nresults               {folder}")
+    return 0
+
+
+def _print_rows(comparison: Comparison) -> None:
+    _print_table(
+        [("", *comparison.names)]
+        + [
+            (
+                f"{row.name} [{row.unit}]" if row.unit else row.name,
+                *(_shown(row, place) for place in range(len(row.values))),
+            )
+            for row in comparison.rows
+        ]
+    )
+
+
+def _print_differences(comparison: Comparison) -> None:
+    found = comparison.differences
+    if not found:
+        print("\nnothing differs in recordings, files, options, parameters, version and machine")
+        return
+    print()
+    _print_table(
+        [("what differs", *comparison.names)]
+        + [(f"{d.group} {d.name}", *d.values) for d in found[:MOST_DIFFERENCES]],
+        left=True,
+    )
+    if len(found) > MOST_DIFFERENCES:
+        print(f"... {len(found) - MOST_DIFFERENCES} more (compare.html of --output has all)")
+
+
+def _print_table(rows: list[tuple[str, ...]], *, left: bool = False) -> None:
+    """Print rows of texts in columns; a text that is too wide is cut."""
+    cut = [
+        (row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:]))
+        for row in rows
+    ]
+    widths = [max(len(row[k]) for row in cut) for k in range(len(cut[0]))]
+    for row in cut:
+        texts = [
+            text.ljust(width) if left or not k else text.rjust(width)
+            for k, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(texts).rstrip())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+
+
+def _shown(row: Row, place: int) -> str:
+    text = _text(row.values[place])
+    change = row.change(place)
+    text += f" ({100 * change:+.1f} %)" if change is not None else ""
+    return f"{text} *" if place in row.best else text
+
+
+def _text(value: Value | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value.value, str):
+        return value.value
+    number = f"{value.value:.4g}" if math.isfinite(value.value) else "-"
+    return f"{number} +- {value.sigma:.2g}" if value.sigma is not None else number
+
+
+def _csv(comparison: Comparison) -> str:
+    """Return the table: a row a value, a column a result and, where one has it, its standard deviation."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    columns = [column for name in comparison.names for column in (name, f"{name} sigma")]
+    writer.writerow(("name", "unit", *columns))
+    for row in comparison.rows:
+        cells: list[object] = []
+        for value in row.values:
+            cells += ["", ""] if value is None else [value.value, "" if value.sigma is None else value.sigma]
+        writer.writerow((row.name, row.unit, *cells))
+    return buffer.getvalue()
+
+
+def _write_page(folder: Path, comparison: Comparison) -> None:
+    try:
+        from inertial_estimation.plots.comparison_figures import comparison_figures
+        from inertial_estimation.plots.comparison_report import write_comparison_report
+        from inertial_estimation.plots.replay_figures import write_figures
+    except ImportError as error:
+        print(f"no page: {error} (pip install matplotlib jinja2)", file=sys.stderr)
+        return
+    figures = write_figures(folder, comparison_figures(comparison))
+    write_comparison_report(folder / PAGE_FILE, comparison, figures)

@@ -1,0 +1,170 @@
+"""Write the first parameter file of a robot from its URDF, complete, commented and scaled to the robot.
+
+The URDF tells whether the robot is a humanoid, a quadruped or an arm, which joints never carry a load, where
+IMU, soles and force sensors are, how it stands, and how large noise and thresholds should be. Contact frames
+that it lacks are placed at the lowest points of the feet. What was found is shown; what could not be found is
+marked by CHECK, also in the file. At the end the file is tried: every node's parameters are read, and the
+robot stands (an arm: holds its posture) in simulation for a second.
+"""
+
+import argparse
+import importlib.util
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.example_robots import example_source
+from inertial_estimation.configuration.pipelines import build_pipelines
+from inertial_estimation.configuration.urdf_source import (
+    EXAMPLE_PREFIX,
+    PACKAGE_PREFIX,
+    mesh_folders,
+    read_urdf,
+)
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.files.outputs import output_file, write_text
+from inertial_estimation.files.text_file import resolved_path
+from inertial_estimation.models.urdf_check import urdf_warnings
+from inertial_estimation.setup_assistant.findings import findings
+from inertial_estimation.setup_assistant.parameter_text import parameter_text
+from inertial_estimation.setup_assistant.robot_kind import Kind
+from inertial_estimation.setup_assistant.survey import Survey, Wishes, survey_robot
+
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = (
+    "g1 --output g1.yaml",
+    "robot.urdf --imu imu_torso --soles l_sole,r_sole --output my_robot.yaml",
+    "package://my_description/urdf/arm.urdf --kind arm --links tool0 --output arm.yaml",
+)
+
+SEED = 0  # of the search of a posture: the same file every time
+FOR_TRIAL = ("mujoco", "proxsuite")
+KEPT_POSTURE = 0.1  # largest drift of a joint in the trial [rad or m]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "urdf",
+        help="robot description: a file, package://PACKAGE/FILE, or the name of a robot of "
+        "example-robot-data (g1, ur5, anymal)",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="parameter file to write; without it nothing is written"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists there")
+    parser.add_argument(
+        "--kind", choices=[kind.value for kind in Kind], default="", help="kind of the robot (found out)"
+    )
+    parser.add_argument("--imu", default="", metavar="LINK", help="link of the IMU (found by its name)")
+    for name, what in (
+        ("--soles", "contact frames, one a leg, left before right and front before rear"),
+        ("--links", "links to estimate"),
+        ("--lock", "joints to lock, also shell patterns, besides those that are found"),
+    ):
+        parser.add_argument(name, nargs="+", action="extend", default=[], metavar="A,B", help=what)
+    parser.add_argument("--no-trial", action="store_true", help="do not try the file in simulation")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Survey the robot, show what was found, write the file and try it."""
+    output = _checked_output(args)
+    source = _source(args.urdf)
+    urdf = read_urdf(source)
+    if source != args.urdf:
+        print(f"{args.urdf} is {source}")
+    folders = [*mesh_folders(), *_beside(source)]
+    wishes = Wishes(args.kind, args.imu, _names(args.soles), _names(args.links), _names(args.lock))
+    survey = survey_robot(urdf, folders, wishes, np.random.default_rng(SEED))
+    print("\n".join(findings(survey)))
+    for warning in urdf_warnings(urdf):
+        print(f"CHECK:     {warning}")
+    text = parameter_text(survey, source)
+    said = _accepted(text, survey, trial=not args.no_trial)
+    print(f"tried:     {said}")
+    if output is None:
+        print("nothing written: name a file with --output")
+        return 0
+    write_text(output, text)
+    print(f"written:   {output}\n\nnext:      {_next(survey, args.output)}")
+    return 0
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    """Return names that are separated by commas, blanks, or given piece by piece."""
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def _checked_output(args: argparse.Namespace) -> Path | None:
+    if args.output is None:
+        return None
+    path = output_file(args.output, ".yaml", "--output")
+    if path.exists() and not args.overwrite:
+        raise ConfigurationError(f"'{args.output}' exists: name another file, or replace it with --overwrite")
+    return path
+
+
+def _source(given: str) -> str:
+    """Return the source of the description as the parameter ``urdf`` should name it from any folder."""
+    if given.startswith((EXAMPLE_PREFIX, PACKAGE_PREFIX)):
+        return given
+    path = resolved_path(given)
+    if path.suffix == ".xacro":
+        raise ConfigurationError(f"'{given}' is a xacro: expand it by `xacro {given} > robot.urdf`")
+    if path.is_file():
+        return str(path.resolve())
+    if path.suffix or "/" in given:
+        read_urdf(given)  # raises, and lists the places
+    return example_source(given)
+
+
+def _beside(source: str) -> list[Path]:
+    """Return the folders in which the meshes of a description file may be: its own and those above."""
+    path = Path(source)
+    return [path.parent, *path.parents[1:3]] if path.is_absolute() else []
+
+
+def _accepted(text: str, survey: Survey, *, trial: bool) -> str:
+    """Read the file as every node does, and run the robot shortly in simulation.
+
+    Returns:
+        What was tried and how it ended.
+    """
+    with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
+        file = write_text(Path(folder) / "robot.yaml", text)
+        build_pipelines(load_config_file(find_config(str(file))))
+        lacking = [name for name in FOR_TRIAL if importlib.util.find_spec(name) is None]
+        if not (trial and survey.can_stand) or lacking:
+            why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
+            why = why if survey.can_stand else "it cannot stand still on two points"
+            return f"all estimators accept the file; not simulated: {why}"
+        return _simulated(file)
+
+
+def _simulated(file: Path) -> str:
+    from inertial_estimation.closed_loop.trial_run import try_robot
+
+    try:
+        trial = try_robot(str(file))
+    except InertialEstimationError as error:
+        return f"CHECK: all estimators accept the file, the simulation does not: {one_line(error, limit=600)}"
+    tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
+    if trial.fallen:
+        return f"CHECK: the robot falls in simulation; try another stance{tilt}"
+    if trial.drift > KEPT_POSTURE:
+        return f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance{tilt}"
+    return f"all nodes accept the file; in simulation the robot keeps its stance{tilt}"
+
+
+def _next(survey: Survey, output: Path) -> str:
+    if not survey.can_stand:
+        return f"inertial-estimation replay BAG --config {output} --output results/replay"
+    return (
+        f"inertial-estimation simulate --config {output} --inertias inertial_ekf "
+        f"--output results/{output.stem}"
+    )

@@ -1,0 +1,1 @@
+"""Results of several runs of replay or identify side by side."""

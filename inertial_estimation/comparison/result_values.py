@@ -1,0 +1,127 @@
+"""The numbers of a result that are compared, by names that replay and identify share where they can."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Value", "identified_values", "mass_name", "mass_of", "replayed_values"]
+
+MASS = "mass of "
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a result.
+
+    Attributes:
+        value: The number, or a word.
+        unit: Its unit.
+        sigma: Its standard deviation, None where there is none.
+        smaller_is_better: Whether a smaller magnitude is a better result.
+    """
+
+    value: float | str
+    unit: str = ""
+    sigma: float | None = None
+    smaller_is_better: bool = False
+
+
+def mass_name(link: str) -> str:
+    """Return the name of the mass of a link among the values."""
+    return f"{MASS}{link}"
+
+
+def mass_of(name: str) -> str:
+    """Return the link whose mass a value is; empty for another value."""
+    return name.removeprefix(MASS) if name.startswith(MASS) else ""
+
+
+def replayed_values(metrics: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of `metrics.json`."""
+    return dict(_replayed(metrics))
+
+
+def identified_values(report: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of `identification.json`: those of the method that was chosen."""
+    return dict(_identified(report))
+
+
+def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    for parts in (_base, _masses, _torques):
+        yield from parts(metrics)
+    checks = metrics.get("checks", [])
+    failed = sum(check["verdict"] != "ok" for check in checks)
+    if checks:
+        yield "data checks not ok", Value(float(failed))
+    for node, times in metrics.get("tick_us", {}).items():
+        yield f"step of {node}, median", Value(times["p50"], "us")
+
+
+def _base(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    for name, title, unit in (
+        ("tilt_error_deg", "tilt error", "deg"),
+        ("yaw_error_deg", "yaw error", "deg"),
+        ("position_error_m", "position error", "m"),
+        ("velocity_error_m_s", "velocity error", "m/s"),
+    ):
+        for statistic in ("rms", "p95"):
+            if name in metrics:
+                yield f"{title}, {statistic}", _error(metrics[name][statistic], unit)
+    true = metrics.get("truth", {}).get("tilt_error_deg")
+    if true:
+        yield "tilt error against the truth, rms", _error(true["rms"], "deg")
+    if "tilt_sigma_deg" in metrics:
+        yield "tilt's own sigma, median", Value(metrics["tilt_sigma_deg"], "deg")
+
+
+def _masses(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    if "total_mass_kg" in metrics:
+        yield "total mass", Value(metrics["total_mass_kg"], "kg")
+    truth = metrics.get("truth", {}).get("links", {})
+    for link, found in metrics.get("links", {}).items():
+        yield mass_name(link), Value(found["mass_kg"], "kg", found["mass_sigma_kg"])
+        if link in truth:
+            yield f"mass error of {link}", _error(truth[link]["mass_error_kg"], "kg")
+    trunk = metrics.get("trunk")
+    if trunk:
+        yield mass_name(f"{trunk['link']} (at rest)"), Value(trunk["mass_kg"], "kg", trunk["mass_sigma_kg"])
+        true = metrics.get("truth", {}).get("trunk")
+        if true:
+            yield f"mass error of {trunk['link']} (at rest)", _error(true["mass_error_kg"], "kg")
+
+
+def _torques(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    if "torque_error_relative" in metrics:
+        yield "torque error on other data", _error(100.0 * metrics["torque_error_relative"], "%")
+    nis = metrics.get("nis")
+    if nis:
+        yield "innovations", Value(str(nis["verdict"]))
+        yield "NIS, median over expected", Value(nis["median"] / nis["expected"])
+    if "accepted_fraction" in metrics:
+        yield "measurements accepted", Value(100.0 * metrics["accepted_fraction"], "%")
+    for name, title in (("loads", "loads located"), ("external_wrenches", "pushes located")):
+        if name in metrics:
+            yield title, Value(float(len(metrics[name])))
+
+
+def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    result = report["methods"][report["chosen"]]
+    yield "method", Value(str(report["chosen"]))
+    yield "rank", Value(float(report["rank"]))
+    yield "condition number", Value(report["condition"])
+    for name, title in (
+        ("relative_error", "torque error on fitted data"),
+        ("relative_error_validation", "torque error on other data"),
+    ):
+        if result.get(name) is not None:
+            yield title, _error(100.0 * result[name], "%")
+    for link, body in result["bodies"].items():
+        parameter = result["parameters"].get(f"{link}/m", {})
+        yield mass_name(link), Value(body["identified"]["mass"], "kg", parameter.get("sigma"))
+    load = result.get("payload")
+    if load:
+        yield mass_name(load["link"]), Value(load["mass"], "kg", load["mass_sigma"])
+
+
+def _error(value: float | None, unit: str) -> Value:
+    return Value(float("nan") if value is None else value, unit, smaller_is_better=True)

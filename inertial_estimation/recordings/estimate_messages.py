@@ -1,0 +1,201 @@
+"""Conversions of estimates to messages, as the nodes publish them and a replay writes them into a bag.
+
+As in `message_conversion`, fields are read and written by name, so each function serves the message classes
+of rclpy and those of `rosbags`. `*_to_msg` writes into a message that exists, which may be used again.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.recordings.message_conversion import (
+    base_state_to_msg,
+    doubles_like,
+    set_stamp,
+    stamp_from_msg,
+)
+from inertial_estimation.signals import (
+    BaseEstimate,
+    BaseReference,
+    Health,
+    HealthLevel,
+    InertialEstimate,
+    WrenchSample,
+)
+from inertial_estimation.spatial.rotations import (
+    exp_so3,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+)
+
+__all__ = [
+    "base_reference_to_msg",
+    "event_to_msg",
+    "external_wrench_of",
+    "figures_from_msg",
+    "figures_to_msg",
+    "health_from_msg",
+    "health_to_msg",
+    "odometry_to_msg",
+    "tilt_to_msg",
+    "torque_residual_to_msg",
+]
+
+
+def tilt_to_msg(estimate: BaseEstimate, msg: Any, base_frame: str) -> Any:
+    """Convert the vertical in the base frame, R_WB^T e_z, to geometry_msgs/Vector3Stamped.
+
+    Args:
+        estimate: The estimate.
+        msg: Message to write into.
+        base_frame: Name of the base frame.
+    """
+    set_stamp(msg.header.stamp, estimate.state.stamp_ns)
+    msg.header.frame_id = base_frame
+    vector = msg.vector
+    vector.x, vector.y, vector.z = estimate.tilt_B.tolist()
+    return msg
+
+
+def odometry_to_msg(estimate: BaseEstimate, msg: Any, world_frame: str, base_frame: str) -> Any:
+    """Convert an estimate to nav_msgs/Odometry with the covariance of its orientation.
+
+    The covariance of small rotations is transformed to world axes, as the message requires:
+    R_WB P_B R_WB^T. Position and twist have no estimated covariance; their blocks are zero.
+
+    Args:
+        estimate: The estimate.
+        msg: Message to write into.
+        world_frame: Name of the world frame (`header.frame_id`).
+        base_frame: Name of the base frame (`child_frame_id`).
+    """
+    base_state_to_msg(estimate.state, msg, world_frame, base_frame)
+    R_WB = rotation_from_quaternion(estimate.state.quaternion_xyzw)
+    covariance = msg.pose.covariance.reshape(6, 6)  # a view
+    covariance[3:, 3:] = R_WB @ estimate.tilt_covariance_B @ R_WB.T
+    return msg
+
+
+def torque_residual_to_msg(estimate: InertialEstimate, msg: Any) -> Any:
+    """Convert the innovation, measured minus predicted, to a JointState with effort by row name [Nm, N]."""
+    set_stamp(msg.header.stamp, estimate.stamp_ns)
+    msg.name = list(estimate.row_names)
+    msg.effort = doubles_like(msg.effort, estimate.innovation)
+    return msg
+
+
+def external_wrench_of(estimate: InertialEstimate) -> tuple[WrenchSample, str] | None:
+    """Return the wrench of a push about the origin of its link, in the link's axes, and the link.
+
+    Args:
+        estimate: Estimate of the inertial filter.
+
+    Returns:
+        None where there is no push.
+    """
+    located = estimate.located
+    if located is None or located.force_L is None or located.torque_L is None:
+        return None
+    wrench = np.concatenate((located.force_L, located.torque_L))
+    return WrenchSample(estimate.stamp_ns, wrench), located.links[0]
+
+
+def figures_to_msg(stamp_ns: int, values: Iterable[float], msg: Any) -> Any:
+    """Write figures into a sensor_msgs/JointState that has their names.
+
+    Args:
+        stamp_ns: Stamp of the measurement they follow from [ns].
+        values: One per name.
+        msg: Message to write into.
+
+    Returns:
+        The message; `position` holds the figures, `velocity` and `effort` are empty.
+    """
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.position = doubles_like(msg.position, list(values))
+    return msg
+
+
+def figures_from_msg(msg: Any) -> tuple[int, dict[str, float]]:
+    """Return the stamp [ns] and the figures by name."""
+    return stamp_from_msg(msg.header.stamp), dict(zip(msg.name, msg.position, strict=True))
+
+
+def base_reference_to_msg(reference: BaseReference, msg: Any, stamp_ns: int = 0) -> Any:
+    """Convert a base reference to geometry_msgs/PoseStamped, which carries no rates.
+
+    Args:
+        reference: Height above the soles, roll and pitch.
+        msg: Message to write into.
+        stamp_ns: Stamp of the message [ns].
+
+    Returns:
+        Height in position.z [m]; orientation Ry(pitch) Rx(roll).
+    """
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.pose.position.z = float(reference.height)
+    R = exp_so3(np.array((0.0, reference.pitch, 0.0))) @ exp_so3(np.array((reference.roll, 0.0, 0.0)))
+    q = msg.pose.orientation
+    q.x, q.y, q.z, q.w = quaternion_from_rotation(R).tolist()
+    return msg
+
+
+def health_to_msg(
+    health: Health, node_name: str, msg: Any, key_value: Callable[[], Any], hardware_id: str = ""
+) -> Any:
+    """Convert the state of one part of a pipeline to diagnostic_msgs/DiagnosticStatus.
+
+    Args:
+        health: The state.
+        node_name: Name of the node, put before the part's name.
+        msg: Message to write into.
+        key_value: Makes an empty diagnostic_msgs/KeyValue.
+        hardware_id: Name of the robot.
+
+    Returns:
+        The message.
+    """
+    level = int(health.level)
+    msg.level = bytes([level]) if isinstance(msg.level, bytes) else level  # of rclpy, of rosbags
+    msg.name, msg.message, msg.hardware_id = f"{node_name}: {health.name}", health.message, hardware_id
+    values = []
+    for key, value in health.values.items():
+        item = key_value()
+        item.key, item.value = key, str(value)
+        values.append(item)
+    msg.values = values
+    return msg
+
+
+def health_from_msg(msg: Any) -> tuple[str, Health]:
+    """Inverse of `health_to_msg`: the name of the node, empty where the status has none, and the state."""
+    node_name, separator, part = msg.name.partition(": ")
+    if not separator:
+        node_name, part = "", msg.name
+    level = msg.level[0] if isinstance(msg.level, bytes) else int(msg.level)
+    values = {item.key: item.value for item in msg.values}
+    return node_name, Health(part, HealthLevel(level), msg.message, values)
+
+
+def event_to_msg(
+    event: Health,
+    stamp_ns: int,
+    node_name: str,
+    msg: Any,
+    status: Callable[[], Any],
+    key_value: Callable[[], Any],
+) -> Any:
+    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
+
+    Args:
+        event: What has happened, as the state of one part.
+        stamp_ns: Stamp of the measurement [ns].
+        node_name: Name of the node.
+        msg: Message to write into.
+        status: Makes an empty diagnostic_msgs/DiagnosticStatus.
+        key_value: Makes an empty diagnostic_msgs/KeyValue.
+    """
+    set_stamp(msg.header.stamp, stamp_ns)
+    msg.status = [health_to_msg(event, node_name, status(), key_value)]
+    return msg

@@ -1,0 +1,223 @@
+"""Messages that the nodes would have published in a replay, topic by topic."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines
+from inertial_estimation.estimators.inertial.link_estimates import parameter_covariance
+from inertial_estimation.estimators.inertial.located_events import LocatedEvents
+from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
+from inertial_estimation.estimators.payload.payload_events import PayloadEvents
+from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
+from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.recordings.estimate_messages import (
+    base_reference_to_msg,
+    event_to_msg,
+    external_wrench_of,
+    figures_to_msg,
+    odometry_to_msg,
+    tilt_to_msg,
+    torque_residual_to_msg,
+)
+from inertial_estimation.recordings.message_conversion import (
+    INERTIA_TYPE,
+    JOINT_STATE_TYPE,
+    ODOMETRY_TYPE,
+    POSE_TYPE,
+    QUATERNION_TYPE,
+    WRENCH_TYPE,
+    link_inertia_to_msg,
+    orientation_to_msg,
+    wrench_to_msg,
+)
+from inertial_estimation.recordings.recorded_topics import topic_token
+from inertial_estimation.recordings.samples import StampedInertia
+from inertial_estimation.replay.replay import ReplayRun
+from inertial_estimation.signals import BaseEstimate, Health, InertialEstimate
+from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
+
+__all__ = ["NewMessage", "NodeOutputs", "Output", "node_outputs"]
+
+VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
+BOOL_TYPE = "std_msgs/msg/Bool"
+DIAGNOSTICS_TYPE = "diagnostic_msgs/msg/DiagnosticArray"
+STATUS_TYPE, KEY_VALUE_TYPE = "diagnostic_msgs/msg/DiagnosticStatus", "diagnostic_msgs/msg/KeyValue"
+
+NewMessage = Callable[[str], Any]
+"""Returns an empty message of a type."""
+Output = tuple[int, str, Any]
+"""Stamp [ns], topic and message, which is valid until the next one is asked for."""
+
+
+class NodeOutputs(Protocol):
+    """What one node publishes.
+
+    Attributes:
+        topics: Message type by topic, in the root namespace.
+    """
+
+    topics: Mapping[str, str]
+
+    def outputs(self, new: NewMessage) -> Iterator[Output]:
+        """Yield the messages in the order of their stamps.
+
+        Args:
+            new: Makes messages.
+        """
+        ...
+
+
+def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
+    """Return the outputs of the nodes whose estimators have run.
+
+    Args:
+        run: The replay.
+        pipelines: What was replayed.
+    """
+    found: list[NodeOutputs] = []
+    if pipelines.tilt is not None:
+        found.append(_TiltOutputs(run.base, pipelines))
+    if pipelines.inertial is not None:
+        found.append(_InertialOutputs(run.inertial, pipelines))
+    if pipelines.payload is not None:
+        found.append(_TrunkOutputs(run.payload, pipelines))
+    return found
+
+
+class _TiltOutputs:
+    """What the node tilt_observer publishes."""
+
+    def __init__(self, estimates: Sequence[BaseEstimate], pipelines: Pipelines) -> None:
+        assert pipelines.tilt is not None
+        self._estimates = estimates
+        self._telemetry = TiltTelemetry(pipelines.tilt.contacts)
+        self._world = pipelines.tilt_options.world_frame
+        self._base = pipelines.tilt_options.base_frame or pipelines.tilt.robot.base_link
+        self._figures = f"/{TILT_NODE}/telemetry"
+        self.topics: Mapping[str, str] = {
+            "/base_orientation": QUATERNION_TYPE,
+            "/base_state": ODOMETRY_TYPE,
+            "/tilt": VECTOR_TYPE,
+            self._figures: JOINT_STATE_TYPE,
+        }
+
+    def outputs(self, new: NewMessage) -> Iterator[Output]:
+        """Yield the messages; see `NodeOutputs`."""
+        messages = {topic: new(kind) for topic, kind in self.topics.items()}
+        messages[self._figures].name = list(self._telemetry.names)
+        world, base = self._world, self._base
+        for estimate in self._estimates:
+            stamp_ns = estimate.state.stamp_ns
+            orientation = orientation_to_msg(estimate.state, messages["/base_orientation"], world)
+            yield stamp_ns, "/base_orientation", orientation
+            yield stamp_ns, "/base_state", odometry_to_msg(estimate, messages["/base_state"], world, base)
+            yield stamp_ns, "/tilt", tilt_to_msg(estimate, messages["/tilt"], base)
+            figures = self._telemetry.values(estimate, 0.0)
+            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+
+
+class _InertialOutputs:
+    """What the node inertial_ekf publishes."""
+
+    def __init__(self, estimates: Sequence[InertialEstimate], pipelines: Pipelines) -> None:
+        assert pipelines.inertial is not None
+        self._estimates = estimates
+        links = [link.estimate.link for link in estimates[0].links] if estimates else []
+        model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
+        self._telemetry = InertialTelemetry(links, model.friction_names, noise)
+        self._figures = f"/{INERTIAL_NODE}/telemetry"
+        self._inertias, self._payloads, self._covariances = (
+            {link: f"/{name}/{topic_token(link)}" for link in links}
+            for name in ("link_inertias", "payloads", "link_covariances")
+        )
+        self.topics: Mapping[str, str] = {
+            **dict.fromkeys((*self._inertias.values(), *self._payloads.values()), INERTIA_TYPE),
+            **dict.fromkeys(self._covariances.values(), JOINT_STATE_TYPE),
+            "/torque_residual": JOINT_STATE_TYPE,
+            self._figures: JOINT_STATE_TYPE,
+            "/external_wrench": WRENCH_TYPE,
+            "/load_location": DIAGNOSTICS_TYPE,
+        }
+
+    def outputs(self, new: NewMessage) -> Iterator[Output]:
+        """Yield the messages; see `NodeOutputs`."""
+        messages = {topic: new(kind) for topic, kind in self.topics.items()}
+        messages[self._figures].name = list(self._telemetry.names)
+        for link, topic in self._covariances.items():
+            messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), link
+        events = LocatedEvents()
+        for estimate in self._estimates:
+            stamp_ns = estimate.stamp_ns
+            yield from self._links(estimate, messages)
+            residual = torque_residual_to_msg(estimate, messages["/torque_residual"])
+            yield stamp_ns, "/torque_residual", residual
+            figures = self._telemetry.values(estimate, 0.0)
+            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+            push = external_wrench_of(estimate)
+            if push is not None:
+                wrench = wrench_to_msg(push[0], messages["/external_wrench"], push[1])
+                yield stamp_ns, "/external_wrench", wrench
+            event = events.take(estimate)
+            if event is not None:
+                yield stamp_ns, "/load_location", _event(event.health, stamp_ns, INERTIAL_NODE, new)
+
+    def _links(self, estimate: InertialEstimate, messages: Mapping[str, Any]) -> Iterator[Output]:
+        stamp_ns = estimate.stamp_ns
+        for link in estimate.links:
+            name = link.estimate.link
+            for topic, inertia in (
+                (self._inertias[name], link.published),
+                (self._payloads[name], link.payload),
+            ):
+                stamped = StampedInertia(stamp_ns, inertia)
+                yield stamp_ns, topic, link_inertia_to_msg(stamped, messages[topic])
+            upper, topic = upper_triangle(parameter_covariance(link)), self._covariances[name]
+            yield stamp_ns, topic, figures_to_msg(stamp_ns, upper.tolist(), messages[topic])
+
+
+class _TrunkOutputs:
+    """What the node trunk_payload publishes."""
+
+    def __init__(self, estimates: Sequence[PayloadEstimate], pipelines: Pipelines) -> None:
+        assert pipelines.payload is not None
+        self._estimates = estimates
+        self._telemetry = PayloadTelemetry(pipelines.payload.trunk)
+        self._figures = f"/{PAYLOAD_NODE}/telemetry"
+        self.topics: Mapping[str, str] = {
+            "/trunk_inertia": INERTIA_TYPE,
+            "/payload": INERTIA_TYPE,
+            self._figures: JOINT_STATE_TYPE,
+            "/base_reference": POSE_TYPE,
+            "/hold": BOOL_TYPE,
+            "/load_change": DIAGNOSTICS_TYPE,
+        }
+
+    def outputs(self, new: NewMessage) -> Iterator[Output]:
+        """Yield the messages, requests only when they change; see `NodeOutputs`."""
+        messages = {topic: new(kind) for topic, kind in self.topics.items()}
+        messages[self._figures].name = list(self._telemetry.names)
+        events, held, asked = PayloadEvents(), None, None
+        for estimate in self._estimates:
+            stamp_ns = estimate.stamp_ns
+            for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
+                stamped = StampedInertia(stamp_ns, inertia)
+                yield stamp_ns, topic, link_inertia_to_msg(stamped, messages[topic])
+            figures = self._telemetry.values(estimate, 0.0)
+            yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+            if estimate.hold != held:
+                held = messages["/hold"].data = estimate.hold
+                yield stamp_ns, "/hold", messages["/hold"]
+            reference = estimate.reference
+            if reference is not None and reference != asked:
+                topic = "/base_reference"
+                yield stamp_ns, topic, base_reference_to_msg(reference, messages[topic], stamp_ns)
+            asked = reference
+            for event in events.take(estimate):
+                yield stamp_ns, "/load_change", _event(event.health, stamp_ns, PAYLOAD_NODE, new)
+
+
+def _event(event: Health, stamp_ns: int, node: str, new: NewMessage) -> Any:
+    status, key_value = partial(new, STATUS_TYPE), partial(new, KEY_VALUE_TYPE)
+    return event_to_msg(event, stamp_ns, node, new(DIAGNOSTICS_TYPE), status, key_value)

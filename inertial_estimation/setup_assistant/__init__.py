@@ -1,0 +1,1 @@
+"""From the description of a robot to its first parameter file."""

@@ -1,0 +1,102 @@
+"""What a URDF says in plain words: joints, masses, and the sensors it names."""
+
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from inertial_estimation.models.urdf_check import check_urdf
+from inertial_estimation.setup_assistant.name_words import is_force_sensor, is_imu
+
+__all__ = ["DescribedJoint", "Description", "describe"]
+
+
+@dataclass(frozen=True)
+class DescribedJoint:
+    """A joint of a URDF that is not fixed.
+
+    Attributes:
+        name: Its name.
+        kind: revolute, continuous, prismatic, floating or planar.
+        child: Link that it moves.
+        mimics: Joint that it follows; empty for one with a motor of its own.
+    """
+
+    name: str
+    kind: str
+    child: str
+    mimics: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """The parts of a URDF that matter to the choice of parameters.
+
+    Attributes:
+        name: Name of the robot.
+        root: Root link.
+        joints: Joints that move.
+        masses: Mass of every link [kg], zero without an inertia.
+        imus: Links that carry an IMU, by their names or by a simulated sensor.
+        force_sensors: Links that carry a sensor of force and torque.
+    """
+
+    name: str
+    root: str
+    joints: tuple[DescribedJoint, ...]
+    masses: dict[str, float]
+    imus: tuple[str, ...]
+    force_sensors: tuple[str, ...]
+
+
+def describe(urdf: str) -> Description:
+    """Read a URDF.
+
+    Args:
+        urdf: XML text.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If it is not the URDF of a possible robot.
+    """
+    root = check_urdf(urdf)
+    joints = root.findall("joint")
+    children = {joint.get("name", ""): _link(joint, "child") for joint in joints}
+    masses = {link.get("name", ""): _mass(link) for link in root.findall("link")}
+    moving = tuple(
+        DescribedJoint(joint.get("name", ""), joint.get("type", ""), _link(joint, "child"), _mimics(joint))
+        for joint in joints
+        if joint.get("type") != "fixed"
+    )
+    simulated = _simulated_sensors(root, children)
+    return Description(
+        root.get("name", "robot") or "robot",
+        next(name for name in masses if name not in children.values()),
+        moving,
+        masses,
+        tuple(n for n in masses if is_imu(n) or n in simulated["imu"]),
+        tuple(n for n in masses if is_force_sensor(n) or n in simulated["force_torque"]),
+    )
+
+
+def _simulated_sensors(root: Element, children: dict[str, str]) -> dict[str, set[str]]:
+    """Return the links that carry a simulated sensor (<gazebo><sensor>), by its type."""
+    found: dict[str, set[str]] = {"imu": set(), "force_torque": set()}
+    for gazebo in root.findall("gazebo"):
+        place = gazebo.get("reference", "")
+        for sensor in gazebo.iter("sensor"):
+            if sensor.get("type", "") in found:
+                found[sensor.get("type", "")].add(children.get(place, place))
+    return found
+
+
+def _link(joint: Element, end: str) -> str:
+    element = joint.find(end)
+    return element.get("link", "") if element is not None else ""
+
+
+def _mimics(joint: Element) -> str:
+    mimic = joint.find("mimic")
+    return mimic.get("joint", "") if mimic is not None else ""
+
+
+def _mass(link: Element) -> float:
+    mass = link.find("inertial/mass")
+    return float(mass.get("value", "0")) if mass is not None else 0.0

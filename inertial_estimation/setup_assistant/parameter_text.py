@@ -1,0 +1,171 @@
+"""A parameter file as text: sections, values and comments."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from inertial_estimation.errors import one_line
+from inertial_estimation.setup_assistant.foot_contacts import added_frames
+from inertial_estimation.setup_assistant.parameter_values import Entry, node_entries
+from inertial_estimation.setup_assistant.survey import Survey
+
+__all__ = ["parameter_text"]
+
+WIDTH = 110  # columns
+COMMENT_COLUMN = 48
+INDENT = " " * 4
+DIGITS = 4  # of joint positions [rad]
+MIN_POSITION = 5e-5  # joint positions below it are not listed [rad]
+TITLES = {
+    "tilt_observer": "base orientation from IMU, joints and contacts",
+    "inertial_ekf": "inertias of single links, online",
+    "trunk_payload": "alternative to inertial_ekf: launch argument trunk_inertia:=trunk_payload",
+    "identification": "`inertial-estimation identify`: rows and friction as inertial_ekf",
+    "simulator": "`inertial-estimation simulate`, simulation.launch.py",
+    "whole_body_controller": "stands, walks or holds the arm with the estimated inertias",
+}
+
+
+def parameter_text(survey: Survey, source: str) -> str:
+    """Return the content of a parameter file.
+
+    Args:
+        survey: What is known about the robot.
+        source: Source of the description, for the parameter ``urdf``.
+
+    Returns:
+        YAML text that the nodes read as it is.
+    """
+    lines = [*_head(survey), "/**:", "  ros__parameters:"]
+    for entry in _shared(survey, source):
+        lines += _written(entry)
+    for node, entries in node_entries(survey).items():
+        lines += ["", f"/**/{node}:".ljust(COMMENT_COLUMN) + f"# {TITLES[node]}", "  ros__parameters:"]
+        for entry in entries:
+            lines += _written(entry)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _head(survey: Survey) -> list[str]:
+    robot, kind = survey.robot, survey.decision.kind.value
+    said = [
+        f"{survey.described.name}: {kind} of {robot.total_mass:.4g} kg with {robot.n_joints} joints, "
+        "written by `inertial-estimation init`. Values that are not here have defaults that suit it "
+        "(docs/nodes.md).",
+        f"Why {kind}: {survey.decision.reason}.",
+    ]
+    said += [f"CHECK: {doubt}." for doubt in survey.doubts]
+    if not survey.can_stand:
+        said.append(
+            "No sections for simulator and whole_body_controller: on two point feet it cannot stand still."
+        )
+    return [line for text in said for line in _comment(one_line(text, limit=600), "")]
+
+
+def _shared(survey: Survey, source: str) -> list[Entry]:
+    entries = [Entry("urdf", source, 'or a path, package://..., "" for the topic robot_description')]
+    if not survey.legged:
+        entries.append(Entry("floating_base", False))
+    if survey.locked:
+        entries.append(Entry("locked_joints", list(survey.locked), _why_locked(survey)))
+    if survey.imu:
+        entries.append(Entry("imu_frame", survey.imu, survey.imu_reason))
+    if survey.legged:
+        entries += _contacts(survey)
+    return [*entries, *_stance(survey)]
+
+
+def _contacts(survey: Survey) -> list[Entry]:
+    contacts = survey.contacts
+    first = contacts[0].name
+    entries = [
+        Entry(
+            "contacts", [c.name for c in contacts], f"topics {first}/wrench ...: force sensed or estimated"
+        ),
+        Entry("contact_frames", [c.frame for c in contacts], contacts[0].source),
+    ]
+    if survey.wrench_frames:
+        entries.append(Entry("wrench_frames", list(survey.wrench_frames), "force sensors of the feet"))
+    added = added_frames(contacts)
+    if added.names:
+        frames = {"names": list(added.names), "links": list(added.links), "poses": list(added.poses)}
+        entries.append(Entry("frames", frames, "not in the URDF: x y z roll pitch yaw of each in its link"))
+    return entries
+
+
+def _stance(survey: Survey) -> list[Entry]:
+    robot = survey.robot
+    named = {
+        name: round(float(q), DIGITS)
+        for name, q in zip(robot.joint_names, survey.posture, strict=True)
+        if abs(q) > MIN_POSITION
+    }
+    stance: dict[str, Any] = {"joints": list(named), "positions": list(named.values())} if named else {}
+    soles = [number for contact in survey.contacts for number in contact.sole]
+    if soles:
+        stance["soles"] = soles
+    said = f"the base {survey.height:.3g} m above level ground" if survey.legged else "where an arm begins"
+    return (
+        [Entry("stance", stance, f"for simulator and controller: {said}; other joints at zero")]
+        if stance
+        else []
+    )
+
+
+def _why_locked(survey: Survey) -> str:
+    return "; ".join(dict.fromkeys(survey.locked.values()))
+
+
+def _written(entry: Entry) -> list[str]:
+    """Return the lines of one entry, its comment beside it if both fit, else above."""
+    if entry.value is None:  # a comment alone
+        return _comment(f"{entry.name.lstrip('# ')}: {entry.comment}", INDENT)
+    if isinstance(entry.value, dict):
+        flat = _flow(entry.value)
+        nested = [
+            line for name, value in entry.value.items() for line in _value_lines(name, value, INDENT + "  ")
+        ]
+        lines = [f"{INDENT}{entry.name}: {flat}"]
+        if len(lines[0]) <= WIDTH - 30:
+            return _commented(lines, entry.comment)
+        return _commented([f"{INDENT}{entry.name}:", *nested], entry.comment)
+    return _commented(_value_lines(entry.name, entry.value, INDENT), entry.comment)
+
+
+def _commented(lines: list[str], comment: str) -> list[str]:
+    if not comment:
+        return lines
+    beside = lines[0].ljust(COMMENT_COLUMN - 1) + f" # {comment}"
+    return [beside, *lines[1:]] if len(beside) <= WIDTH else [*_comment(comment, INDENT), *lines]
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
+
+
+def _value_lines(name: str, value: Any, indent: str) -> list[str]:
+    text = f"{indent}{name}: {_flow(value)}"
+    if not isinstance(value, list):
+        return [text]
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.safe_dump(
+        _plain(value), default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True
+    )
+    return text.strip().removesuffix("...").strip()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Python's own types, numbers in the shortest form that ROS reads as the same type."""
+    if isinstance(value, dict):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(inner) for inner in value]
+    return value

@@ -1,0 +1,193 @@
+"""Values of the parameters that depend on a robot's size, by node."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from inertial_estimation.configuration.node_names import (
+    CONTROLLER_NODE,
+    IDENTIFICATION,
+    INERTIAL_NODE,
+    PAYLOAD_NODE,
+    SIMULATOR_NODE,
+    TILT_NODE,
+)
+from inertial_estimation.models.imu import STANDARD_GRAVITY
+from inertial_estimation.models.measurement_noise import FULL_SIZE, MeasurementNoise
+from inertial_estimation.setup_assistant.robot_kind import Kind
+from inertial_estimation.setup_assistant.survey import Survey
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC
+
+__all__ = ["Entry", "node_entries"]
+
+RATE_HZ = 333.0
+FORCE_JOINTS = 3  # of a leg, whose torques determine the three components of a force
+CONTACT_ON, CONTACT_OFF = 0.06, 0.035  # of the weight: Talos 50 and 30 N, Go2 10 and 5 N
+FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs/trunk_payload.md
+LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
+SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
+STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
+LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small robots [Nm, N]
+WIDTH, STEP_LENGTH, STEP_HEIGHT = 0.7, 0.45, 0.07  # of the stance's width; of the height of the base
+MARGIN = 0.25  # of half a sole's width, that the centre of pressure keeps from its edge
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a parameter file.
+
+    Attributes:
+        name: Name of the parameter, or of a group of parameters.
+        value: Its value; of a group a mapping of names to values.
+        comment: What the user should know about it; empty for nothing.
+    """
+
+    name: str
+    value: Any
+    comment: str = ""
+
+
+def node_entries(survey: Survey) -> dict[str, tuple[Entry, ...]]:
+    """Return the parameters of every node that suits a robot, in the order of a parameter file.
+
+    Args:
+        survey: What is known about the robot.
+    """
+    nodes: dict[str, tuple[Entry, ...]] = {}
+    if survey.legged:
+        nodes[TILT_NODE] = _tilt(survey)
+    nodes[INERTIAL_NODE] = _inertial(survey)
+    if survey.decision.kind is Kind.QUADRUPED and _feet_forces_known(survey):
+        nodes[PAYLOAD_NODE] = _payload(survey)
+    nodes[IDENTIFICATION] = (Entry("links", list(survey.links)),)
+    if survey.can_stand:
+        nodes[SIMULATOR_NODE] = _simulator(survey)
+        nodes[CONTROLLER_NODE] = _controller(survey)
+    return nodes
+
+
+def _feet_forces_known(survey: Survey) -> bool:
+    """Return whether the torques of every leg determine the force on its foot."""
+    return min(len(leg.joints) for leg in survey.decision.legs) >= FORCE_JOINTS
+
+
+def _tilt(survey: Survey) -> tuple[Entry, ...]:
+    weight = survey.robot.total_mass * STANDARD_GRAVITY
+    on, off = min(50.0, CONTACT_ON * weight), min(30.0, CONTACT_OFF * weight)
+    return (
+        Entry("rate", 500.0, "highest rate of estimates; faster readings of the IMU are averaged"),
+        Entry(
+            "contact",
+            {"force_on": _rounded(max(on, 0.2)), "force_off": _rounded(max(off, 0.1))},
+            f"N: {100 * CONTACT_ON:.2g} and {100 * CONTACT_OFF:.2g} % of {weight:.3g} N, at most 50 and 30 N",
+        ),
+    )
+
+
+def _inertial(survey: Survey) -> tuple[Entry, ...]:
+    noise = MeasurementNoise().for_robot(survey.robot)
+    named = ["torque", *(["base_force", "base_moment", "contact_force", "contact_moment"] * survey.legged)]
+    derived = ", ".join(f"{name} {getattr(noise, name):.2g}" for name in named)
+    of = "the weight" if survey.legged else "the largest effort limit"
+    entries = [
+        Entry("rate", RATE_HZ),
+        Entry("links", list(survey.links), _why_links(survey)),
+        Entry("# noise", None, f"from {of}, adapts by a factor of 10: {derived} (N, Nm)"),
+    ]
+    if not survey.legged:
+        return (*entries, Entry("contact_wrenches", "none"))
+    if not any(contact.sole for contact in survey.contacts):
+        entries.append(Entry("point_contacts", True, "feet transmit forces, no moments"))
+        entries.append(
+            Entry("contact_wrenches", "projected", "unknown forces are eliminated: no force sensor is needed")
+        )
+        return tuple(entries)
+    said = "by force sensors in the feet; without them: projected"
+    return (*entries, Entry("contact_wrenches", "measured", said))
+
+
+def _why_links(survey: Survey) -> str:
+    if not survey.legged:
+        return "the last link, with what the arm holds"
+    return "the trunk with its load" + (
+        ", and the forearms with what the hands hold" if len(survey.links) > 1 else ""
+    )
+
+
+def _payload(survey: Survey) -> tuple[Entry, ...]:
+    mass = survey.robot.total_mass
+    weight = mass * STANDARD_GRAVITY
+    return (
+        Entry("rate", RATE_HZ),
+        Entry("trunk", survey.trunk),
+        Entry("foot_force", _rounded(FOOT_FORCE * weight), f"N: {100 * FOOT_FORCE:.2g} % of the weight"),
+        Entry(
+            "largest_pull", _rounded(max(LARGEST_PULL * weight, 1.0)), "N: 1.5 % of the weight, at least 1"
+        ),
+        Entry(
+            "load_change",
+            {"mass": _rounded(LOAD_AT_REST * mass), "moving_mass": _rounded(LOAD_MOVING * mass)},
+            "kg: 2.5 and 5 % of the mass",
+        ),
+        Entry("hand_over_rate", _rounded(HAND_OVER * mass), "kg/s"),
+        Entry("rest", {"acceleration": 0.2}, "m/s^2: a dwell of the crawl, loaded, counts as rest"),
+    )
+
+
+def _simulator(survey: Survey) -> tuple[Entry, ...]:
+    share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
+    ratio = MeasurementNoise().for_robot(survey.robot).torque / 0.5
+    effort = max(REALISTIC.effort * min(ratio, 1.0), LEAST_EFFORT_NOISE)
+    force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
+    sensors: dict[str, Any] = {
+        "specific_force": REALISTIC.specific_force,
+        "angular_rate": REALISTIC.angular_rate,
+        "angular_rate_bias": list(REALISTIC.angular_rate_bias),
+        "position": REALISTIC.position,
+        "velocity": REALISTIC.velocity,
+        "effort": _rounded(effort),
+        "force": _rounded(force),
+        "torque": _rounded(REALISTIC.torque * share),
+    }
+    return (
+        Entry("lockstep", True, "waits for the command that answers each reading"),
+        Entry("sensors", sensors, "noise of the simulated sensors, scaled to the robot"),
+    )
+
+
+def _controller(survey: Survey) -> tuple[Entry, ...]:
+    entries = [
+        Entry("rate", RATE_HZ),
+        Entry("await_inertias", True, "no command before the estimates have begun"),
+        Entry("inertias", {"links": list(survey.links)}, "those of inertial_ekf"),
+    ]
+    if not survey.legged:
+        return tuple(entries)
+    stiffness = min(STIFFEST, max(STIFFNESS, STIFFNESS * (SHORT / survey.height) ** 2))
+    if stiffness > STIFFNESS:
+        gains = {"stiffness": _rounded(stiffness), "damping": _rounded(2.0 * math.sqrt(stiffness))}
+        entries.append(Entry("base_orientation", gains, "stiffer, since the robot is small"))
+    weight = survey.robot.total_mass * STANDARD_GRAVITY
+    walking: dict[str, Any] = {"touchdown_force": _rounded(max(min(30.0, TOUCHDOWN * weight), 1.0))}
+    soles = [contact.sole for contact in survey.contacts if contact.sole]
+    if soles:
+        walking["least_width"] = _rounded(min(0.14, WIDTH * survey.stance_width))
+        walking["longest_step"] = _rounded(min(0.4, STEP_LENGTH * survey.height))
+        walking["swing_height"] = _rounded(min(0.05, STEP_HEIGHT * survey.height))
+        half = min(min(sole[1] - sole[0], sole[3] - sole[2]) for sole in soles) / 2.0
+        entries.append(
+            Entry("balance", {"margin": _rounded(min(0.015, MARGIN * half))}, "m, of the soles' edges")
+        )
+    entries.append(Entry("walking", walking))
+    held = 6 if soles else FORCE_JOINTS
+    if max(len(leg.joints) for leg in survey.decision.legs) > held:
+        said = "the feet do not determine all joints of a leg"
+        entries.append(Entry("posture", {"leg_weight": 0.1}, said))
+    if survey.decision.kind is Kind.QUADRUPED:
+        entries.append(Entry("crawl", {"dwell": 0.4}, "s: long enough at rest for trunk_payload"))
+    return tuple(entries)
+
+
+def _rounded(value: float) -> float:
+    """Return a value with two significant digits."""
+    return float(f"{value:.2g}")

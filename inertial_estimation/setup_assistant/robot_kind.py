@@ -1,0 +1,142 @@
+"""Whether a robot is a humanoid, a quadruped or an arm: which of its limbs are legs, and why."""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.limbs import Limb, frame_poses, limbs_of, rest_posture
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.setup_assistant.name_words import ARM, LEG, count_of
+from inertial_estimation.signals import Array
+
+__all__ = ["Kind", "KindDecision", "decide_kind"]
+
+LOW_BAND, LOW_SHARE = 0.15, 0.25  # of the robot's height: ends count as equally low; as below the base
+MIRRORED = 0.1  # of the robot's extent, between a leg and the mirror image of another
+LEAST_LEG_JOINTS = 2
+HUMANOID_LEGS, QUADRUPED_LEGS = 2, 4
+
+
+class Kind(enum.Enum):
+    """Kinds of robots, by what carries them."""
+
+    HUMANOID = "humanoid"
+    QUADRUPED = "quadruped"
+    ARM = "arm"
+
+
+@dataclass(frozen=True, eq=False)
+class KindDecision:
+    """The kind of a robot.
+
+    Attributes:
+        kind: The kind; a robot on four or more legs is a quadruped.
+        legs: Its legs, left before right and front before rear.
+        reason: Why, one sentence.
+    """
+
+    kind: Kind
+    legs: tuple[Limb, ...]
+    reason: str
+
+
+def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
+    """Decide what kind of robot a description is of.
+
+    Limbs are legs if joints and links are named like those of a leg, or if their ends are the lowest and
+    nothing is named like an arm; and if each has a mirror image across the base's xz plane.
+
+    Args:
+        robot: The robot, its base free.
+        wanted: The kind, if it is known; empty decides.
+
+    Returns:
+        The decision.
+
+    Raises:
+        ConfigurationError: If the robot does not have the legs that the wanted kind stands on.
+    """
+    limbs = limbs_of(robot)
+    ends = _ends(robot, limbs)
+    low = _are_low(robot, limbs, ends)
+    named = [count_of(limb.joints + limb.bodies, LEG) for limb in limbs]
+    armed = [count_of(limb.joints + limb.bodies, ARM) for limb in limbs]
+    legs = [
+        i
+        for i, limb in enumerate(limbs)
+        if len(limb.joints) >= LEAST_LEG_JOINTS and (named[i] > armed[i] or (low[i] and not armed[i]))
+    ]
+    legs = [i for i in legs if len(limbs[i].joints) == limbs[i].own or not _shares_joints(limbs, legs, i)]
+    named_legs, legs = legs, _mirrored(ends, legs)
+    if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
+        said = "as asked" if wanted else _no_legs(len(limbs), [limbs[i].end for i in named_legs])
+        return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed")
+    needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
+    if wanted and len(legs) != needed:
+        legs = _mirrored(ends, np.argsort(ends[:, 2], kind="stable")[:needed].tolist())
+    if len(legs) < needed:
+        raise ConfigurationError(
+            f"--kind {wanted}: expected {needed} legs that are mirror images, got the limbs "
+            f"{listing(limb.end for limb in limbs)}"
+        )
+    kind = Kind.HUMANOID if len(legs) == HUMANOID_LEGS else Kind.QUADRUPED
+    ordered = sorted(legs, key=lambda i: (-round(float(ends[i, 0]), 1), -float(ends[i, 1])))
+    chosen = tuple(limbs[i] for i in ordered)
+    by_name = all(named[i] > armed[i] for i in ordered)
+    how = "named like legs" if by_name else "that reach furthest down"
+    reason = f"{len(chosen)} limbs {how}, mirror images of {len(chosen[0].joints)} joints each"
+    return KindDecision(kind, chosen, f"as asked; {reason}" if wanted else reason)
+
+
+def _no_legs(limbs: int, like_legs: Sequence[str]) -> str:
+    if like_legs:
+        return (
+            f"{listing(like_legs, limit=4)} look like legs, but are not mirror images across the xz plane of "
+            "the base (z must be upwards)"
+        )
+    return "it has a single limb" if limbs == 1 else f"none of its {limbs} limbs reaches down like a leg"
+
+
+def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
+    """Lowest frame of the last body of every limb, the joints near zero, in the base [m], shape (n, 3)."""
+    q = rest_posture(robot)
+    ends = []
+    for limb in limbs:
+        last = robot.link_body(limb.end).joint_id
+        links = [link for link in limb.links if robot.link_body(link).joint_id == last]
+        points = [p for _R, p in frame_poses(robot, q, links)]
+        ends.append(min(points, key=lambda p: float(p[2])))
+    return np.array(ends).reshape(-1, 3)
+
+
+def _are_low(robot: RobotModel, limbs: Sequence[Limb], ends: Array) -> list[bool]:
+    q = rest_posture(robot)
+    heights = np.array([p[2] for _R, p in frame_poses(robot, q, robot.link_names)])
+    height = float(heights.max() - heights.min())
+    lowest = float(ends[:, 2].min())
+    return [
+        bool(
+            z < lowest + LOW_BAND * height
+            and z < -LOW_SHARE * height
+            and len(limb.joints) >= LEAST_LEG_JOINTS
+        )
+        for limb, z in zip(limbs, ends[:, 2], strict=True)
+    ]
+
+
+def _shares_joints(limbs: Sequence[Limb], legs: Sequence[int], i: int) -> bool:
+    return any(j != i and set(limbs[i].joints) & set(limbs[j].joints) for j in legs)
+
+
+def _mirrored(ends: Array, legs: Sequence[int]) -> list[int]:
+    """Return the legs that have a mirror image among the others."""
+    extent = float(np.ptp(ends, axis=0).max()) if len(ends) else 0.0
+    image = ends * [1.0, -1.0, 1.0]
+    return [
+        i
+        for i in legs
+        if any(j != i and float(np.abs(image[i] - ends[j]).max()) < MIRRORED * extent for j in legs)
+    ]

@@ -1,0 +1,172 @@
+"""What the description of a robot tells about it: kind, joints to lock, sensors, feet, posture, links."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from numpy.random import Generator
+
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.models.limbs import frame_poses
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.standing_posture import free_posture
+from inertial_estimation.setup_assistant.description import Description, describe
+from inertial_estimation.setup_assistant.foot_contacts import FootContact
+from inertial_estimation.setup_assistant.links_to_estimate import links_to_estimate, trunk_of
+from inertial_estimation.setup_assistant.locked_joints import joints_to_lock
+from inertial_estimation.setup_assistant.robot_kind import Kind, KindDecision, decide_kind
+from inertial_estimation.setup_assistant.sensor_frames import NO_IMU, imu_frame, wrench_frames
+from inertial_estimation.setup_assistant.standing_feet import find_feet
+from inertial_estimation.signals import Array
+
+__all__ = ["Survey", "Wishes", "survey_robot"]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user knows better; empty fields are found out.
+
+    Attributes:
+        kind: humanoid, quadruped or arm.
+        imu: Link of the IMU.
+        soles: Contact frames, one a leg.
+        links: Links to estimate.
+        lock: Further joints to lock, names or shell patterns.
+    """
+
+    kind: str = ""
+    imu: str = ""
+    soles: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    lock: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Everything a parameter file is written from.
+
+    Attributes:
+        described: What the URDF says.
+        robot: The model, joints locked, contact frames added.
+        decision: Kind and legs.
+        locked: Reasons by locked joint.
+        imu: Link of the IMU; empty without one.
+        imu_reason: Why it is that link.
+        contacts: Contact of every foot.
+        wrench_frames: Frame of the force sensor of every foot; empty: the contact frames.
+        posture: Joint positions in which it stands, or in which an arm begins, shape (n_joints,).
+        height: Height of the base above the ground [m]; zero of an arm.
+        links: Links to estimate, the trunk first.
+        trunk: Link of the trunk; empty for an arm.
+        doubts: What could not be found out, a sentence each.
+    """
+
+    described: Description
+    robot: RobotModel
+    decision: KindDecision
+    locked: Mapping[str, str]
+    imu: str
+    imu_reason: str
+    contacts: tuple[FootContact, ...]
+    wrench_frames: tuple[str, ...]
+    posture: Array
+    height: float
+    links: tuple[str, ...]
+    trunk: str
+    doubts: tuple[str, ...]
+
+    @property
+    def legged(self) -> bool:
+        """Whether the robot stands on legs."""
+        return self.decision.kind is not Kind.ARM
+
+    @property
+    def stance_width(self) -> float:
+        """Lateral distance of the outermost contact frames [m]; zero of an arm."""
+        poses = frame_poses(self.robot, self.posture, [contact.frame for contact in self.contacts])
+        sides = [float(p[1]) for _R, p in poses]
+        return max(sides) - min(sides) if sides else 0.0
+
+    @property
+    def can_stand(self) -> bool:
+        """Whether its feet can carry it at rest: two need soles."""
+        return not self.legged or len(self.contacts) > 2 or all(c.sole for c in self.contacts)
+
+
+def survey_robot(urdf: str, folders: Sequence[str | Path], wishes: Wishes, rng: Generator) -> Survey:
+    """Find out what a robot's description tells.
+
+    Args:
+        urdf: XML text.
+        folders: Folders in which meshes are searched.
+        wishes: What is known already.
+        rng: Source of the starts of searches; the same seed gives the same survey.
+
+    Raises:
+        ~inertial_estimation.errors.ConfigurationError: If a wish does not fit the robot.
+        ~inertial_estimation.errors.ModelError: If the description is not that of a usable robot.
+    """
+    described = describe(urdf)
+    locked = joints_to_lock(urdf, described)
+    if wishes.lock:
+        before = RobotModel.from_urdf(urdf, locked_joints=list(locked)).joint_names
+        after = RobotModel.from_urdf(urdf, locked_joints=[*locked, *wishes.lock]).joint_names
+        locked |= {name: "as asked" for name in before if name not in after}
+    free = RobotModel.from_urdf(urdf, locked_joints=list(locked))
+    if not free.n_joints:
+        raise ConfigurationError("every joint is locked, expected at least one that moves")
+    decision = decide_kind(free, wishes.kind)
+    if decision.kind is Kind.ARM:
+        return _arm(urdf, described, locked, decision, wishes, rng)
+    feet = find_feet(free, urdf, folders, decision.legs, rng, wishes.soles)
+    trunk = trunk_of(free, described, decision.legs)
+    imu, reason = imu_frame(free, described, wishes.imu)
+    return Survey(
+        described,
+        feet.robot,
+        decision,
+        locked,
+        imu,
+        reason,
+        feet.contacts,
+        wrench_frames(feet.robot, described, feet.contacts),
+        feet.posture,
+        feet.height,
+        _checked(free, wishes.links) or links_to_estimate(free, described, decision.legs, trunk),
+        trunk,
+        ((f"imu_frame: {NO_IMU}",) if reason == NO_IMU else ()) + feet.doubts,
+    )
+
+
+def _arm(
+    urdf: str,
+    described: Description,
+    locked: Mapping[str, str],
+    decision: KindDecision,
+    wishes: Wishes,
+    rng: Generator,
+) -> Survey:
+    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=list(locked))
+    if wishes.imu:
+        robot.frame_id(wishes.imu)
+    return Survey(
+        described,
+        robot,
+        decision,
+        locked,
+        wishes.imu,
+        "as asked" if wishes.imu else "a fixed base needs none",
+        (),
+        (),
+        free_posture(robot, rng),
+        0.0,
+        _checked(robot, wishes.links) or links_to_estimate(robot, described, (), ""),
+        "",
+        (),
+    )
+
+
+def _checked(robot: RobotModel, links: tuple[str, ...]) -> tuple[str, ...]:
+    for link in links:
+        robot.link_body(link)
+    return links

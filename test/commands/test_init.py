@@ -1,0 +1,158 @@
+"""`init`: options that overrule, files that are never lost, and strange descriptions."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("mujoco")
+pytest.importorskip("proxsuite")
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.configuration.config_file import load_config_file
+
+LEGS = {"lf": (0.2, 0.12), "rf": (0.2, -0.12), "lh": (-0.2, 0.12), "rh": (-0.2, -0.12)}
+
+
+def inertial(mass: float) -> str:
+    moment = 0.01 * mass
+    return (
+        f'<inertial><mass value="{mass}"/><inertia ixx="{moment}" iyy="{moment}" izz="{moment}" '
+        'ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+
+
+def joint(name: str, parent: str, child: str, xyz: str, axis: str, kind: str = "revolute") -> str:
+    return (
+        f'<joint name="{name}" type="{kind}"><origin xyz="{xyz}"/><parent link="{parent}"/>'
+        f'<child link="{child}"/><axis xyz="{axis}"/>'
+        '<limit lower="-2.5" upper="2.5" effort="60" velocity="10"/></joint>\n'
+    )
+
+
+def quadruped() -> str:
+    """A quadruped of 14 kg whose feet are balls of 2 cm at the ends of the shanks, without links there."""
+    parts = [f'<link name="body">{inertial(10.0)}</link>\n']
+    for leg, (x, y) in LEGS.items():
+        parts += [
+            f'<link name="{leg}_{part}">{inertial(mass)}</link>\n'
+            for part, mass in (("hip", 0.5), ("thigh", 0.4))
+        ]
+        ball = '<collision><origin xyz="0 0 -0.25"/><geometry><sphere radius="0.02"/></geometry></collision>'
+        parts.append(f'<link name="{leg}_shank">{inertial(0.1)}{ball}</link>\n')
+        parts.append(joint(f"{leg}_roll", "body", f"{leg}_hip", f"{x} {y} 0", "1 0 0"))
+        parts.append(joint(f"{leg}_pitch", f"{leg}_hip", f"{leg}_thigh", "0 0 0", "0 1 0"))
+        parts.append(joint(f"{leg}_knee", f"{leg}_thigh", f"{leg}_shank", "0 0 -0.25", "0 1 0"))
+    return f'<robot name="four">\n{"".join(parts)}</robot>\n'
+
+
+def init(path: Path, *options: str) -> int:
+    return main(["init", str(path), *options])
+
+
+@pytest.fixture
+def urdf(tmp_path: Path) -> Path:
+    path = tmp_path / "four.urdf"
+    path.write_text(quadruped())
+    return path
+
+
+def test_file_stands_in_simulation_and_is_not_replaced_silently(
+    urdf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = urdf.with_suffix(".yaml")
+    assert init(urdf, "--output", str(output)) == 0
+    said = capsys.readouterr().out
+    assert "in simulation the robot keeps its stance" in said
+    assert "quadruped: 4 limbs named like legs" in said
+    before = output.read_text()
+    assert init(urdf, "--output", str(output)) == 1
+    assert "exists: name another file, or replace it with --overwrite" in capsys.readouterr().err
+    assert output.read_text() == before
+
+
+def test_options_overrule_what_was_found(urdf: Path) -> None:
+    output = urdf.with_suffix(".yaml")
+    given_options = ["--imu", "lf_hip", "--links", "body,lf_shank", "--lock", "*_roll", "--no-trial"]
+    assert init(urdf, "--output", str(output), *given_options) == 0
+    config = load_config_file(output)
+    assert config.shared["imu_frame"] == "lf_hip"
+    assert config.nodes["inertial_ekf"]["links"] == ["body", "lf_shank"]
+    assert set(config.shared["locked_joints"]) == {f"{leg}_roll" for leg in LEGS}
+    assert init(urdf, "--output", str(output), "--overwrite", "--kind", "arm", "--no-trial") == 0
+    assert load_config_file(output).shared["floating_base"] is False
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--imu", "imu"], "no frame 'imu'"),
+        (["--soles", "a,b"], "--soles has 2 frames, expected one for each of 4 legs"),
+        (
+            ["--soles", "body,body,body,body"],
+            "'body' is no contact frame of the leg that ends with 'lf_shank'",
+        ),
+        (["--kind", "humanoid", "--lock", "*"], "every joint is locked"),
+        (["--output", "robot.txt"], "expected a path that ends in '.yaml'"),
+    ],
+)
+def test_errors_are_one_line(
+    urdf: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(urdf, "--no-trial", *options) == 1
+    said = capsys.readouterr().err
+    assert re.search(message, said)
+    assert said.count("\n") == 1
+
+
+def test_xacro_is_refused_with_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "robot.urdf.xacro"
+    path.write_text("<robot/>")
+    assert init(path) == 1
+    assert "expand it by `xacro" in capsys.readouterr().err
+
+
+MUTATIONS = (
+    ("<collision>.*?</collision>", ""),
+    ('<limit [^>]*effort="60"', '<limit lower="-2.5" upper="2.5" effort="0"'),
+    ('type="revolute"', 'type="continuous"'),
+    ("<inertial>.*?</inertial>", ""),
+    ('mass value="0.1"', 'mass value="0"'),
+    ("lf_", "lf_wheel_"),
+    ("lf_knee", "body"),
+    ('upper="2.5"', 'upper="-2.5"'),
+    ('lower="-2.5"', 'lower="0.5"'),
+    ("<sphere[^>]*>", '<mesh filename="package://nowhere/foot.stl"/>'),
+    ("<axis[^>]*>", '<mimic joint="rh_knee"/>'),
+    ("0.12", "0.3"),
+    ('type="revolute"', 'type="floating"'),
+    ("_roll", "_finger"),
+    ('<robot name="four">', '<robot name="four"><link name="world"/><joint name="w" type="fixed">'
+     '<parent link="world"/><child link="body"/></joint>'),
+)  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.lists(
+        st.tuples(st.integers(0, len(MUTATIONS) - 1), st.integers(0, 12)), min_size=1, max_size=4
+    )
+)
+def test_odd_description_gives_a_readable_file_or_one_line(
+    changes: list[tuple[int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = quadruped()
+    for index, count in changes:
+        text = re.sub(*MUTATIONS[index], text, count=count)  # 0: all of them
+    path, output = tmp_path / "odd.urdf", tmp_path / "odd.yaml"
+    path.write_text(text)
+    output.unlink(missing_ok=True)
+    code = init(path, "--no-trial", "--output", str(output))
+    said = capsys.readouterr().err
+    assert code in (0, 1)
+    assert output.is_file() == (code == 0)
+    assert said.count("\n") == code, said
+    if code == 0:
+        assert load_config_file(output).has("inertial_ekf")
