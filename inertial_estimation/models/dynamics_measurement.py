@@ -227,20 +227,24 @@ class DynamicsMeasurement:
             noise = N.T @ noise @ N
         return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
 
-    def causes(self, candidates: CandidateColumns, state: MeasuredState) -> BodyCauses:
+    def causes(
+        self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
+    ) -> BodyCauses:
         """Return the columns of loads and external wrenches in the rows `row_names`.
 
         Args:
             candidates: The bodies they act on.
             state: The measurements, all of one time.
+            projection: N of the equation at this state; None computes it where the equation is projected.
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
         loads, wrenches = causes.loads[:, self._picked], causes.wrenches[:, self._picked]
         if self._rows.projects:
-            pin.computeJointJacobians(self._model, self._data, q)
-            P = self._rows.projection(self._contact_jacobian()).T
-            loads, wrenches = P @ loads, P @ wrenches
+            if projection is None:
+                pin.computeJointJacobians(self._model, self._data, q)
+                projection = self._rows.projection(self._contact_jacobian())
+            loads, wrenches = projection.T @ loads, projection.T @ wrenches
         return BodyCauses(loads, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:

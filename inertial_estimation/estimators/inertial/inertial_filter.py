@@ -96,11 +96,23 @@ class Innovation:
         y: Measured minus predicted, shape (m,).
         nis: y' S^-1 y; infinite where floating point cannot factorise S.
         S: Its covariance, shape (m, m).
+        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
     """
 
     y: Array
     nis: float
     S: Array
+    log_det: float
+
+    def reported(self) -> FilterUpdate:
+        """Return the outcome of a measurement from which nothing is learned.
+
+        Raises:
+            MeasurementError: If the measurement is not finite.
+        """
+        if not math.isfinite(self.nis):
+            return _unresolvable(self.y, self.S.diagonal())
+        return FilterUpdate(self.y, self.nis, False, Decision.DISABLED, 0, self.S.diagonal(), self.log_det)
 
 
 class InertialFilter(BodyCoordinates):
@@ -192,8 +204,8 @@ class InertialFilter(BodyCoordinates):
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
-        _H, _HP, y, S, nis, _log_det = _compare(state.at, state.x, state.P, equation)
-        return Innovation(y, nis, S)
+        _H, _HP, y, S, nis, log_det = _compare(state.at, state.x, state.P, equation)
+        return Innovation(y, nis, S, log_det)
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
@@ -229,14 +241,13 @@ class InertialFilter(BodyCoordinates):
         Raises:
             MeasurementError: If the equation is not finite.
         """
-        if learn:
-            self.propagate(dt)
+        if not learn:
+            return self.innovation_of(self.state, equation).reported()
+        self.propagate(dt)
         H, HP, innovation, S, nis, log_det = _compare(self._at, self.x, self.P, equation)
         variance = S.diagonal()
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
-        if not learn:
-            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance, log_det)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REOPENED and not reopen:
             decision = Decision.REJECTED
