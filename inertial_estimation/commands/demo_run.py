@@ -6,16 +6,18 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from inertial_estimation.commands.demo_nodes import NODES, node_command
-from inertial_estimation.commands.demo_view import DemoRunView
 from inertial_estimation.commands.processes import ProcessGroup
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
+
+if TYPE_CHECKING:
+    from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
 __all__ = ["DemoPhase", "DemoRun", "Listener"]
 
@@ -98,7 +100,7 @@ class DemoRun:
     """
 
     def __init__(
-        self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: DemoRunView | None = None
+        self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: "DemoRunView | None" = None
     ) -> None:
         """Initialise the run.
 

@@ -1,154 +1,27 @@
 """The runs of the demo side by side in a recording for the viewer (``demo --rrd``)."""
 
-import bisect
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.models.body_placements import BodyPlacements
-from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.models.joint_map import JointMap
-from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.parameters import build_config, iterate_parameters
-from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.replay.payload_response import PayloadScene
-from inertial_estimation.signals import Array, BaseState, JointReading, LinkInertia, seconds
 
-if TYPE_CHECKING:  # they import the viewer's package
-    import rerun as rr
+if TYPE_CHECKING:
+    from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
-    from inertial_estimation.view.moment import ShownLink
-    from inertial_estimation.view.robot_view import RobotView
-
-__all__ = ["DemoRunView", "demo_view"]
-
-APART = 1.6  # between the robots [m]
-ELBOW = "elbow"
-
-
-class DemoRunView:
-    """One run: takes the messages of its nodes and shows them from its release on.
-
-    Attributes:
-        heard: Messages about the whole robot.
-    """
-
-    def __init__(
-        self,
-        stream: "rr.RecordingStream",
-        setup: RobotSetup,
-        urdf: str,
-        scene: PayloadScene,
-        *,
-        adaptation: bool,
-    ) -> None:
-        """Start without messages.
-
-        Args:
-            stream: The recording.
-            setup: The robot.
-            urdf: Text of its description.
-            scene: What happens.
-            adaptation: Whether the controller uses the estimated inertias.
-        """
-        self.heard = HeardRobot(setup.contact_names)
-        self._stream, self._setup, self._urdf, self._scene = stream, setup, urdf, scene
-        self._name = _name(adaptation)
-        self._place = (0.0, -APART / 2 if adaptation else APART / 2, 0.0)
-        self._joints = JointMap(setup.robot, need_velocity=False)
-        self._bodies = BodyPlacements(setup.robot)
-        self._view: RobotView | None = None
-
-    def show(self, record: LiveRecord, released_ns: int) -> None:
-        """Show the joint states that were heard since the last call.
-
-        Args:
-            record: Messages of the run.
-            released_ns: Stamp of the release of the robot, zero on the time line [ns].
-        """
-        view = self._view = self._view or self._begun(released_ns)
-        for reading in self.heard.joints:
-            if view.due(reading.stamp_ns):
-                self._show(view, reading, record, released_ns)
-        self.heard.joints.clear()
-        del self.heard.bases[:-1]
-
-    def finish(self) -> None:
-        """Write what waits to be written."""
-        if self._view is not None:
-            self._view.finish()
-
-    def _begun(self, released_ns: int) -> "RobotView":
-        from inertial_estimation.view.robot_view import RobotView
-
-        view = RobotView(
-            self._stream,
-            self._setup.robot,
-            self._urdf,
-            origin_ns=released_ns,
-            folders=mesh_folders(),
-            root=_root(self._name),
-            label=self._name,
-            place=self._place,
-        )
-        scene = self._scene
-        weight_ns = released_ns + round(scene.time_s * 1e9)
-        view.tell(released_ns, f"{self._name}: released")
-        view.tell(weight_ns, f"{self._name}: {scene.payload:.2f} kg attached to {scene.link}")
-        return view
-
-    def _show(self, view: "RobotView", reading: JointReading, record: LiveRecord, released_ns: int) -> None:
-        from inertial_estimation.view.moment import Moment, Truth
-
-        q, stamp_ns, scene = self._joints.row(reading), reading.stamp_ns, self._scene
-        true_mass = scene.mass(seconds(stamp_ns - released_ns))
-        moment = Moment(
-            stamp_ns,
-            base=_newest_base(self.heard.bases, stamp_ns),
-            loads=self._loads(q),
-            links=self._links(record, stamp_ns),
-            truth=Truth(masses={scene.link: true_mass}),
-        )
-        view.show(q, moment)
-        angle = float(reading.position[reading.names.index(scene.joint)])
-        view.plot(ELBOW, self._name, stamp_ns, math.degrees(angle - scene.home))
-
-    def _loads(self, q: Array) -> tuple[ContactLoad, ...]:
-        """Contact forces as the sensors of the feet measure them."""
-        self._bodies.update(q)
-        loads = []
-        for contact in self._setup.contacts:
-            wrench = self.heard.wrenches.get(contact.name)
-            if wrench is not None:
-                R_BF, p_BF = self._bodies.frame_B(contact.wrench_frame)
-                x, y, z = p_BF.tolist()
-                fx, fy, fz = (R_BF @ wrench.wrench_F[:3]).tolist()
-                loads.append(ContactLoad(contact.name, (x, y, z), (fx, fy, fz), 1.0))
-        return tuple(loads)
-
-    def _links(self, record: LiveRecord, stamp_ns: int) -> "tuple[ShownLink, ...]":
-        from inertial_estimation.view.moment import ShownLink
-
-        link = self._scene.link
-        payload = _newest(record.payloads.get(link, ()), stamp_ns)
-        published = _newest(record.inertias.get(link, ()), stamp_ns)
-        if payload is None or published is None:
-            return ()
-        sigmas = [sigma for at_ns, sigma in record.sigmas[link] if at_ns <= stamp_ns]
-        return (ShownLink(published, payload, sigmas[-1] if sigmas else math.nan, np.full(3, math.nan)),)
+__all__ = ["demo_view"]
 
 
 @contextmanager
 def demo_view(
     path: Path | None, scene: PayloadScene, adaptations: Sequence[bool]
-) -> Iterator[list[DemoRunView | None]]:
+) -> Iterator[Sequence["DemoRunView | None"]]:
     """Write a recording of all runs while the context lasts.
 
     Args:
@@ -163,6 +36,7 @@ def demo_view(
         yield [None] * len(adaptations)
         return
     from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
+    from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
     from inertial_estimation.view.rerun_file import rerun_file
 
     file = load_configs(PARAMETER_FILES)
@@ -170,7 +44,6 @@ def demo_view(
     config = build_config(RobotConfig, file.anywhere(known), where=file.name)
     urdf = read_urdf(config.urdf)
     setup = robot_from_config(config, urdf)
-    roots = [_root(_name(adaptation)) for adaptation in adaptations]
     panels = Panels(
         tilt=True,
         tilt_error=False,
@@ -179,31 +52,10 @@ def demo_view(
         masses=True,
         further=((ELBOW, "elbow: angle less reference [deg]"),),
     )
+    roots = [root_of_run(adaptation) for adaptation in adaptations]
     layout = blueprint(panels, eye_of(setup.robot, roots[0]), roots=roots)
     with rerun_file(path, layout, "demo") as stream:
         views = [DemoRunView(stream, setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
-        yield list(views)
+        yield views
         for view in views:
             view.finish()
-
-
-def _name(adaptation: bool) -> str:
-    return f"{'with' if adaptation else 'without'} adaptation"
-
-
-def _root(name: str) -> str:
-    """The entity of a run."""
-    return name.replace(" ", "_")
-
-
-def _newest_base(states: Sequence[BaseState], stamp_ns: int) -> BaseState | None:
-    """The last state at or before a stamp, else the first; None without any."""
-    if not states:
-        return None
-    return states[max(0, bisect.bisect_right([state.stamp_ns for state in states], stamp_ns) - 1)]
-
-
-def _newest(series: Sequence[tuple[int, LinkInertia]], stamp_ns: int) -> LinkInertia | None:
-    """The last inertia at or before a stamp; None without one."""
-    number = bisect.bisect_right([at_ns for at_ns, _inertia in series], stamp_ns)
-    return series[number - 1][1] if number else None

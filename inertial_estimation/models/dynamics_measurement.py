@@ -239,13 +239,14 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
-        loads, wrenches = causes.loads[:, self._picked], causes.wrenches[:, self._picked]
+        loads, weights = causes.loads[:, self._picked], causes.weights[:, self._picked]
+        wrenches = causes.wrenches[:, self._picked]
         if self._rows.projects:
             if projection is None:
                 pin.computeJointJacobians(self._model, self._data, q)
                 projection = self._rows.projection(self._contact_jacobian())
-            loads, wrenches = projection.T @ loads, projection.T @ wrenches
-        return BodyCauses(loads, wrenches, causes.R_BJ)
+            loads, weights, wrenches = (projection.T @ part for part in (loads, weights, wrenches))
+        return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.
