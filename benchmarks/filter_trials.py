@@ -53,7 +53,7 @@ def main() -> None:
     args = parser.parse_args()
     entries = entries_of(args.duration)
     pipeline = talos_pipeline()
-    pipeline.keep_steps()
+    pipeline.kept_steps = []
     replayed(entries, pipeline)
     recorded = RecordedSteps(pipeline)
     calls: dict[str, Callable[[], int]] = {

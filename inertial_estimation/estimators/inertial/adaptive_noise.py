@@ -73,6 +73,7 @@ class AdaptiveNoise:
         self._spread = NisSpread(len(row_names), quantile)
         self._used: Array = np.ones(len(groups))
         self._scales: Array | None = None
+        self._factors: dict[str, tuple[float, float]] | None = None  # since the last change
         self.reset()
 
     def reset(self) -> None:
@@ -172,7 +173,7 @@ class AdaptiveNoise:
     def _use_stated(self) -> None:
         self._used = np.ones(len(self._names))
         self._scales = None
-        self._factors: dict[str, tuple[float, float]] | None = None  # since the last change
+        self._factors = None
         self.gate_factor = 1.0
 
 

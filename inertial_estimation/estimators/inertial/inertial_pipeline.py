@@ -43,7 +43,7 @@ class InertialPipeline:
         robot: The robot.
         row_names: Names of the measurement rows.
         estimator: Turns the measurements into estimates.
-        kept_steps: Measurements of all steps since `keep_steps`; None before.
+        kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
         input_names: Names of the inputs, for messages.
     """
 
@@ -184,10 +184,6 @@ class InertialPipeline:
         self.config = config
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self.estimator.set_config(config)
-
-    def keep_steps(self) -> None:
-        """Keep the measurement of every step from now on, for `RecordedSteps`; memory grows with them."""
-        self.kept_steps = []
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""

@@ -38,14 +38,14 @@ class RecordedSteps:
         """Take the steps of a pipeline.
 
         Args:
-            pipeline: One that was told to keep its steps (`keep_steps`) and has read the recording.
+            pipeline: One with a list `kept_steps`, which has read the recording.
 
         Raises:
             ConfigurationError: If it has kept none.
         """
         if not pipeline.kept_steps:
             raise ConfigurationError(
-                "the pipeline has kept no steps, expected one on which keep_steps was called before the "
+                "the pipeline has kept no steps, expected one whose kept_steps was set to a list before the "
                 "readings were pushed, and a recording with all inputs"
             )
         self.steps: tuple[MeasuredStep, ...] = tuple(pipeline.kept_steps)

@@ -67,22 +67,24 @@ class AlignedSample:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Limits of `InputConfig` in the units of stamps."""
+    """Limits of `InputConfig`, and half of the window, in the units of stamps."""
 
     timeout: float  # [s]
     max_gap_ns: int
     max_wait_ns: int
     jump_ns: int
     reset_on_jump: bool
+    half_window_ns: int
 
     @classmethod
-    def of(cls, config: InputConfig) -> "_Limits":
+    def of(cls, config: InputConfig, half_window: float) -> "_Limits":
         return cls(
             config.timeout,
             round(config.max_gap * NANOSECONDS),
             round(config.max_wait * NANOSECONDS),
             round(config.jump * NANOSECONDS),
             config.on_jump == "reset",
+            round(half_window * NANOSECONDS),
         )
 
 
@@ -111,18 +113,17 @@ class SignalAligner:
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
             half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
-        self._limits = _Limits.of(config)
+        self._limits = _Limits.of(config, half_window)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
         self._awaited: InputStream | None = None  # no step is ready before a row of it, or of the driver
         self._changed = True  # whether one has come
-        self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
         self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
         self._judge = ClockJudge((self._driver, *self._required), config)
-        self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
+        self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -203,7 +204,7 @@ class SignalAligner:
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self._half_window_ns)
+        return self._streams[stream].buffer.window(time_ns, self._limits.half_window_ns)
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
@@ -299,7 +300,7 @@ class SignalAligner:
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
-        horizon = time_ns + self._half_window_ns
+        horizon = time_ns + self._limits.half_window_ns
         newest_driver = self._driver.buffer.newest_ns
         if newest_driver is None or newest_driver < horizon:
             return False

@@ -43,7 +43,7 @@ class Scene:
     def run(self, *, keep=False, **changes):
         pipeline, estimates = InertialPipeline(self.config(**changes), self.urdf), []
         if keep:
-            pipeline.keep_steps()
+            pipeline.kept_steps = []
         for entry in self.entries:
             sample = entry.sample
             if isinstance(sample, ImuSample):
