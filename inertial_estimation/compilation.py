@@ -128,7 +128,8 @@ def numbers(array: Array) -> Array:
 
 def zeros(*shape: int) -> Array:
     """Return zeros which compiled functions can read and write, as `numbers` returns them."""
-    return numbers(np.zeros(shape))
+    made = np.zeros(shape)
+    return made if compiling() else numbers(made)
 
 
 def warm_up() -> None:

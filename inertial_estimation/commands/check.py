@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
     add_robot(parser, "icub, panda", "earlier fixes, offsets")
-    parser.add_argument("--output", type=Path, help="folder for report.html and check.json, new or empty")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for report.html and check.json, new or empty"
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
     )
