@@ -31,6 +31,7 @@ __all__ = [
     "Table",
     "compiled",
     "compiling",
+    "in_place_of",
     "inlined",
     "numbers",
     "warm_up",
@@ -45,6 +46,7 @@ Table = Annotated[Array, 2, READ_ONLY]  # contiguous, two dimensions
 MutableTable = Annotated[Array, 2, MUTABLE]
 MARK = b"inertial_estimation.compilation"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
+_replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
 
 
@@ -89,6 +91,26 @@ def inlined(function: FunctionT) -> FunctionT:
     return function
 
 
+def in_place_of(library: Callable[..., Any]) -> Callable[[FunctionT], FunctionT]:
+    """Let compiled functions execute the decorated function where their source calls another one.
+
+    For functions that call a library which numba does not know, as LAPACK through SciPy: loops over numbers
+    are as fast in compiled code and much slower elsewhere. Both must give the same results to round-off.
+
+    Args:
+        library: The function that is called where nothing is compiled.
+
+    Returns:
+        A decorator that returns its function unchanged.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        _replaced.append((library, function))
+        return function
+
+    return register
+
+
 def compiling() -> bool:
     """Return whether functions are compiled here."""
     return _numba() is not None
@@ -115,10 +137,13 @@ def warm_up() -> None:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
     if not _waiting:
         return
-    from numba.extending import register_jitable
+    from numba.extending import overload, register_jitable
 
     while _inlined:
         register_jitable(_inlined.pop())
+    while _replaced:
+        library, loops = _replaced.pop()
+        overload(library, strict=False)(lambda *_types, loops=loops: loops)
     while _waiting:
         dispatcher, function = _waiting[0]
         hints = get_type_hints(function, include_extras=True)

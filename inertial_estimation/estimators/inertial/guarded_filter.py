@@ -9,7 +9,7 @@ from enum import Enum
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.good_states import GoodStates
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter, Innovation
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
@@ -213,9 +213,19 @@ class GuardedFilter:
         else:
             self._begin_trial(open_all=True)
 
-    def _inquire(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
-        """Look for the cause of data that contradict the held state, and act on what is certain."""
-        innovation = self.filter.innovation_of(self.good.held, equation)
+    def _inquire(
+        self, equation: LinearEquation, update: FilterUpdate, dt: float, innovation: Innovation | None = None
+    ) -> FilterUpdate:
+        """Look for the cause of data that contradict the held state, and act on what is certain.
+
+        Args:
+            equation: The measurement.
+            update: Its outcome.
+            dt: Time since the last one [s].
+            innovation: That of the held state; None computes it.
+        """
+        if innovation is None:
+            innovation = self.filter.innovation_of(self.good.held, equation)
         self.inquiry.feed(innovation, equation, dt)
         if innovation.nis <= self._level.limit(self.config.suspect):
             return update
@@ -292,15 +302,15 @@ class GuardedFilter:
     def _update_waiting(self, equation: LinearEquation, dt: float) -> FilterUpdate:
         """Compare the held state with the data while learning waits."""
         pushed = self.phase is WatchPhase.PUSHED
-        update = self.filter.update(equation, dt, learn=False)
-        explained = update.nis <= self._level.limit(self.config.suspect)
+        innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
+        waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
+        explained = waiting.nis <= self._level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
         self._in_phase_for += dt
-        waiting = replace(update, decision=Decision.PUSHED if pushed else Decision.FROZEN)
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
-            waiting = self._inquire(equation, waiting, dt)
+            waiting = self._inquire(equation, waiting, dt, innovation)
             if self.phase is WatchPhase.PUSHED and self._in_phase_for >= self.config.longest_push:
                 self._begin_trial(open_all=True)
         elif self._in_phase_for >= self.config.retry and not explained:

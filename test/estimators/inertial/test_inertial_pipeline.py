@@ -216,10 +216,10 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
         decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
     assert Decision.CALIBRATING in decisions
     assert Decision.CALIBRATED in decisions
-    assert np.allclose(pipeline._corrected.bias.bias, offset, atol=1e-6)
+    assert np.allclose(pipeline.estimator.corrected.bias.bias, offset, atol=1e-6)
     assert decisions[-1] is Decision.ACCEPTED
     pipeline.reset()
-    assert np.all(pipeline._corrected.bias.bias == 0.0)
+    assert np.all(pipeline.estimator.corrected.bias.bias == 0.0)
 
 
 def test_exported_urdf_carries_the_estimate(panda_with_a_weight):
