@@ -217,6 +217,8 @@ class GuardedFilter:
         """Look for the cause of data that contradict the held state, and act on what is certain."""
         innovation = self.filter.innovation_of(self.good.held, equation)
         self.inquiry.feed(innovation, equation, dt)
+        if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
+            self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self._level.limit(self.config.suspect):
             return update
         body = self.inquiry.body
