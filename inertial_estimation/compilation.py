@@ -55,7 +55,8 @@ def compiled(function: FunctionT) -> FunctionT:
     fits (an int to a float) and never compiles again.
 
     Args:
-        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones.
+        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones. Constants
+            are compiled in: those of other modules must be of modules that import this one.
 
     Returns:
         The compiled function; the same one where nothing is compiled.
