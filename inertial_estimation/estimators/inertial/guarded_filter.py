@@ -227,6 +227,8 @@ class GuardedFilter:
         if innovation is None:
             innovation = self.filter.innovation_of(self.good.held, equation)
         self.inquiry.feed(innovation, equation, dt)
+        if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
+            self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self._level.limit(self.config.suspect):
             return update
         body = self.inquiry.body
