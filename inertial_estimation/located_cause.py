@@ -28,7 +28,10 @@ class LocatedCause:
         cause: Its kind.
         probability: Of the cause, on any of its links.
         decided: Whether it is certain enough to act on.
+        is_open: Whether a load is certain but for a push that presses down as much: it is reported, and
+            parameters wait.
         links: Links that the data hardly tell apart, the most probable first; empty for noise and faults.
+        as_push: Probability that what is taken for a load is a push that presses down as much; else zero.
         mass: Of a load [kg], negative for one that has been taken off; zero otherwise.
         com_L: Position of a load in the frame of the first link [m], shape (3,).
         force_L: Force of a push, axes of the first link [N], shape (3,).
@@ -41,6 +44,7 @@ class LocatedCause:
     cause: Cause
     probability: float
     decided: bool
+    is_open: bool = False
     links: tuple[str, ...] = ()
     mass: float = 0.0
     com_L: Array | None = None
@@ -48,6 +52,7 @@ class LocatedCause:
     torque_L: Array | None = None
     point_L: Array | None = None
     input: str = ""
+    as_push: float = 0.0
 
     @property
     def sentence(self) -> str:
@@ -55,7 +60,8 @@ class LocatedCause:
         place = " or ".join(self.links)
         if self.cause is Cause.LOAD:
             change = "a load of" if self.mass >= 0.0 else "the loss of a load of"
-            return f"{change} {abs(self.mass):.2f} kg on {place} explains the data"
+            push = f" (or a push, probability {self.as_push:.2f})" if self.is_open else ""
+            return f"{change} {abs(self.mass):.2f} kg on {place}{push} explains the data"
         if self.cause is Cause.PUSH and self.force_L is not None:
             strength = float(np.sqrt(self.force_L @ self.force_L))
             return f"a push of {strength:.0f} N on {place} explains the data"
@@ -75,6 +81,7 @@ class LocatedCause:
             values["input"] = self.input
         if self.com_L is not None:
             values["mass [kg]"] = f"{self.mass:.4g}"
+            values["probability of a push instead"] = f"{self.as_push:.4f}"
         for name, unit, vector in (
             ("com", "m", self.com_L),
             ("force", "N", self.force_L),

@@ -309,7 +309,7 @@ class InertialEstimate:
         informed_directions: Number of directions informed by the data.
         friction: Friction states by joint and term, empty where not estimated.
         noise: Standard deviation, seen and used, over the stated one, by the noise parameter of the rows.
-        located: What makes the innovations large, once it is certain; None while they are not, or before.
+        located: What makes the innovations large, once it is certain or a load that may be a push; else None.
     """
 
     stamp_ns: int

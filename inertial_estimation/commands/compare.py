@@ -18,7 +18,9 @@ from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["EXAMPLES", "add_arguments", "run"]
+
+EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 FIGURES = ("tilt_errors.png", "base.png", "masses_over_time.png", "nis.png", "masses_at_the_end.png")

@@ -21,6 +21,8 @@ from pathlib import Path
 from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
+from inertial_estimation.commands.demo_view import demo_view
+from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -72,12 +74,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder figure and numbers are written to (results/demo)",
     )
     parser.add_argument("--no-live", action="store_true", help="print only the last table")
+    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo and draw its figure."""
     quiet = args.no_live
-    output = check_output_folder(args.output, shared=True)
+    output, rrd = check_output_folder(args.output, shared=True), checked_rrd(args)
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
@@ -90,14 +93,16 @@ def run(args: argparse.Namespace) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     adaptations = (False,) if args.no_adaptation else (False, True)
     first = 2 * os.getpid()  # demos at the same time are on different domains
-    runs = [
-        DemoRun(scene, adaptation=adaptation, domain_id=FIRST_DOMAIN + (first + index) % DOMAIN_COUNT)
-        for index, adaptation in enumerate(adaptations)
-    ]
-    display = Display(scene, live=sys.stdout.isatty() and not quiet, quiet=quiet)
-    for together in ([run] for run in runs) if args.viewer else (runs,):
-        for _ in _watch(together, viewer=args.viewer):
-            display.show(runs)
+    domains = [FIRST_DOMAIN + (first + index) % DOMAIN_COUNT for index in range(len(adaptations))]
+    with demo_view(rrd, scene, adaptations) as views:
+        runs = [
+            DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
+            for adaptation, domain, view in zip(adaptations, domains, views, strict=True)
+        ]
+        display = Display(scene, live=sys.stdout.isatty() and not quiet, quiet=quiet)
+        for together in ([run] for run in runs) if args.viewer else (runs,):
+            for _ in _watch(together, viewer=args.viewer):
+                display.show(runs)
     display.finish(runs)
     responses = [_response(demo_run) for demo_run in runs]
     with result_folder(output, (NUMBERS, FIGURE)) as partial:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from inertial_estimation.commands.demo_nodes import NODES, node_command
 from inertial_estimation.commands.processes import ProcessGroup
@@ -15,6 +15,9 @@ from inertial_estimation.recordings.live_record import LiveRecord
 from inertial_estimation.replay.payload_response import PayloadResponse, PayloadScene, response_from_record
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.simulation.status_keys import FALLEN, RELEASED_AT
+
+if TYPE_CHECKING:
+    from inertial_estimation.view.demo_run_view import DemoRunView  # imports the viewer's package
 
 __all__ = ["DemoPhase", "DemoRun", "Listener"]
 
@@ -96,20 +99,24 @@ class DemoRun:
         found: Nodes found so far.
     """
 
-    def __init__(self, scene: PayloadScene, *, adaptation: bool, domain_id: int) -> None:
+    def __init__(
+        self, scene: PayloadScene, *, adaptation: bool, domain_id: int, view: "DemoRunView | None" = None
+    ) -> None:
         """Initialise the run.
 
         Args:
             scene: What happens.
             adaptation: Whether the controller uses the estimated inertias.
             domain_id: ROS domain that no other run uses.
+            view: Shows the run in a recording of the viewer; None: nothing does.
         """
         self.adaptation = adaptation
         self.phase = DemoPhase.STARTING
         self.wall_s = 0.0
         self.found: frozenset[str] = frozenset()
         self._scene, self._domain_id = scene, domain_id
-        self._record = LiveRecord()
+        self._view = view
+        self._record = LiveRecord(robot=view.heard if view is not None else None)
         self._released_ns: int | None = None
         self._deadlines = RunDeadlines(0.0)
         self._open = ExitStack()
@@ -156,6 +163,8 @@ class DemoRun:
             self.found = frozenset(self._listener.get_node_names()) & frozenset(NODES)
         self.wall_s = time.monotonic() - self._deadlines.begin_s
         self._advance()
+        if self._view is not None and self._released_ns is not None:
+            self._view.show(self._record, self._released_ns)
         if self.over:
             self._check_begun()
             self._open.close()

@@ -7,6 +7,7 @@ command compare shows results side by side.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
@@ -117,23 +118,12 @@ def run(args: argparse.Namespace) -> int:
         )
         with replay_view(rrd, recording, topics, pipelines, reference) as view:
             result = _replayed(recording, topics, pipelines, args, view)
-            hold_out_ns = (
-                None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
-            )
             evaluation = replay_results(
-                result, pipelines=pipelines, reference=reference, hold_out_ns=hold_out_ns
+                result, pipelines=pipelines, reference=reference, hold_out_ns=_hold_out(result, args)
             )
             view.show_reference(evaluation.tilt_errors)
         print_input_warnings(result, evaluation)
-        evaluation.metrics["provenance"] = provenance(
-            bags=[args.bag],
-            configs=args.config,
-            urdf_source=args.urdf or str(pipelines.values["urdf"]),
-            urdf=pipelines.urdf,
-            overrides=args.param,
-            options={**{name: getattr(args, name) for name in OPTIONS}, "reference": topic},
-            parameters=pipelines.parameters,
-        )
+        evaluation.metrics["provenance"] = _provenance(args, pipelines, topic)
         with result_folder(folder, OWN_FILES) as partial:
             if args.format != "mcap":
                 write_tables(partial, result, evaluation, pipelines)
@@ -143,6 +133,23 @@ def run(args: argparse.Namespace) -> int:
             write_results(partial, evaluation, figures=not args.no_figures)
     print_summary(folder, evaluation, result.checks)
     return 0
+
+
+def _hold_out(result: ReplayRun, args: argparse.Namespace) -> int | None:
+    """Return the stamp from which on the filter no longer learned [ns], None for never."""
+    return None if args.hold_out is None else result.start_ns + round(args.hold_out * NANOSECONDS)
+
+
+def _provenance(args: argparse.Namespace, pipelines: Pipelines, reference: str) -> dict[str, Any]:
+    return provenance(
+        bags=[args.bag],
+        configs=args.config,
+        urdf_source=args.urdf or str(pipelines.values["urdf"]),
+        urdf=pipelines.urdf,
+        overrides=args.param,
+        options={**{name: getattr(args, name) for name in OPTIONS}, "reference": reference},
+        parameters=pipelines.parameters,
+    )
 
 
 def _reference(recording: BagRecording, args: argparse.Namespace) -> tuple[str, ReplayReference]:

@@ -32,7 +32,7 @@ class Row:
     best: tuple[int, ...]
 
     def change(self, place: int) -> float | None:
-        """Return the relative change from the first result, of errors in magnitude; None where there is none."""
+        """Return the relative change from the first result, of errors in magnitude; None for none."""
         first, value = self.values[0], self.values[place]
         if place == 0 or first is None or value is None:
             return None

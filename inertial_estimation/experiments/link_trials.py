@@ -48,7 +48,7 @@ class LinkTrial:
     located: tuple[LocatedCause | None, ...]
 
     def found(self, cause: Cause, since_s: float = 0.0) -> list[tuple[float, LocatedCause]]:
-        """Return the times at which a kind of cause was certain, and the cause.
+        """Return the times at which a kind of cause was reported, and the cause.
 
         Args:
             cause: Its kind.

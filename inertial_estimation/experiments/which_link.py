@@ -72,7 +72,7 @@ class _Pushed:
     @property
     def as_load(self) -> bool:
         """Whether it was taken for a load."""
-        return bool(self.trial.found(Cause.LOAD, ON_S - 0.1))
+        return any(cause.decided for _t, cause in self.trial.found(Cause.LOAD, ON_S - 0.1))
 
     @property
     def found(self) -> bool:

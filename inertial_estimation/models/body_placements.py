@@ -43,6 +43,16 @@ class BodyPlacements:
         """Largest distance of a joint from the origin of the base [m]."""
         return max(float(np.linalg.norm(T.translation)) for T in self._data.oMi)
 
+    def frame_B(self, frame: str) -> tuple[Array, Array]:
+        """Return orientation and position [m] of a frame in the base, shapes (3, 3) and (3,).
+
+        Raises:
+            ~inertial_estimation.errors.ModelError: If it does not exist.
+        """
+        placed = self._robot.model.frames[self._robot.frame_id(frame)]
+        T_BF = self._data.oMi[placed.parentJoint] * placed.placement
+        return T_BF.rotation, T_BF.translation
+
     def com_B(self, inertias: Iterable[LinkInertia] = ()) -> Array:
         """Return the centre of mass in the base frame, c = sum_i m_i p_i / sum_i m_i.
 

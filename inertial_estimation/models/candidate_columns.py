@@ -14,13 +14,16 @@ import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import transfer_matrix
 
 __all__ = ["BodyCauses", "CandidateColumns", "candidate_links"]
 
 LOAD_COLUMNS = 4  # mass and first moment
+SMALLEST_ACCELERATION = 1e-3  # proper one that still has a direction [m/s^2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +33,15 @@ class BodyCauses:
     Attributes:
         loads: Of mass [kg] and first moment about the nominal centre of mass, axes of the joint [kg m],
             shape (n, m, 4).
+        weights: The same without what it takes to move the load: of a push that presses down with a constant
+            force, shape (n, m, 4).
         wrenches: Of force and moment at the nominal centre of mass, axes of the base [N, Nm], shape
             (n, m, 6).
         R_BJ: Orientation of each body's joint frame in the base, shape (n, 3, 3).
     """
 
     loads: Array
+    weights: Array
     wrenches: Array
     R_BJ: Array
 
@@ -46,6 +52,8 @@ class CandidateColumns:
     Attributes:
         links: A link of each body, in the order of the columns.
         masses: Nominal mass of each body [kg], shape (n,).
+        spreads: Second moments of each body's mass about its centre of mass over the mass, axes of the joint
+            [m^2], shape (n, 3, 3).
     """
 
     def __init__(self, robot: RobotModel, links: Sequence[str]) -> None:
@@ -60,11 +68,13 @@ class CandidateColumns:
         """
         self.links = tuple(links)
         self._model = robot.model.copy()
+        self._floating = robot.floating_base
         if robot.floating_base:
             self._model.gravity.linear = np.zeros(3)
         self._data = self._model.createData()
         bodies = [robot.link_body(link) for link in links]
         self.masses: Array = np.array([body.nominal_J.mass for body in bodies])
+        self.spreads: Array = np.array([_spread(body.nominal_J) for body in bodies]).reshape(-1, 3, 3)
         self._T_JL = [body.T_JL for body in bodies]
         self._joints = np.array([body.joint_id for body in bodies], dtype=np.int64)
         self._coms_J = np.array([body.nominal_J.lever for body in bodies]).reshape(-1, 3)
@@ -81,9 +91,8 @@ class CandidateColumns:
             a: Generalized acceleration, shape (nv,); of a floating base the proper one, gravity included.
         """
         model, data = self._model, self._data
-        Y = pin.computeJointTorqueRegressor(model, data, q, v, a)
-        blocks = Y.reshape(model.nv, -1, 10)[:, self._joints - 1]
-        loads = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
+        loads = self._loads(q, v, a)
+        weights = self._loads(q, np.zeros_like(v), self._resting(a))
         J = pin.computeJointJacobians(model, data, q)  # at the origin of the base, in its axes
         poses = [data.oMi[j] for j in self._joints.tolist()]
         R_BJ = np.array([pose.rotation for pose in poses])
@@ -91,7 +100,21 @@ class CandidateColumns:
         wrenches = J.T * self._supports[:, :, None]
         # The velocity of a point p is v_O - p x w, so J_p' f = J_v' f + J_w' (p x f).
         wrenches[:, :, :3] += np.matmul(wrenches[:, :, 3:], np.array([pin.skew(p) for p in points]))
-        return BodyCauses(loads, -wrenches, R_BJ)
+        return BodyCauses(loads, weights, -wrenches, R_BJ)
+
+    def _loads(self, q: Array, v: Array, a: Array) -> Array:
+        Y = pin.computeJointTorqueRegressor(self._model, self._data, q, v, a)
+        blocks = Y.reshape(self._model.nv, -1, 10)[:, self._joints - 1]
+        loads: Array = np.matmul(blocks.transpose(1, 0, 2), self._to_joint)
+        return loads
+
+    def _resting(self, a: Array) -> Array:
+        """Return the generalized acceleration at rest; the proper one of a floating base points upwards."""
+        still = np.zeros_like(a)
+        if self._floating:
+            f_B = a[:3]
+            still[:3] = STANDARD_GRAVITY / max(float(np.sqrt(f_B @ f_B)), SMALLEST_ACCELERATION) * f_B
+        return still
 
     def load_in_link(self, index: int, amplitude: Array) -> tuple[float, Array]:
         """Return mass [kg] and position in the link frame [m], shape (3,), of a load.
@@ -146,6 +169,16 @@ def candidate_links(robot: RobotModel, patterns: Sequence[str], named: Sequence[
         for link, joint_id in hits:
             by_joint.setdefault(joint_id, link)
     return tuple(by_joint[joint_id] for joint_id in sorted(by_joint))
+
+
+def _spread(inertia: pin.Inertia) -> Array:
+    """Return the second moments of a body's mass over the mass, 1/2 tr(I) 1 - I, without negative ones."""
+    if inertia.mass <= 0.0:
+        return np.zeros((3, 3))
+    I_cm = np.array(inertia.inertia) / inertia.mass
+    values, axes = linear_algebra.eigh(0.5 * np.trace(I_cm) * np.eye(3) - I_cm)
+    spread: Array = (axes * np.maximum(values, 0.0)) @ axes.T
+    return spread
 
 
 def _support(model: pin.Model, joint_id: int) -> Array:

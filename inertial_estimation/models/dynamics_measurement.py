@@ -208,12 +208,13 @@ class DynamicsMeasurement:
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
-        loads, wrenches = causes.loads[:, self._picked], causes.wrenches[:, self._picked]
+        loads, weights = causes.loads[:, self._picked], causes.weights[:, self._picked]
+        wrenches = causes.wrenches[:, self._picked]
         if self._rows.projects:
             pin.computeJointJacobians(self._model, self._data, q)
             P = self._rows.projection(self._contact_jacobian()).T
-            loads, wrenches = P @ loads, P @ wrenches
-        return BodyCauses(loads, wrenches, causes.R_BJ)
+            loads, weights, wrenches = P @ loads, P @ weights, P @ wrenches
+        return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
         """Return the linear equation at many measured states, without the covariance of the noise.

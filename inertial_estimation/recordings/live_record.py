@@ -2,9 +2,32 @@
 
 from dataclasses import dataclass, field
 
-from inertial_estimation.signals import LinkInertia, OrientationSample
+from inertial_estimation.signals import (
+    BaseState,
+    JointReading,
+    LinkInertia,
+    OrientationSample,
+    WrenchSample,
+)
 
-__all__ = ["LiveRecord"]
+__all__ = ["HeardRobot", "LiveRecord"]
+
+
+@dataclass
+class HeardRobot:
+    """Messages about the whole robot since they were last taken, in order.
+
+    Attributes:
+        contacts: Contacts whose wrenches are heard.
+        joints: Joint states.
+        bases: Base states.
+        wrenches: Newest wrench of each contact.
+    """
+
+    contacts: tuple[str, ...]
+    joints: list[JointReading] = field(default_factory=list)
+    bases: list[BaseState] = field(default_factory=list)
+    wrenches: dict[str, WrenchSample] = field(default_factory=dict)
 
 
 @dataclass
@@ -19,6 +42,7 @@ class LiveRecord:
         joints: Position of each watched joint [rad], with its stamp [ns].
         complaints: Diagnostics above OK, last message by part.
         facts: Values of the diagnostics, newest by part and key.
+        robot: The whole robot's messages, None where they are not wanted.
     """
 
     payloads: dict[str, list[tuple[int, LinkInertia]]] = field(default_factory=dict)
@@ -28,6 +52,7 @@ class LiveRecord:
     joints: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     complaints: dict[str, str] = field(default_factory=dict)
     facts: dict[tuple[str, str], str] = field(default_factory=dict)
+    robot: HeardRobot | None = None
 
     @property
     def newest_ns(self) -> int:

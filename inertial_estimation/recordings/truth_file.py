@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, one_line
-from inertial_estimation.files.text_file import read_text
+from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.signals import Array, LinkInertia
 
 __all__ = ["TRUTH_FILE", "InertiaStep", "TrueInertias", "inertias_as_json", "read_truth"]
@@ -89,7 +89,8 @@ def read_truth(bag: Path) -> TrueInertias | None:
         bag: Folder of the bag, or a file in it.
 
     Returns:
-        The inertias; None if there is no such file, or it is of a version that did not write them.
+        The inertias; None if there is no such file, or it is another one or of a version that did not
+        write them.
 
     Raises:
         RecordingError: If the file is damaged.
@@ -97,17 +98,17 @@ def read_truth(bag: Path) -> TrueInertias | None:
     path = (bag if bag.is_dir() else bag.parent) / TRUTH_FILE
     if not path.is_file():
         return None
-    text = read_text(path, "truth", error_class=RecordingError)
+    text = read_text(path, "truth", limit=LARGEST_TABLE, error_class=RecordingError)
     try:
         content = json.loads(text)
-        entries = content.get(INERTIAS)
+        entries = content.get(INERTIAS) if isinstance(content, dict) else None
         if entries is None:
             return None
         steps: dict[str, list[InertiaStep]] = {}
         for entry in entries:
             step = _step(entry)
             steps.setdefault(step.inertia.link, []).append(step)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RecordingError(f"'{path}' is no truth of a recording: {one_line(repr(error))}") from error
     return TrueInertias({link: sorted(found, key=lambda s: s.time_s) for link, found in steps.items()})
 

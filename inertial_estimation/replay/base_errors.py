@@ -17,7 +17,9 @@ from inertial_estimation.spatial.rotations import exp_so3
 
 __all__ = ["BaseErrors", "base_errors", "yaws"]
 
-JUMP_MARGIN_S = 0.3  # around samples that are not trusted, which the low-pass spreads [s]
+JUMP_MARGIN_S = (
+    0.3  # around samples that are not trusted, and at both ends, where velocities are not used [s]
+)
 FEWEST = 40  # samples, below which nothing is compared
 
 
@@ -128,10 +130,12 @@ def _aligned(p: Array, p_ref: Array, yaw_difference: Array, used: NDArray[np.boo
 
 
 def _with_velocities(errors: BaseErrors, series: TiltSeries, poses: Sequence[PoseSample]) -> BaseErrors:
-    stamps = errors.stamps_ns
+    stamps, used = errors.stamps_ns, errors.used
     step_ns = int(np.median(np.diff(stamps)))
+    t, positions = seconds(stamps - stamps[0]), np.array([pose.p_WB for pose in poses])
+    bridged = interpolated(t, t[used], positions[used])  # a jump would spread through the filter
     try:
-        smooth = low_pass_zero_phase(stamps, np.array([pose.p_WB for pose in poses]))
+        smooth = low_pass_zero_phase(stamps, bridged)
     except MeasurementError:
         return errors
     grid = stamps[0] + step_ns * np.arange(len(smooth), dtype=np.int64)
@@ -140,13 +144,15 @@ def _with_velocities(errors: BaseErrors, series: TiltSeries, poses: Sequence[Pos
     R = Rotation.from_quat(np.array([poses[k].quaternion_xyzw for k in nearest.tolist()]))
     v_ref = R.inv().apply(np.gradient(smooth, seconds(step_ns), axis=0))
     estimated = interpolated(at, seconds(series.stamps_ns - stamps[0]), series.velocities_B)
-    v = low_pass_zero_phase(grid, estimated)[: len(grid)]
+    v = low_pass_zero_phase(grid, estimated)
     margin = round(JUMP_MARGIN_S / seconds(step_ns))
-    doubtful = np.convolve(~errors.used[nearest], np.ones(2 * margin + 1), mode="same") > 0
+    if len(v) != len(grid) or len(grid) <= 2 * margin:
+        return errors
+    doubtful = np.convolve(~used[nearest], np.ones(2 * margin + 1), mode="same") > 0
     doubtful[:margin], doubtful[len(doubtful) - margin :] = True, True
     return BaseErrors(
         stamps,
-        errors.used,
+        used,
         errors.reference_yaws,
         errors.yaw_errors,
         errors.reference_positions_W,

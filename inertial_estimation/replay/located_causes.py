@@ -22,8 +22,9 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
         estimates: Of the inertial filter, in order.
 
     Returns:
-        For each the stamp at which it was certain, the links that the data hardly tell apart (the most
-        probable first), and mass, position in the first link's frame and probability when it was last seen.
+        For each that became certain the stamp at which it was first reported, the links that the data hardly
+        tell apart (the most probable first), and mass, position in the first link's frame and probability
+        when it was last seen.
     """
     return [
         {
@@ -34,6 +35,7 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
             "probability": last.probability,
         }
         for episode in _episodes(estimates, Cause.LOAD)
+        if any(cause.decided for _stamp, cause in episode)
         for last in [episode[-1][1]]
     ]
 

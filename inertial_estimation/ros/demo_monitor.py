@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped, QuaternionStamped
+from geometry_msgs.msg import InertiaStamped, QuaternionStamped, WrenchStamped
+from nav_msgs.msg import Odometry
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from inertial_estimation.recordings.estimate_messages import health_from_msg
-from inertial_estimation.recordings.live_record import LiveRecord
+from inertial_estimation.recordings.live_record import HeardRobot, LiveRecord
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.ros.messages import message_reader
 from inertial_estimation.ros.qos import NO_INPUT_EVENTS, RELIABLE_OUTPUT, SENSOR_INPUT
@@ -56,6 +58,8 @@ class DemoMonitor(Node):
         if joints:
             self.record.joints = {joint: [] for joint in joints}
             self._listen(JointState, "joint_states", self._on_joints)
+        if record.robot is not None:
+            self._listen_to_robot(record.robot)
         self.create_subscription(
             DiagnosticArray,
             "/diagnostics",
@@ -76,6 +80,12 @@ class DemoMonitor(Node):
             while (taken := handle.take_message(subscription.msg_type, subscription.raw)) is not None:
                 subscription.callback(taken[0])
 
+    def _listen_to_robot(self, robot: HeardRobot) -> None:
+        self._listen(Odometry, "base_state", robot.bases.append)
+        for contact in robot.contacts:
+            topic = f"{topic_token(contact)}/wrench"
+            self._listen(WrenchStamped, topic, partial(robot.wrenches.__setitem__, contact))
+
     def _listen(self, message_type: type, topic: str, heard: Callable[[Any], None]) -> None:
         self._awaited.append(topic)
         read = message_reader(message_type)
@@ -89,6 +99,8 @@ class DemoMonitor(Node):
         )
 
     def _on_joints(self, reading: JointReading) -> None:
+        if self.record.robot is not None:
+            self.record.robot.joints.append(reading)
         for joint, series in self.record.joints.items():
             if joint in reading.names:
                 series.append((reading.stamp_ns, float(reading.position[reading.names.index(joint)])))

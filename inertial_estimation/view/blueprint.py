@@ -17,7 +17,7 @@ ROOT = "robot"  # entity of the only robot of a recording
 
 SERIES = "series"  # entity below which the time series are
 SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wires otherwise
-EYE = (1.4, -1.4, 0.6)  # seen from there, in multiples of the extent of the robot
+EYE = (1.8, -1.8, 0.8)  # seen from there, in multiples of the extent of the robot
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Panels:
         forces: Whether it has contacts.
         nis: Whether the inertial filter runs.
         masses: Whether masses are estimated.
+        further: Entity and title of panels above all others.
     """
 
     tilt: bool
@@ -37,6 +38,7 @@ class Panels:
     forces: bool
     nis: bool
     masses: bool
+    further: tuple[tuple[str, str], ...] = ()
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -48,7 +50,7 @@ class Panels:
             (self.nis, "nis", "normalised innovation squared (NIS)"),
             (self.masses, "payload", "payload: estimated less nominal mass, 2 sigma [kg]"),
         ]
-        return [(entity, title) for there, entity, title in rows if there]
+        return [*self.further, *((entity, title) for there, entity, title in rows if there)]
 
 
 def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = (ROOT,)) -> rrb.Blueprint:

@@ -76,7 +76,7 @@ class Overlays:
 
     def _draw_centres(self, q: Array, moment: Moment) -> None:
         self._bodies.update(q)
-        estimates = [link.estimate for link in moment.links if math.isfinite(link.mass_sigma)]
+        estimates = [link.estimate for link in moment.links if not math.isinf(link.mass_sigma)]
         base, stamp_ns = self._base_link, moment.stamp_ns
         self._add("centre_of_mass/nominal", base, stamp_ns, self._bodies.com_B(), _points(NOMINAL))
         if estimates:
@@ -142,7 +142,7 @@ def _com_columns(links: list[ShownLink]) -> Any:
 
 
 def _half_axes(sigmas: Array) -> Array:
-    return np.clip(np.nan_to_num(SIGMAS * sigmas, nan=LARGEST_COM), 0.25 * COM_RADIUS, LARGEST_COM)
+    return np.clip(np.nan_to_num(SIGMAS * sigmas, nan=0.0), 0.25 * COM_RADIUS, LARGEST_COM)
 
 
 def _payload_columns(links: list[ShownLink]) -> Any:
@@ -152,12 +152,12 @@ def _payload_columns(links: list[ShownLink]) -> Any:
 
 def _shell_columns(links: list[ShownLink]) -> Any:
     """The payload and two standard deviations of its mass, as a translucent sphere around it."""
-    masses = [abs(link.payload.mass) + SIGMAS * link.mass_sigma for link in links]
+    masses = [abs(link.payload.mass) + SIGMAS * np.nan_to_num(link.mass_sigma) for link in links]
     return _spheres(links, masses, SHELL, labelled=False)
 
 
 def _spheres(links: list[ShownLink], masses: list[float], opacity: int, *, labelled: bool) -> Any:
-    seen = [abs(link.payload.mass) > SIGMAS * link.mass_sigma for link in links]
+    seen = [not abs(link.payload.mass) <= SIGMAS * link.mass_sigma for link in links]
     radii = [payload_radius(m) if there else 0.0 for m, there in zip(masses, seen, strict=True)]
     labels = [_label(link) if there else "" for link, there in zip(links, seen, strict=True)]
     return rr.Ellipsoids3D.columns(

@@ -37,6 +37,7 @@ class RobotView:
         origin_ns: int,
         folders: Sequence[Path] = (),
         root: str = ROOT,
+        label: str = "",
         place: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         """Log what does not change.
@@ -47,13 +48,14 @@ class RobotView:
             urdf: Text of its description.
             origin_ns: Stamp that is zero on the time line [ns].
             folders: Folders in which meshes are searched.
-            root: Entity below which this robot is.
+            root: Entity below which this robot is, without spaces.
+            label: Put before the names of its series, where the recording has several robots.
             place: Added to all positions of the base [m], so that several robots stand apart.
         """
         self._columns = Columns(stream, origin_ns)
         self._robot = AnimatedRobot(stream, robot, urdf, folders, root=root, place=place)
         self._overlays = Overlays(stream, self._columns, self._robot, robot, root)
-        self._series = TimeSeries(stream, self._columns, "" if root == ROOT else root)
+        self._series = TimeSeries(stream, self._columns, label)
         self._next_ns: int | None = None
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
 
@@ -88,6 +90,10 @@ class RobotView:
             if self.due(stamp_ns):
                 self._overlays.draw_truth(stamp_ns, up)
                 self._series.add_truth(stamp_ns, up, error)
+
+    def plot(self, panel: str, name: str, stamp_ns: int, value: float) -> None:
+        """Add a value to a panel that is not part of a moment."""
+        self._series.value(panel, name, stamp_ns, value)
 
     def tell(self, stamp_ns: int, text: str, *, warning: bool = False) -> None:
         """Add an event to the log beside the time series.

@@ -48,9 +48,9 @@ class TimeSeries:
             R_WB = rotation_from_quaternion(moment.base.quaternion_xyzw)
             self._tilt(moment, R_WB[2])
             for load in moment.loads:
-                self._value("force", load.name, stamp_ns, float(R_WB[2] @ np.array(load.force_B)))
-        self._value("nis", "NIS", stamp_ns, moment.nis)
-        self._value("nis", "bound of the gate", stamp_ns, moment.nis_bound, colour=TRUE)
+                self.value("force", load.name, stamp_ns, float(R_WB[2] @ np.array(load.force_B)))
+        self.value("nis", "NIS", stamp_ns, moment.nis)
+        self.value("nis", "bound of the gate", stamp_ns, moment.nis_bound, colour=TRUE)
         for link in moment.links:
             self._payload(stamp_ns, link, moment.truth.masses)
 
@@ -63,35 +63,35 @@ class TimeSeries:
             error: Angle between the estimated and the true vertical [rad].
         """
         for name, angle in _roll_and_pitch(up_B).items():
-            self._value("tilt", f"{name}, true", stamp_ns, angle, colour=TRUE)
-        self._value("tilt_error", "error", stamp_ns, math.degrees(error))
+            self.value("tilt", f"{name}, true", stamp_ns, angle, colour=TRUE)
+        self.value("tilt_error", "error", stamp_ns, math.degrees(error))
 
     def _tilt(self, moment: Moment, up_B: Array) -> None:
         stamp_ns, true = moment.stamp_ns, moment.truth.up_B
         for name, angle in _roll_and_pitch(up_B).items():
-            self._value("tilt", name, stamp_ns, angle)
+            self.value("tilt", name, stamp_ns, angle)
         if true is not None:
             error = 2.0 * math.asin(min(1.0, 0.5 * float(np.linalg.norm(up_B - true))))
             self.add_truth(stamp_ns, true, error)
         sigma = math.degrees(moment.tilt_sigma)
-        self._value("tilt_error", "sigma", stamp_ns, sigma, colour=TRUE)
+        self.value("tilt_error", "sigma", stamp_ns, sigma, colour=TRUE)
 
     def _payload(self, stamp_ns: int, link: ShownLink, true_masses: Mapping[str, float]) -> None:
         name, mass, sigma = link.estimate.link, link.payload.mass, link.mass_sigma
-        if not math.isfinite(sigma):
+        if math.isinf(sigma):  # never measured
             return
         colour = self._colour("payload", name)
         band = (*colour, BAND_OPACITY)
-        self._value("payload", name, stamp_ns, mass, colour=colour)
+        self.value("payload", name, stamp_ns, mass, colour=colour)
         for side, bound in (("upper", mass + SIGMAS * sigma), ("lower", mass - SIGMAS * sigma)):
-            self._value(
+            self.value(
                 "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=name
             )
         if name in true_masses:
             true = true_masses[name] - (link.estimate.mass - mass)
-            self._value("payload", f"{name}, true", stamp_ns, true, colour=TRUE)
+            self.value("payload", f"{name}, true", stamp_ns, true, colour=TRUE)
 
-    def _value(
+    def value(
         self,
         panel: str,
         name: str,
@@ -102,6 +102,17 @@ class TimeSeries:
         width: float = WIDTH,
         legend: str = "",
     ) -> None:
+        """Add one value of a series; one that is not finite is left out.
+
+        Args:
+            panel: Entity of the panel below `SERIES`.
+            name: Name of the series.
+            stamp_ns: Time [ns].
+            value: The value.
+            colour: Of the line; None: the next of the panel.
+            width: Of the line, in points.
+            legend: Name in the legend; empty: that of the series.
+        """
         if not math.isfinite(value):
             return
         title = f"{self._label}{name}"

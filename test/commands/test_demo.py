@@ -1,5 +1,6 @@
 """The demo end to end: four live nodes over DDS in lockstep hold what Talos was handed."""
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -21,6 +22,8 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) 
     command = [sys.executable, "-m", "inertial_estimation.commands.main", "demo", "--no-live"]
     root = Path(__file__).resolve().parents[2]
     arguments = ["--duration", "3.8", "--output", str(tmp_path)]
+    if importlib.util.find_spec("rerun") is not None:
+        arguments += ["--rrd", str(tmp_path / "demo.rrd")]
     ended = subprocess.run(
         [*command, *arguments], cwd=root, capture_output=True, text=True, timeout=240, check=False
     )
@@ -36,6 +39,19 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) 
     assert off is not None
     assert on is not None
     assert (tmp_path / "demo.png").stat().st_size > 10_000
+    if "--rrd" in arguments:
+        entities = entities_of(tmp_path / "demo.rrd")
+        for run in ("with", "without"):
+            robot = {
+                f"/{run}_adaptation/{part}" for part in ("base", "forces/left_foot", "gravity/estimated")
+            }
+            assert robot | {f"/series/elbow/{run}\\ adaptation"} <= entities
+
+
+def entities_of(recording: Path) -> set[str]:
+    from rerun.chunk import RrdReader
+
+    return set(RrdReader(recording).store().schema().entity_paths())
 
 
 def test_demo_needs_time_for_the_weight() -> None:

@@ -56,6 +56,25 @@ def test_a_point_mass_changes_inverse_dynamics_by_its_columns(talos, motion, ind
     np.testing.assert_allclose(found_point, point_L, atol=1e-12)
 
 
+def test_weights_are_the_loads_of_a_robot_at_rest(talos, motion):
+    _model, q, v, a = motion
+    candidates = CandidateColumns(talos, LINKS)
+    still = np.zeros_like(a)
+    still[:3] = 9.80665 * a[:3] / np.linalg.norm(a[:3])
+    moving = candidates.at(q, v, a)
+    np.testing.assert_allclose(moving.weights, candidates.at(q, np.zeros_like(v), still).loads, atol=1e-12)
+    assert np.abs(moving.weights - moving.loads).max() > 0.1
+
+
+def test_the_spread_of_a_body_is_that_of_points_with_its_inertia(talos):
+    candidates = CandidateColumns(talos, LINKS)
+    for i, link in enumerate(LINKS):
+        inertia = talos.link_body(link).nominal_J
+        spread = candidates.spreads[i]
+        about_com = inertia.mass * (np.trace(spread) * np.eye(3) - spread)
+        np.testing.assert_allclose(about_com, inertia.inertia, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("index", range(len(LINKS)))
 def test_a_force_on_a_point_changes_the_rows_by_its_columns(talos, motion, index):
     """The robot feels the force, so the torques its model explains become smaller by J' f."""

@@ -175,3 +175,22 @@ def test_garbage_is_refused_in_one_line(tmp_path: Path, name: str, content: byte
         with pytest.raises(RecordingError, match=rf"{name}.*damaged") as refusal:
             BagRecording(path)
         assert str(refusal.value).isprintable()
+
+
+def test_damage_that_no_checksum_tells_is_said_when_reading_finds_it(tmp_path: Path) -> None:
+    file = written(tmp_path / "bag", StoragePlugin.MCAP, padding=500)
+    whole, _ = read(tmp_path / "bag")
+    content = bytearray(file.read_bytes())
+    middle = content.index(bytes(whole[COUNT // 2][2]))
+    content[middle - 22 - 2] ^= 0x7F  # in the size of the message's record
+    file.write_bytes(content)
+    with BagRecording(tmp_path / "bag") as bag:
+        assert not bag.warnings  # nothing is read before it is asked for
+        found = [(t, log_ns, data) for t, _, log_ns, data in bag.raw_messages(bag.topics)]
+        assert len(bag.warnings) == 1
+        list(bag.raw_messages(bag.topics))
+        assert len(bag.warnings) == 1
+    assert COUNT // 3 < len(found) < COUNT
+    assert set(found) < set(whole)
+    assert found[-1] == whole[-1]
+    assert "is damaged" in bag.warnings[0]

@@ -56,6 +56,7 @@ class CauseBank:
         self.covariance: Array = np.zeros((causes, columns, columns))
         self.rss: Array = np.zeros(causes)
         self.log_det: Array = np.zeros(causes)
+        self._information: Array = np.zeros((causes, columns, columns))
         self._identity = np.eye(columns)
 
     def feed(self, columns: Array, residual: Array, weight: float, walk: float) -> None:
@@ -74,6 +75,7 @@ class CauseBank:
         error = residual - (columns @ self.amplitudes[:, :, None])[:, :, 0]
         F = weight * (transposed @ columns)
         b = weight * (transposed @ error[:, :, None])
+        self._information += F
         P = self.covariance + walk * self._identity
         widened = self._identity + P @ F
         P = linear_algebra.solve(widened, P)
@@ -82,6 +84,15 @@ class CauseBank:
         self.amplitudes = self.amplitudes + step[:, :, 0]
         self.rss += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
         self.log_det += np.log(np.maximum(np.linalg.det(widened), 1.0))
+
+    def log_det_constant(self, variance: float) -> Array:
+        """Return the logarithm of the Occam factors' determinants of constant amplitudes, shape (n,).
+
+        Args:
+            variance: Usual variance of the residuals, of which the prior of the amplitudes is the inverse.
+        """
+        logs: Array = np.log(np.linalg.det(self._identity + self._information / variance))
+        return logs
 
     def log_evidence(self, total: float, scale: NoiseScale, log_det: Array | None = None) -> Array:
         """Return the logarithm of the evidence up to a constant, shape (n,).

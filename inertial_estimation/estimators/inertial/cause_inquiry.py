@@ -12,6 +12,7 @@ from inertial_estimation.estimators.inertial.inertial_filter import (
 )
 from inertial_estimation.estimators.inertial.input_causes import InputNames, most_direct_input
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
@@ -87,8 +88,8 @@ class CauseInquiry:
 
     @property
     def certain(self) -> LocatedCause | None:
-        """What has been found, once it is certain; None otherwise."""
-        return self.found if self.found.decided else None
+        """What has been found, once it is certain, or a load that may be a push; None otherwise."""
+        return self.found if self.found.decided or self.found.is_open else None
 
     @property
     def body(self) -> int | None:
@@ -105,6 +106,14 @@ class CauseInquiry:
         """Whether the cause leaves the estimated bodies as they are: a push, a fault, a load elsewhere."""
         found = self.found
         return found.decided and (found.cause in (Cause.PUSH, Cause.FAULT) or self.body is None)
+
+    def patience(self, config: WatchConfig) -> float:
+        """Return the time for which a single cause is looked for [s]: longer where it is a load or a push.
+
+        Args:
+            config: Times of the watch.
+        """
+        return config.longest_push if self.found.is_open else config.patience
 
     def input_of(self, update: FilterUpdate, equation: LinearEquation) -> str:
         """Return the input to check: the one located, or that of the row that deviates most.

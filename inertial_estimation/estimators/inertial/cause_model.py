@@ -34,6 +34,7 @@ class WhiteCauses:
     Attributes:
         residual: Shape (m,).
         loads: Of a load on each body, shape (n, m, 4).
+        weights: Of a push on each body that presses down as a load at rest does, shape (n, m, 4).
         spatial: Of a wrench on each body, then of each input with six components, shape (n + k, m, 6).
         single: Of each input with one component, shape (j, m, 1).
         inputs: Names of the inputs in both, those with six components first.
@@ -42,6 +43,7 @@ class WhiteCauses:
 
     residual: Array
     loads: Array
+    weights: Array
     spatial: Array
     single: Array
     inputs: tuple[str, ...]
@@ -56,7 +58,9 @@ class CauseModel:
         classes: Class of each body, see `load_classes`.
         load_size: Expected size of mass [kg] and first moment [kg m], shape (4,).
         wrench_size: Expected size of force [N] and moment [Nm], shape (6,).
-        reach: Expected distance of loads and pushes from the centre of mass [m].
+        spread: Covariance of the place of a load about the centre of mass of its body, axes of the joint, in
+            squared units of `lever`, shape (n, 3, 3).
+        lever: Unit of the distance of loads and pushes from the centre of mass [m].
     """
 
     def __init__(
@@ -80,15 +84,18 @@ class CauseModel:
         """
         self.candidates, self.classes = candidates, np.array(classes, dtype=np.int64)
         self._measurement, self._names = measurement, names
-        self.reach = config.reach
-        mass, reach = config.load * total_mass, config.reach
+        reach = config.reach
+        gyration = float(np.trace(candidates.spreads, axis1=1, axis2=2).max(initial=0.0))
+        self.lever = lever = float(np.sqrt(gyration + reach**2))
+        self.spread: Array = (candidates.spreads + reach**2 * np.eye(3)) / lever**2
+        mass = config.load * total_mass
         force = mass * STANDARD_GRAVITY
-        self.load_size: Array = mass * np.array([1.0, reach, reach, reach])
-        self.wrench_size: Array = force * np.array([1.0, 1.0, 1.0, reach, reach, reach])
+        self.load_size: Array = mass * np.array([1.0, lever, lever, lever])
+        self.wrench_size: Array = force * np.array([1.0, 1.0, 1.0, lever, lever, lever])
         self._input_size: dict[InputKind, Array] = {
             InputKind.WRENCH: WRENCH_FAULT * self.wrench_size,
             InputKind.ACCELERATION: np.repeat(ACCELERATION_FAULT, 3),
-            InputKind.EFFORT: np.array([force * reach]),
+            InputKind.EFFORT: np.array([force * lever]),
             InputKind.MOTION: np.array([MOTION_FAULT]),
         }
 
@@ -111,10 +118,14 @@ class CauseModel:
         wrenches += [(cause.columns * self._input_size[cause.kind])[None] for cause in spatial]
         singles = np.array([cause.columns * self._input_size[cause.kind] for cause in single])
         factor = cholesky(innovation.S.copy())
-        blocks = (bodies.loads * self.load_size, np.concatenate(wrenches), singles)
-        white = _whitened(factor, (innovation.y[None, :, None], *blocks))
+        loads = (bodies.loads * self.load_size, bodies.weights * self.load_size)
+        blocks = (*loads, np.concatenate(wrenches), singles)
+        y, white_loads, weights, white_wrenches, white_singles = _whitened(
+            factor, (innovation.y[None, :, None], *blocks)
+        )
         names = tuple(cause.name for cause in (*spatial, *single))
-        return WhiteCauses(white[0][0, :, 0], white[1], white[2], white[3], names, bodies.R_BJ)
+        residual = y[0, :, 0]
+        return WhiteCauses(residual, white_loads, weights, white_wrenches, white_singles, names, bodies.R_BJ)
 
 
 def _whitened(factor: Array, blocks: Sequence[Array]) -> list[Array]:

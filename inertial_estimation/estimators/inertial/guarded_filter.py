@@ -178,7 +178,7 @@ class GuardedFilter:
                 self._set(WatchPhase.SUSPECT)
                 self.inquiry.begin(self.filter, self._good.held, self._level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
-            elif self._in_phase_for >= self.config.patience:
+            elif self._in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
                 return update
         else:

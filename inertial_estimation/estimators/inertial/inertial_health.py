@@ -143,6 +143,8 @@ def watch_in_words(guarded: GuardedFilter) -> str:
             f"the data contradict the parameters: a load has changed, or {suspect}; published ones are held"
         )
     if guarded.needs_report:
+        if guarded.phase is WatchPhase.SUSPECT and guarded.inquiry.found.is_open:
+            return f"{guarded.inquiry.found.sentence}; published parameters are held"
         if guarded.phase is WatchPhase.SUSPECT:
             return f"the innovations are much larger than usual: {suspect}; published parameters are held"
         return f"the parameters have followed a change that need not be a load on one body: {suspect}"

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import logsumexp
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.inertial.cause_bank import CauseBank, NoiseScale, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
 from inertial_estimation.estimators.inertial.inertial_filter import Innovation
+from inertial_estimation.estimators.inertial.load_prior import LoadPrior
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -33,11 +34,9 @@ STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is lear
 WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
 SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
 EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is noise
+UNEXPLAINED = 0.25  # share of what exceeds the usual variance that a load may leave of a small event
+PRESSING = 0.1  # share of pushes that press down so steadily that at rest they equal a load
 LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
-OWN_OCCAM = 0.25  # share of each cause's own Occam factor: 1 takes a load on an axis for one before it
-LOST = 0.1  # share of a load that may come off in addition to it
-OWN_MASS = 0.5  # share of the body's own mass that a description can be wrong by, or that can come off
-RARE = 0.01  # prior probability that a body loses some of its own mass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +47,14 @@ class CausePosterior:
         noise: Noise larger than stated, and nothing else.
         loads: A load on each body, shape (n,).
         pushes: An external wrench on each body, shape (n,).
+        weights: The part of it that presses down as a load at rest does, shape (n,).
         faults: An error of each input, shape (k,).
     """
 
     noise: float
     loads: Array
     pushes: Array
+    weights: Array
     faults: Array
 
     @property
@@ -95,9 +96,11 @@ class LoadLocator:
             carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
         """
         self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
-        loads = np.array([carried.get(link, 0.0) for link in self._model.candidates.links])
-        self._most_lost = (1.0 + LOST) * np.maximum(loads, 0.0)
-        self._banks: tuple[CauseBank, CauseBank, CauseBank] | None = None
+        model = self._model
+        loads = np.array([carried.get(link, 0.0) for link in model.candidates.links])
+        unit = float(model.load_size[0])
+        self._prior = LoadPrior(model.candidates.masses, loads, model.spread, unit)
+        self._banks: tuple[CauseBank, CauseBank, CauseBank, CauseBank] | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
         self._total = self._rss = 0.0
@@ -136,16 +139,21 @@ class LoadLocator:
         """Return the probabilities of all causes; None before the first measurement."""
         if self._banks is None or self._latest is None:
             return None
-        loads, spatial, single = (self._evidence(bank) for bank in self._banks)
+        loads, weights, spatial, single = (self._evidence(bank) for bank in self._banks)
         n = len(loads)
         noise = log_student(np.array([self._rss]), self._total, self._scale)
         share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
-        admissible = self._log_admissible()
-        pushes = spatial[:n] + share - self._age / self.config.push_duration
+        mass, place = self._prior.log_weights(self._banks[0], self._total, self._scale)
+        _mass, place_of_weight = self._prior.log_weights(self._banks[1], self._total, self._scale)
+        lasting = share - self._age / self.config.push_duration
+        # The noise of the accelerations in the columns of a load must not count against it.
+        pressing = np.minimum(weights + place_of_weight, loads + place) + np.log(PRESSING) + lasting
+        pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
-        logs = np.concatenate((noise, loads + share + admissible, pushes, inputs))
+        logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))
         p = np.exp(logs - logsumexp(logs))
-        return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], p[1 + 2 * n :])
+        pressed = np.exp(pressing - logsumexp(logs))
+        return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], pressed, p[1 + 2 * n :])
 
     def located(self) -> LocatedCause:
         """Return the most probable cause, and whether it is certain enough to act on."""
@@ -170,6 +178,7 @@ class LoadLocator:
         if self._banks is None:
             self._banks = (
                 CauseBank(*causes.loads.shape[::2]),
+                CauseBank(*causes.weights.shape[::2]),
                 CauseBank(*causes.spatial.shape[::2]),
                 CauseBank(*causes.single.shape[::2]),
             )
@@ -178,41 +187,24 @@ class LoadLocator:
         expected = 1.0 / self._scale.variance  # squared amplitude, in units of the noise
         growth = expected * elapsed / self._window if self._age < self._window else 0.0
         walk = growth + WALK * expected * elapsed
-        loads, spatial, single = self._banks
+        loads, weights, spatial, single = self._banks
         loads.feed(causes.loads, causes.residual, weight, growth)
+        weights.feed(causes.weights, causes.residual, weight, growth)
         spatial.feed(causes.spatial, causes.residual, weight, walk)
         single.feed(causes.single, causes.residual, weight, walk)
         self._total += weight * len(causes.residual)
         self._rss += weight * float(causes.residual @ causes.residual)
 
     def _evidence(self, bank: CauseBank) -> Array:
-        """Return the evidence of causes of one kind, with Occam factors that are mostly the mean of the kind.
+        """Return the evidence of causes of one kind, with Occam factors of constant amplitudes.
 
-        Each one's own would prefer bodies that the data inform less: a load on the axis of a joint would be
-        taken for one on the body before it, because a load anywhere would be a coincidence there.
+        What it costs in addition that amplitudes grow and walk is the mean of the kind: each cause's own
+        would punish the ones that the data determine best, once for each step.
         """
-        informed = bank.log_det[bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)]
-        mean = float(informed.mean()) if len(informed) else 0.0
-        log_det = OWN_OCCAM * bank.log_det + (1.0 - OWN_OCCAM) * mean
-        return bank.log_evidence(self._total, self._scale, log_det)
-
-    def _log_admissible(self) -> Array:
-        """Return the logarithm of the probability of the sign of the mass, relative to either sign alike.
-
-        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
-        body loses some of its own.
-        """
-        assert self._banks is not None
-        bank, size = self._banks[0], float(self._model.load_size[0])
-        mass = size * bank.amplitudes[:, 0]
-        noise = self._scale.strength * self._scale.variance
-        variance = (noise + bank.rss) / (self._scale.strength + self._total) * bank.covariance[:, 0, 0]
-        sigma = size * np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-        own = OWN_MASS * self._model.candidates.masses
-        usual = log_ndtr((mass + self._most_lost) / sigma)
-        rare = log_ndtr((mass + self._most_lost + own) / sigma)
-        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
-        return logs
+        own = bank.log_det_constant(self._scale.variance)
+        informed = bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)
+        walked = float((bank.log_det - own)[informed].mean()) if informed.any() else 0.0
+        return bank.log_evidence(self._total, self._scale, own + walked)
 
     def _load(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
@@ -224,24 +216,34 @@ class LoadLocator:
         mass, com_L = self._model.candidates.load_in_link(
             best, self._banks[0].amplitudes[best] * self._model.load_size
         )
-        left, before = float(self._banks[0].rss[best]), self._rss
-        explained = left <= max(EXPLAINED * self._scale.variance * self._total, LEFT * before)
-        grown = self._age >= self._window
+        all_loads, as_push = float(loads.sum()), float(posterior.weights.sum())
+        alone = of_links >= self.config.ambiguity * (all_loads - of_links)
+        settled = alone and self._age >= self._window and self._is_explained(best)
+        decided = settled and self._decides(all_loads)
         return LocatedCause(
             Cause.LOAD,
             of_links,
-            decided=grown and explained and self._decides(of_links),
+            decided=decided,
+            is_open=settled and not decided and self._decides(all_loads + as_push),
             links=self._links(loads, near),
             mass=mass,
             com_L=com_L,
+            as_push=as_push,
         )
+
+    def _is_explained(self, body: int) -> bool:
+        """Return whether a load on a body leaves little of what there was to explain."""
+        assert self._banks is not None
+        left, usual = float(self._banks[0].rss[body]), self._scale.variance * self._total
+        noise = min(EXPLAINED * usual, usual + UNEXPLAINED * max(self._rss - usual, 0.0))
+        return left <= max(noise, LEFT * self._rss)
 
     def _push(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
         assert self._latest is not None
         best = int(np.argmax(posterior.pushes))
         near = self._near(posterior.pushes, best)
-        bank, size = self._banks[1], self._model.wrench_size
+        bank, size = self._banks[2], self._model.wrench_size
         force, torque, point = self._model.candidates.wrench_in_link(
             best, self._newest_amplitude(best) * size, self._latest.R_BJ[best]
         )
@@ -255,7 +257,7 @@ class LoadLocator:
             links=self._links(posterior.pushes, near),
             force_L=force,
             torque_L=torque,
-            point_L=point if lever < 0.25 * self._model.reach else None,
+            point_L=point if lever < 0.25 * self._model.lever else None,
         )
 
     def _newest_amplitude(self, body: int) -> Array:
@@ -265,7 +267,7 @@ class LoadLocator:
         """
         assert self._banks is not None
         assert self._latest is not None
-        B, known = self._latest.spatial[body], self._banks[1].amplitudes[body]
+        B, known = self._latest.spatial[body], self._banks[2].amplitudes[body]
         information = B.T @ B + self._scale.variance * np.eye(B.shape[1])
         newest: Array = known + linear_algebra.solve(information, B.T @ (self._latest.residual - B @ known))
         return newest

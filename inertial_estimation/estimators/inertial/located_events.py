@@ -13,6 +13,7 @@ class LocatedKind(Enum):
     """Kind of an event; topic and files show the value."""
 
     LOADED = "loaded"
+    LOADED_OR_PUSHED = "loaded or pushed"
     UNLOADED = "unloaded"
     PUSHED = "pushed"
     FAULT = "fault"
@@ -21,6 +22,8 @@ class LocatedKind(Enum):
     @classmethod
     def of(cls, cause: LocatedCause) -> "LocatedKind":
         """Return the kind of event that a cause is."""
+        if cause.is_open:
+            return cls.LOADED_OR_PUSHED
         if cause.cause is Cause.LOAD:
             return cls.LOADED if cause.mass >= 0.0 else cls.UNLOADED
         return cls.PUSHED if cause.cause is Cause.PUSH else cls.FAULT
@@ -77,9 +80,10 @@ class LocatedEvents:
                 return None
             message = f"ended: {before.sentence}"
             return LocatedEvent(estimate.stamp_ns, LocatedKind.ENDED, message, before)
-        same = before is not None and (before.cause, before.links[:1], before.input) == (
-            now.cause,
-            now.links[:1],
-            now.input,
-        )
+        same = before is not None and _identity(before) == _identity(now)
         return None if same else LocatedEvent(estimate.stamp_ns, LocatedKind.of(now), now.sentence, now)
+
+
+def _identity(cause: LocatedCause) -> tuple[object, ...]:
+    """Return what makes a cause another one: its kind, certainty, link or input."""
+    return cause.cause, cause.is_open, cause.links[:1], cause.input

@@ -39,8 +39,9 @@ class LocatorConfig:
         upper=10.0,
     )
     reach: float = parameter(
-        0.15,
-        "Expected distance of a load, or of a push's point of attack, from the centre of mass of the body.",
+        0.05,
+        "Expected distance of a load, or of a push's point of attack, from the place of the body's own mass: "
+        "its place is expected to be distributed as that mass is, widened by this standard deviation.",
         unit="m",
         lower=1e-3,
         upper=10.0,

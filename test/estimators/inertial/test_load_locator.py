@@ -33,6 +33,12 @@ def motion():
     return synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
 
 
+@pytest.fixture(scope="module")
+def at_rest():
+    timing = Timing(duration_s=END_S, rate_hz=125.0, rest_s=END_S, fade_s=0.3)
+    return synthetic_truth("talos", timing, np.random.default_rng(3), payload_time_s=None)
+
+
 def estimates_of(truth, *disturbances, **changes):
     """Times, estimates and health of a pipeline that reads the disturbed robot."""
     disturbed = disturbed_truth(truth, synthetic_robot("talos").contacts, disturbances)
@@ -79,6 +85,25 @@ def test_a_push_teaches_nothing_and_its_force_is_reported(motion):
     during = [health for t, _estimate, health in rows if ON_S + 0.15 < t < OFF_S - 0.1]
     assert {health.level for health in during} == {HealthLevel.WARN}
     assert "a push of" in during[-1].message
+
+
+@pytest.mark.parametrize("force", [(0.0, 0.0, -50.0), (0.0, 0.0, 12.0)])
+def test_a_push_along_gravity_on_a_robot_at_rest_is_no_load(at_rest, force):
+    rows = estimates_of(at_rest, Push("torso_2_link", np.array(force), ON_S, OFF_S - ON_S))
+    masses = published(rows, ON_S - 0.1)
+    assert np.abs(masses / masses[0] - 1.0).max() < 0.02
+    assert not any(cause.decided for _t, cause in found(rows, Cause.LOAD))
+    said = [health.message for t, _estimate, health in rows if OFF_S - 0.1 < t < OFF_S]
+    assert said
+    assert all("push" in message for message in said)
+
+
+def test_a_small_load_is_noticed_and_located(motion):
+    load = attached_ball("leg_right_4_link", 1.0, (0.0, 0.02, -0.15), start=ON_S)
+    causes = found(estimates_of(motion, load), Cause.LOAD)
+    assert causes[0][0] < ON_S + 0.3
+    assert "leg_right_4_link" in causes[-1][1].links
+    assert causes[-1][1].mass == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_load_is_located_within_three_tenths_of_a_second_and_followed(motion):

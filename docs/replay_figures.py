@@ -1,0 +1,70 @@
+"""Draws the figures of replays in these pages: docs/images/icub_{tilt,mass}.png and replay_compare.png.
+
+    python docs/replay_figures.py [--results DIR] [--output DIR]
+
+Replays the iCub recording of the data sets (`INERTIAL_ESTIMATION_DATASETS`) with the shipped parameters and
+with the gains of the paper, compares the two, and copies figures of the results.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from inertial_estimation.commands.main import main as run_command
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPER = (
+    "tilt_observer.two_stage.alpha1=100.0",
+    "tilt_observer.two_stage.alpha2=20.0",
+    "tilt_observer.two_stage.gamma=3.0",
+    "tilt_observer.adaptation.enabled=false",
+)
+FIGURES = {
+    "shipped/tilt.png": "icub_tilt.png",
+    "shipped/masses.png": "icub_mass.png",
+    "compared/tilt_errors.png": "replay_compare.png",
+}
+
+
+def main() -> int:
+    """Replay, compare, copy."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--results", type=Path, help="folder that keeps the results; a temporary one")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images", help="folder")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        results = args.results or Path(temporary)
+        for name, parameters in (("shipped", ()), ("paper", PAPER)):
+            replay(results / name, parameters)
+        folders = [str(results / "shipped"), str(results / "paper")]
+        command("compare", *folders, "--output", str(results / "compared"), "--overwrite")
+        for drawn, image in FIGURES.items():
+            shutil.copyfile(results / drawn, args.output / image)
+    return 0
+
+
+def replay(folder: Path, parameters: tuple[str, ...]) -> None:
+    """Replay the iCub recording with some parameters replaced."""
+    datasets = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets"))
+    icub = datasets / "icub_walking"
+    replaced = [text for parameter in parameters for text in ("--param", parameter)]
+    command(
+        *("replay", str(icub / "walk_front_back_2021"), "--config", "icub"),
+        *("--urdf", str(icub / "iCubGenova04.urdf"), "--reference", "/vicon/root_link/pose"),
+        *("--trusted", str(icub / "walk_front_back_2021_vicon_ok.csv")),
+        *("--output", str(folder), "--overwrite", *replaced),
+    )
+
+
+def command(*arguments: str) -> None:
+    """Run a command of the package; end if it fails."""
+    code = run_command(arguments)
+    if code:
+        sys.exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

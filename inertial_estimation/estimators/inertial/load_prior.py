@@ -1,0 +1,91 @@
+"""Probability of the mass and the place of a load on a body, beyond the prior of the regression.
+
+The regression (`cause_bank`) knows mass and first moment of a load as independent and normal, whatever the
+body. Here its posterior is weighed with what is known of loads: the integral of the likelihood under the
+better prior, relative to the one under the prior of the regression.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from inertial_estimation.estimators.inertial.cause_bank import CauseBank, NoiseScale
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["LoadPrior"]
+
+LOST = 0.1  # share of a load that may come off in addition to it
+OWN_MASS = 0.5  # share of the body's own mass that can come off
+RARE = 1e-4  # prior probability that a body loses some of its own mass: a push upwards is far more frequent
+POINT = 1e-6  # smallest variance of the place, in squared units of the expected distance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadPrior:
+    """What is known of a load on each of n bodies before the data.
+
+    Attributes:
+        masses: Nominal masses of the bodies [kg], shape (n,).
+        carried: Loads that they carry at present and can lose [kg], shape (n,).
+        spread: Covariance of the place of a load about the centre of mass of its body, in squared units of
+            `lever`, shape (n, 3, 3).
+        unit: Unit of the mass in the regression [kg]; that of the first moment is `unit` times `lever`.
+    """
+
+    masses: Array
+    carried: Array
+    spread: Array
+    unit: float
+
+    def log_weights(self, bank: CauseBank, total: float, scale: NoiseScale) -> tuple[Array, Array]:
+        """Return the logarithms of the weights of mass and place for each body, shape (n,) each.
+
+        Args:
+            bank: The regression on a load on each body.
+            total: Number of independent residuals that it has seen.
+            scale: Prior of the noise.
+        """
+        noise = scale.strength * scale.variance
+        variance = (noise + bank.rss) / (scale.strength + total)
+        covariance = variance[:, None, None] * bank.covariance
+        return self._log_mass(bank, covariance), self._log_place(bank, covariance)
+
+    def _log_mass(self, bank: CauseBank, covariance: Array) -> Array:
+        """Return the logarithm of the probability of the mass, relative to either sign alike.
+
+        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
+        body loses some of its own.
+        """
+        mass = self.unit * bank.amplitudes[:, 0]
+        sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
+        most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
+        usual = log_ndtr((mass + most_lost) / sigma)
+        rare = log_ndtr((mass + most_lost + OWN_MASS * self.masses) / sigma)
+        logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
+        return logs
+
+    def _log_place(self, bank: CauseBank, covariance: Array) -> Array:
+        """Return the logarithm of the probability of the place, relative to that of any first moment.
+
+        A load of mass m sits on its body, so its first moment h is normal with the covariance m^2 `spread`,
+        not with that of the regression, one.
+        """
+        h, P = bank.amplitudes[:, 1:], covariance[:, 1:, 1:]
+        square = bank.amplitudes[:, 0] ** 2 + covariance[:, 0, 0]
+        near = square[:, None, None] * (self.spread + POINT * np.eye(3))
+        logs: Array = _log_normal(h, P + near) - _log_normal(h, P + np.eye(3))
+        return logs
+
+
+def _log_normal(values: Array, covariances: Array) -> Array:
+    """Return the logarithm of normal densities of mean zero without their common constant, shape (n,).
+
+    Args:
+        values: Shape (n, d).
+        covariances: Shape (n, d, d).
+    """
+    solved = linear_algebra.solve(covariances, values[:, :, None])[:, :, 0]
+    logs: Array = -0.5 * (values * solved).sum(axis=1) - 0.5 * np.log(np.linalg.det(covariances))
+    return logs
