@@ -17,10 +17,9 @@ from inertial_estimation.commands.main import main as run_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = (
-    "tilt_observer.two_stage.alpha1=100.0",
-    "tilt_observer.two_stage.alpha2=20.0",
-    "tilt_observer.two_stage.gamma=3.0",
-    "tilt_observer.adaptation.enabled=false",
+    *("--only", "tilt_observer", "--param", "tilt_observer.adaptation.enabled=false"),
+    *("--param", "tilt_observer.two_stage.alpha1=100.0", "--param", "tilt_observer.two_stage.alpha2=20.0"),
+    *("--param", "tilt_observer.two_stage.gamma=3.0"),
 )
 FIGURES = {
     "shipped/tilt.png": "icub_tilt.png",
@@ -37,8 +36,8 @@ def main() -> int:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         results = args.results or Path(temporary)
-        for name, parameters in (("shipped", ()), ("paper", PAPER)):
-            replay(results / name, parameters)
+        replay(results / "shipped")
+        replay(results / "paper", *PAPER)
         folders = [str(results / "shipped"), str(results / "paper")]
         command("compare", *folders, "--output", str(results / "compared"), "--overwrite")
         for drawn, image in FIGURES.items():
@@ -46,16 +45,15 @@ def main() -> int:
     return 0
 
 
-def replay(folder: Path, parameters: tuple[str, ...]) -> None:
-    """Replay the iCub recording with some parameters replaced."""
+def replay(folder: Path, *options: str) -> None:
+    """Replay the iCub recording with further options."""
     datasets = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT.parent / "shared" / "datasets"))
     icub = datasets / "icub_walking"
-    replaced = [text for parameter in parameters for text in ("--param", parameter)]
     command(
         *("replay", str(icub / "walk_front_back_2021"), "--config", "icub"),
         *("--urdf", str(icub / "iCubGenova04.urdf"), "--reference", "/vicon/root_link/pose"),
         *("--trusted", str(icub / "walk_front_back_2021_vicon_ok.csv")),
-        *("--output", str(folder), "--overwrite", *replaced),
+        *("--output", str(folder), "--overwrite", *options),
     )
 
 

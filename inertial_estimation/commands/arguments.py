@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.completion import completed_by, robot_names
+from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
 __all__ = ["add_output", "add_param", "add_remap", "add_robot", "check_output"]
@@ -22,16 +22,28 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
         "--config",
         action="append",
         required=True,
+        metavar="NAME|FILE",
         help=f"ROS parameter file or the name of a robot ({examples}); {later}",
     )
     completed_by(config, robot_names)
-    parser.add_argument("--urdf", default="", help="robot description; overrides the parameter 'urdf'")
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--output`` and ``--overwrite``; `check_output` checks them."""
     parser.add_argument(
-        "--output", type=Path, required=True, help="folder the results are written to, new or empty"
+        "--urdf", default="", metavar="SOURCE", help="robot description; overrides the parameter 'urdf'"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Declare ``--output`` and ``--overwrite``; `check_output` checks them.
+
+    Args:
+        parser: Parser of the command.
+        required: Whether the command always writes results.
+    """
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        required=required,
+        help="folder the results are written to, new or empty",
     )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
@@ -70,10 +82,11 @@ def add_param(parser: argparse.ArgumentParser, form: str) -> None:
         parser: Parser of the command.
         form: Form of the values, for instance ``NODE.NAME=VALUE``.
     """
-    parser.add_argument(
+    param = parser.add_argument(
         "--param",
         action="append",
         default=[],
         metavar=form,
         help="override a parameter of the files ('/**' is the section of all nodes); repeat it for more",
     )
+    completed_by(param, parameter_names)

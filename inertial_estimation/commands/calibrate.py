@@ -12,7 +12,7 @@ left-out samples better than no offsets do. See docs/calibration.md.
 import argparse
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ from typing import Any
 from inertial_estimation.calibration.calibrate import CalibrationTask, calibrate
 from inertial_estimation.calibration.calibration_config import CalibrationConfig
 from inertial_estimation.calibration.calibration_report import DISPLAY_UNITS, CalibrationReport
-from inertial_estimation.commands.arguments import add_output, add_remap, add_robot, check_output
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.progress_bar import progress_words
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings, recording_with_warnings
 from inertial_estimation.configuration.config_file import ALL_NODES, parse_overrides
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
-from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.errors import ConfigurationError, did_you_mean, listing
 from inertial_estimation.files.outputs import result_folder
 from inertial_estimation.offline.calibration_bag import read_bag_postures
 from inertial_estimation.offline.calibration_csv import PostureTable, read_postures
@@ -143,14 +143,7 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
         metavar="JOINT",
         help="joints to calibrate, by name or pattern (plane: those beyond the leg; otherwise all)",
     )
-    parser.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a parameter of the calibration (CalibrationConfig); '/**.NAME=VALUE' overrides one of the "
-        "parameter files; repeat it for more",
-    )
+    add_param(parser, f"{OWN}.NAME=VALUE")
     parser.add_argument(
         "--write-combinations",
         action="store_true",
@@ -161,13 +154,10 @@ def _common(parser: argparse.ArgumentParser, source: str) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read postures, calibrate, write the files and print a summary."""
-    shared = [text for text in args.param if text.startswith(ALL_NODES)]
-    overrides = checked_overrides(shared, ())
-    overrides += parse_overrides(f"{OWN}.{text}" for text in args.param if text not in shared)
+    own, shared = _overrides(args.param)
     folder = check_output(args)
-    own = {name: value for section, name, value in overrides if section == OWN}
     config = build_config(CalibrationConfig, own, where="--param")
-    file = load_configs(args.config).overridden(entry for entry in overrides if entry[0] == ALL_NODES)
+    file = load_configs(args.config).overridden(shared)
     setup = calibration_setup(file, urdf=args.urdf)
     tasks = {"flat-feet": _flat_feet, "plane": _plane, "marker": _marker}
     task, table = tasks[args.kind](args, setup, config)
@@ -193,6 +183,19 @@ def run(args: argparse.Namespace) -> int:
         print(f"  on top of the known offsets of {listing(setup.known_offsets)}; the file has the sums")
     print(f"written: {', '.join(str(folder / file.name) for file in written)}")
     return 0
+
+
+def _overrides(texts: Sequence[str]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
+    """Return the parameters of the calibration, and those over the parameter files."""
+    own = parse_overrides(text for text in texts if text.startswith(f"{OWN}."))
+    others = [text for text in texts if not text.startswith(f"{OWN}.")]
+    for section, name, _value in parse_overrides(others):
+        if section != ALL_NODES:
+            hint = did_you_mean(section, [OWN, ALL_NODES], "there are")
+            raise ConfigurationError(
+                f"--param {section}.{name}: no section '{section}' in this command{hint}"
+            )
+    return {name: value for _section, name, value in own}, checked_overrides(others, ())
 
 
 def _flat_feet(

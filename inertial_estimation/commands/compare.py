@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="result folders of replay or identify, two or more",
     )
-    parser.add_argument("--output", type=Path, help="folder for table, page and figures, new or empty")
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for table, page and figures, new or empty"
+    )
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
     )

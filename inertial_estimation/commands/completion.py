@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["complete", "completed_by", "robot_names"]
+__all__ = ["complete", "completed_by", "parameter_names", "robot_names"]
 
 
 def complete(
@@ -50,3 +50,10 @@ def robot_names() -> list[str]:
     from inertial_estimation.configuration.config_lookup import config_folders
 
     return sorted({path.stem for folder in config_folders() for path in folder.glob("*.yaml")})
+
+
+def parameter_names() -> list[str]:
+    """Return ``NODE.NAME=`` of every parameter."""
+    from inertial_estimation.configuration.node_configs import NODE_CONFIGS, parameters_of
+
+    return [f"{node}.{name}=" for node in NODE_CONFIGS for name in sorted(parameters_of(node))]

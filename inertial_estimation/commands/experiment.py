@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from inertial_estimation.commands.completion import completed_by
 from inertial_estimation.commands.progress_bar import progress_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.experiments.experiment import Progress
@@ -37,7 +38,8 @@ PACKAGES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
+    name = parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
+    completed_by(name, lambda: [*(experiment.name for experiment in EXPERIMENTS), ALL])
     parser.add_argument("--list", action="store_true", help="list the experiments")
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (depends on the experiment)")
     parser.add_argument(

@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_remap(parser)
     add_param(parser, "identification.NAME=VALUE")
-    parser.add_argument("--no-report", action="store_true", help="write no report.html")
+    parser.add_argument("--no-figures", action="store_true", help="write no report.html")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     source = _source(args, config, identifier, urdf)
     with result_folder(folder, FILES) as partial:
         write_identification(partial, result, config, identifier.robot, source)
-        if not args.no_report:
+        if not args.no_figures:
             _write_page(partial, result, source)
     print_run_warnings(result)
     print_summary(folder, result)

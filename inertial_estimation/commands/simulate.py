@@ -63,7 +63,7 @@ SLICE_S = 0.1  # between two updates of progress and commands, and looks at the 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_robot(parser, "hyq, go2, talos")
-    parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
     parser.add_argument(
         "--duration", type=float, default=12.0, metavar="S", help="time from the release to the end (12 s)"
     )
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trunk_payload the robot also stands still and tilts as the identification requests",
     )
     parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sensor noise (0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sensor noise (0)")
     parser.add_argument("--storage", choices=STORAGES, default="mcap", help="format of the bag (mcap)")
     parser.add_argument("--overwrite", action="store_true", help="replace a rosbag2 that exists there")
     add_param(parser, "NODE.NAME=VALUE")

@@ -50,8 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=sorted(SYNTHETIC_ROBOTS),
         help="the robot; arm is any robot with a fixed base, with --urdf or --config",
     )
-    parser.add_argument("--output", type=Path, required=True, help="folder of the new rosbag2")
-    parser.add_argument("--urdf", default="", help="robot description in place of the robot's own")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder of the new rosbag2")
+    parser.add_argument(
+        "--urdf", default="", metavar="SOURCE", help="robot description in place of the robot's own"
+    )
     parser.add_argument(
         "--config",
         action="append",
@@ -91,7 +93,9 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate", type=float, default=250.0, metavar="HZ", help="rate of the samples (250 Hz)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of motion, noise and true robot (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of motion, noise and true robot (0)"
+    )
     parser.add_argument("--noise-free", action="store_true", help="simulate sensors without noise and bias")
     parser.add_argument(
         "--delay",

@@ -1,7 +1,7 @@
 """What several results have in common and what differs: values, settings, recordings, versions."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ class Difference:
     """A setting, file or version that is not the same in all results.
 
     Attributes:
-        group: What it belongs to: recording, version, file, option, parameter or machine.
+        group: What it belongs to: recording, version, file, option, estimator, parameter or machine.
         name: What it is.
         values: Of each result, as text; empty where it has none.
     """
@@ -103,15 +103,24 @@ def _row(name: str, values: Sequence[Value | None]) -> Row:
 
 
 def _differences(results: Sequence[RunResult]) -> Iterator[Difference]:
-    described = [dict(_described(result.provenance)) for result in results]
+    nodes = [set(result.provenance.get("parameters", {})) for result in results if result.provenance]
+    everywhere = set.intersection(*nodes) if nodes else set()
+    described = [dict(_described(result.provenance, everywhere)) for result in results]
     for group, name in dict.fromkeys(key for one in described for key in one):
         values = tuple(one.get((group, name), "") for one in described)
         if len(set(values)) > 1:
             yield Difference(group, name, values)
 
 
-def _described(provenance: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield what is compared of a provenance as texts, by group and name."""
+def _described(
+    provenance: Mapping[str, Any], everywhere: Collection[str]
+) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield what is compared of a provenance as texts, by group and name.
+
+    Args:
+        provenance: Where a result came from.
+        everywhere: Nodes and tools whose parameters all results have; others are only named.
+    """
     version = provenance.get("version", {})
     for name in ("package", "commit", "modified"):
         if name in version:
@@ -127,6 +136,9 @@ def _described(provenance: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str],
     for name, value in provenance.get("options", {}).items():
         yield ("option", f"--{name.replace('_', '-')}"), _text(value)
     for node, values in provenance.get("parameters", {}).items():
+        if node not in everywhere:
+            yield ("estimator", node), "run"
+            continue
         for name, value in values.items():
             yield ("parameter", f"{node}.{name}"), _text(value)
     for name, value in provenance.get("machine", {}).items():

@@ -159,7 +159,9 @@ def test_names_that_do_not_exist(postures, config: Path, tmp_path: Path, capsys)
     assert "no frame 'tail'" in line
     line = refused(marker(source, config, tmp_path / "out", "--joints", "knee*"), capsys)
     assert "no joint 'knee*' moves" in line
-    line = refused(marker(source, config, tmp_path / "out", "--param", "offset_sigme=1.0"), capsys)
+    line = refused(
+        marker(source, config, tmp_path / "out", "--param", "calibration.offset_sigme=1.0"), capsys
+    )
     assert "did you mean 'offset_sigma'" in line
     line = refused(["calibrate", "flat-feet", str(source), *common], capsys)
     assert "no IMU link" in line

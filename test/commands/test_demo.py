@@ -45,7 +45,7 @@ def test_demo_holds_the_weight_with_adaptation_and_sags_without(tmp_path: Path) 
             robot = {
                 f"/{run}_adaptation/{part}" for part in ("base", "forces/left_foot", "gravity/estimated")
             }
-            assert robot | {f"/series/elbow/{run}\\ adaptation"} <= entities
+            assert robot | {f"/series/elbow/{run}\\ adaptation\\ elbow"} <= entities
 
 
 def entities_of(recording: Path) -> set[str]:

@@ -143,7 +143,7 @@ def test_recordings_with_and_without_the_load_are_not_the_same(folder, bag, caps
 
 def identified(bag: Path, folder: Path, output: str, *options: str) -> dict:
     """Identify without a page; what identification.json holds."""
-    arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-report"]
+    arguments = ["--config", str(folder / "robot.yaml"), "--output", str(folder / output), "--no-figures"]
     assert main(["identify", str(bag), *arguments, *options]) == 0
     assert not (folder / output / "report.html").exists()
     return json.loads((folder / output / "identification.json").read_text())
@@ -254,3 +254,22 @@ def test_a_robot_at_rest_tells_which_parameters_stay_nominal(folder, recording, 
     common = ["--config", folder / "robot.yaml", "--output", folder / "none"]
     line = refused([folder / "still", *common, "--method", "least-squares"], capsys)
     assert "equations for 24 unknowns" in line
+
+
+def test_results_are_compared_with_one_another(results, folder, capsys):
+    content = json.loads((results / "identification.json").read_text())
+    (bag,) = content["provenance"]["bags"]
+    assert bag["path"] == str(folder / "bag")
+    assert len(bag["files"][0]["sha256"]) == 64
+    other = folder / "other"
+    other.mkdir()
+    content["chosen"] = "ridge"
+    content["provenance"]["options"]["split"] = 6.0
+    (other / "identification.json").write_text(json.dumps(content))
+    assert main(["compare", str(results), str(other)]) == 0
+    out, err = capsys.readouterr()
+    rows = {line.split("  ")[0]: line.split()[-2:] for line in out.splitlines() if line}
+    assert rows["method"] == ["consistent", "ridge"]
+    assert "mass of upper [kg]" in rows
+    assert rows["option --split"] == ["8", "6"]
+    assert "(--split)" in err

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from inertial_estimation.commands.main import main
+from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipelineConfig
 from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.recording import BagRecording
@@ -212,6 +213,24 @@ def test_the_bag_of_estimates_has_the_nodes_topics_beside_the_inputs(results: Pa
 def stamps(path: Path) -> list[str]:
     with path.open(newline="") as file:
         return [row["stamp_ns"] for row in csv.DictReader(file)]
+
+
+def test_a_result_differs_from_itself_in_nothing(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in ("metrics.json", "base_errors.csv", "tilt_observer.csv", "inertial_ekf.csv"):
+        (tmp_path / file).write_bytes((results / file).read_bytes())
+    assert main(["compare", str(results), str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert "mass error of arm_left_5_link [kg]" in out
+    assert "tilt error against the truth, rms [deg]" in out
+    assert "nothing differs" in out
+    assert "%)" not in out
+    assert not err
+    first, second = (read_results([folder])[0] for folder in (results, tmp_path))
+    column = first.table("inertial_ekf.csv")["mass/arm_left_5_link [kg]"]
+    np.testing.assert_array_equal(column, second.table("inertial_ekf.csv")["mass/arm_left_5_link [kg]"])
+    assert np.isfinite(column).all()
 
 
 def test_same_seed_writes_the_same_recording(talos_bag: Path, tmp_path: Path) -> None:

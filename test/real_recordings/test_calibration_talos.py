@@ -40,7 +40,7 @@ def test_offsets_alone_predict_held_out_touches_within_the_published_errors(tmp_
 
 def test_placement_errors_predict_better(tmp_path: Path) -> None:
     priors = ("offset_sigma=0.02", "placement_position_sigma=0.003", "placement_rotation_sigma=0.01")
-    arguments = [argument for prior in priors for argument in ("--param", prior)]
+    arguments = [argument for prior in priors for argument in ("--param", f"calibration.{prior}")]
     report = calibrated(
         tmp_path, "plane", str(TABLE), "--frame", "gripper_left_base_link", "--fixed-priors", *arguments
     )
@@ -58,7 +58,7 @@ def test_legs_that_were_closed_by_their_controller_have_no_offsets(tmp_path: Pat
 
 
 def test_marker_left_out_is_predicted_within_two_millimetres(tmp_path: Path) -> None:
-    arguments = ("--fixed-priors", "--param", "offset_sigma=0.05")
+    arguments = ("--fixed-priors", "--param", "calibration.offset_sigma=0.05")
     report = calibrated(tmp_path, "marker", str(MARKER), "--frame", "arm_left_7_link", *arguments)
     marker = report["errors_rms"]["marker"]
     assert marker["before"] == pytest.approx(5.16, abs=0.3)

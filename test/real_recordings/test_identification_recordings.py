@@ -21,7 +21,14 @@ pytestmark = pytest.mark.skipif(not BAG.exists(), reason=f"no recording in {BAG}
 
 def test_held_out_torque_of_a_panda(tmp_path):
     pytest.importorskip("clarabel")
-    arguments = ["--config", str(ROOT / "config" / "panda.yaml"), "--split", "14", "--compare", "--no-report"]
+    arguments = [
+        "--config",
+        str(ROOT / "config" / "panda.yaml"),
+        "--split",
+        "14",
+        "--compare",
+        "--no-figures",
+    ]
     assert main(["identify", str(BAG), *arguments, "--output", str(tmp_path)]) == 0
     content = json.loads((tmp_path / "identification.json").read_text())
     errors = {name: m["relative_error_validation"] for name, m in content["methods"].items()}
