@@ -114,12 +114,14 @@ class Graph(AbstractContextManager["Graph"]):
     Attributes:
         heard: What each node has published.
         nodes: Names of the nodes.
+        back_after_s: Processor time that each node had taken when its results were last back [s].
     """
 
     def __init__(self, nodes: Sequence[str], folder: Path, domain: int, rate_hz: float) -> None:
         """Start the nodes and the publishers."""
         self.nodes, self.rate_hz = tuple(nodes), rate_hz
         self.heard = {node: Heard() for node in nodes}
+        self.back_after_s: dict[str, float] = {}
         self._environment = {"ROS_DOMAIN_ID": str(domain), "OMP_NUM_THREADS": "1"}
         os.environ.update(self._environment, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
         self._processes = ProcessGroup(folder)
@@ -148,6 +150,11 @@ class Graph(AbstractContextManager["Graph"]):
         arguments += ["-p", "await_inertias:=false"]
         command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
         self.running[name] = self._processes.start(name, command, environment=self._environment)
+
+    def processor_s(self, name: str) -> float:
+        """Return the processor time that a running node has taken since its start [s]."""
+        fields = Path(f"/proc/{self.running[name].pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def start_publisher(self) -> "subprocess.Popen[bytes]":
         """Start a second process that publishes the same sensors."""

@@ -55,7 +55,8 @@ def compiled(function: FunctionT) -> FunctionT:
     fits (an int to a float) and never compiles again.
 
     Args:
-        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones.
+        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones. Constants
+            are compiled in: those of other modules must be of modules that import this one.
 
     Returns:
         The compiled function; the same one where nothing is compiled.
@@ -106,7 +107,8 @@ def numbers(array: Array) -> Array:
 
 def zeros(*shape: int) -> Array:
     """Return zeros which compiled functions can read and write, as `numbers` returns them."""
-    return numbers(np.zeros(shape))
+    made = np.zeros(shape)
+    return made if compiling() else numbers(made)
 
 
 def warm_up() -> None:

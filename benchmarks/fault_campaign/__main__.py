@@ -1,13 +1,16 @@
 """Faults by the thousand against the four pipelines: what escapes, what is wrong, and how it recovers.
 
 Run from the root of the project: ``python -m benchmarks.fault_campaign --cases 75 --output faults.json``.
-Times of steps are processor time of the child. One case alone, as a timeline:
+Times of steps are processor time of the child. SIGINT and SIGTERM end a run early; what it has found until
+then is written. One case alone, as a timeline:
 ``python -m benchmarks.fault_campaign --case tilt/stuck/3``.
 """
 
 import argparse
+import contextlib
 import json
 import multiprocessing
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +31,13 @@ from benchmarks.fault_campaign.report import (
 
 
 def _work(cases: list[Case]) -> list[Verdict]:
-    found = []
+    found: list[Verdict] = []
+    with contextlib.suppress(KeyboardInterrupt):
+        _run_into(found, cases)
+    return found
+
+
+def _run_into(found: list[Verdict], cases: list[Case]) -> None:
     for number, verdict in enumerate(run_cases(cases), start=1):
         found.append(verdict)
         failed = [name for name in failures(verdict) if name in COUNTED]
@@ -36,7 +45,6 @@ def _work(cases: list[Case]) -> list[Verdict]:
             print(f"{verdict.case}: {', '.join(failed)} {verdict.escape}", file=sys.stderr, flush=True)
         if number % 50 == 0:
             print(f"{number} of {len(cases)} cases", file=sys.stderr, flush=True)
-    return found
 
 
 def run(cases: Sequence[Case], jobs: int) -> list[Verdict]:
@@ -81,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         numbers = range(options.first, options.first + options.cases)
         kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), options.jobs)
     print(summary(verdicts), table(verdicts), sep="\n\n")
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")

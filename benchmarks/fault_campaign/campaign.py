@@ -1,20 +1,15 @@
 """Cases by the hundred, each in a forked child of a pipeline that has run up to the fault's beginning."""
 
 import gc
-import os
-import pickle
-import resource
-import signal
-import traceback
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from benchmarks.fault_campaign.fault import Fault, Kind
 from benchmarks.fault_campaign.feed import Feed, Record
+from benchmarks.fault_campaign.forked import EndedError, forked
 from benchmarks.fault_campaign.judge import Errors, Verdict, errors_of, judge
 from benchmarks.fault_campaign.kinds import KINDS
 from benchmarks.fault_campaign.outputs import ADAPTERS, Adapter
@@ -24,11 +19,8 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["Case", "all_cases", "case_named", "run_cases"]
 
-CPU_LIMIT_S = 30
-WALL_LIMIT_S = 180  # generous: the machine may be shared
-MEMORY_LIMIT = 1 << 30  # bytes beyond what the parent has
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
-SETTLED_TAIL_S = 1.2  # of them for a case in which the estimate was never wrong, and soon as it should be
+SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong, and soon as it should be
 SETTLED_S = 0.5  # recovery of such a case at the latest
 WHOLE_TAIL_EVERY = 4  # of so many cases one has the whole tail whatever it does, as a sample
 
@@ -129,7 +121,7 @@ class _SceneRun:
         self.feed = Feed(self.adapter)
         gc.collect()
         gc.freeze()  # what children share stays shared
-        self.clean: Errors = _forked(self._run_clean)
+        self.clean: Errors = forked(self._run_clean)
 
     def run(self, by_begin: dict[float, list[Case]], show: Show | None) -> Iterator[Verdict]:
         """Run cases by their beginnings [s]; the pipeline is fed up to each of them in turn."""
@@ -166,16 +158,16 @@ class _SceneRun:
             return verdict
 
         try:
-            verdict: Verdict = _forked(lambda: run(show))
+            verdict: Verdict = forked(lambda: run(show))
             if verdict.late:  # once more: the same step is long again, an interruption is not
-                again: Verdict = _forked(run)
+                again: Verdict = forked(run)
                 return replace(
                     verdict,
                     longest_s=min(verdict.longest_s, again.longest_s),
                     fifth_longest_s=min(verdict.fifth_longest_s, again.fifth_longest_s),
                 )
             return verdict
-        except _EndedError as ended:
+        except EndedError as ended:
             fault = self._inject(case, rest)
             return Verdict(
                 case.name,
@@ -212,59 +204,3 @@ def _settled(verdict: Verdict) -> bool:
     """Whether the estimate was never wrong, and has been as it should be since soon after the fault."""
     recovered = verdict.recovery_s is not None and verdict.recovery_s <= SETTLED_S
     return recovered and not (verdict.wrong_s or verdict.silent or verdict.escape)
-
-
-class _EndedError(Exception):
-    """A child ended without a verdict."""
-
-    def __init__(self, text: str, *, over_time: bool) -> None:
-        super().__init__(text)
-        self.over_time = over_time
-
-
-def _forked(call: Callable[[], Any]) -> Any:
-    """Return what a call returns in a forked child with limits on time and memory.
-
-    Raises:
-        _EndedError: If the child was ended by a limit or a signal.
-    """
-    readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(readable)
-        status = 1
-        try:
-            _limit()
-            gc.disable()  # a collection would walk the campaign's own readings within a step
-            result = pickle.dumps(call())
-            with os.fdopen(writable, "wb") as pipe:
-                pipe.write(result)
-            status = 0
-        except MemoryError:
-            status = 3
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(writable)
-    with os.fdopen(readable, "rb") as pipe:
-        content = pipe.read()
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        over = number in (signal.SIGXCPU, signal.SIGALRM, signal.SIGKILL)
-        raise _EndedError(f"ended by {signal.Signals(number).name}", over_time=over)
-    if os.WEXITSTATUS(status) == 3:
-        raise _EndedError("ended by the limit of memory", over_time=True)
-    if os.WEXITSTATUS(status):
-        raise RuntimeError("the campaign itself failed in a child; its traceback is above")
-    return pickle.loads(content)
-
-
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 2))
-    with open("/proc/self/statm") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY_LIMIT, size + MEMORY_LIMIT))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(WALL_LIMIT_S)

@@ -20,6 +20,7 @@ STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m
 USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
 USUAL_SHARE = 0.1  # of a new repetition in the usual one
 BLOCK_S, BLOCKS = 0.05, 5  # of the time over which travel and velocity are compared
+FORGETTING = 0.97  # per block, of what a position lags behind its velocity: a memory of 1.6 s
 DIFFERENCE = 0.06  # of travel and integrated velocity over that time [rad or m]
 VELOCITY_LAG = 0.05  # of measured velocities behind positions, or the reverse [s]
 
@@ -153,7 +154,9 @@ class _Track:
         else:
             frozen, found = self._still.ended(), ""
             if not frozen and (largest > JUMP or self._jump.lasts):
-                found = self._jump.update(self._h, self._wrapped(change), v, sent)
+                found = self._jump.update(
+                    self._h, self._wrapped(change), v, sent, self._travel.difference(last)
+                )
             else:
                 self._jump.passed(self._h)
             if frozen or self._jump.new:
@@ -234,6 +237,7 @@ class _Travel:
         self._differences.clear()
         self._speeds.clear()
         self._begin: Array | None = None
+        self._memory: Array = np.zeros(len(self._names))
         self._travel: Array = np.zeros(len(self._names))
         self._elapsed = self._longest = 0.0
 
@@ -247,15 +251,28 @@ class _Travel:
         self._longest = max(self._longest, h)
         return self._block(q, v) if self._elapsed >= BLOCK_S else ""
 
-    def _block(self, q: Array, v: Array) -> str:
+    def difference(self, q: Array) -> Array:
+        """Return the change of the positions less the integral of the velocities, forgotten slowly.
+
+        Args:
+            q: Positions of the last joint state [rad or m], shape (n_joints,).
+        """
+        if self._begin is None:
+            return self._memory
+        return self._memory + self._off(q)
+
+    def _off(self, q: Array) -> Array:
         assert self._begin is not None
+        off = q - self._begin - self._travel
+        off[self._turning] -= FULL_TURN * np.round(off[self._turning] / FULL_TURN)
+        return off
+
+    def _block(self, q: Array, v: Array) -> str:
         if not np.abs(self._travel).max(initial=0.0) < FREE_POSITION:  # of velocities that no joint has
             self.restart()
             return ""
-        difference = q - self._begin - self._travel
-        turning = self._turning
-        if len(turning):
-            difference[turning] -= FULL_TURN * np.round(difference[turning] / FULL_TURN)
+        difference = self._off(q)
+        self._memory = FORGETTING * self._memory + difference
         self._differences.append(difference)
         self._speeds.append(np.abs(v))
         self._begin, self._elapsed = q, 0.0

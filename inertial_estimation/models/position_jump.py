@@ -8,7 +8,9 @@ from inertial_estimation.signals import Array
 __all__ = ["HELD_S", "JUMP", "PositionJump"]
 
 JUMP = 0.1  # least jump of a position for which a joint state is dropped [rad or m]
-JUMP_LAG = 0.25  # age of a position that is late rather than elsewhere [s]
+JUMP_LAG = 0.05  # by which a position and its velocity may be apart [s]
+RETURN_LAG = 0.1  # the same over the time since a jump, when a position is back [s]
+CATCH_UP = 1.2  # factor on what a position lags behind its velocity, up to which a jump makes up for it
 LARGEST_ACCELERATION = 200.0  # of a joint between two joint states [rad/s^2 or m/s^2]
 HELD_S = 0.8  # for which joint states are refused after a jump; a longer gap is a jump of the clock
 START_S = 0.3  # joint states before a jump that are too few to doubt those after it for good
@@ -18,9 +20,9 @@ RETURNED = 0.5  # share of a jump that is left where a position believed to be w
 class PositionJump:
     """Follows the changes of positions over the steps from one joint state to the next.
 
-    A position jumps where its change differs from the travel at its velocity v by more than a least jump, the
-    travel over an age at which it would be late rather than elsewhere, and the largest acceleration allow:
-    |dq - h v| > d + t |v| + a h^2 / 2.
+    A position jumps where its change differs from the travel at its velocity v by more than a least jump, a
+    lag of the velocity and the largest acceleration allow: |dq - h v| > d + t |v| + a h^2 / 2. A position
+    that has lagged behind its velocity (held by its driver) may also catch up.
 
     Joint states are refused until the positions are back: where they would be by their velocities since, or,
     after another jump, near where they were. They are refused for `HELD_S` at most, and no longer than they
@@ -73,7 +75,7 @@ class PositionJump:
         self.new = self.first_wrong = False
         self._right += h
 
-    def update(self, h: float, change: Array, v: Array, sent: Array | None) -> str:
+    def update(self, h: float, change: Array, v: Array, sent: Array | None, lagging: Array) -> str:
         """Take a change of the positions over a step; return why the positions must not be used.
 
         Args:
@@ -81,9 +83,11 @@ class PositionJump:
             change: Of the positions [rad or m], shape (n_joints,).
             v: Velocities before it [rad/s or m/s], shape (n_joints,).
             sent: Those after it; None if none were sent.
+            lagging: Change of the positions less the integral of the velocities until now, shape (n_joints,).
         """
         off = change - h * v
-        jumped = np.abs(off) > JUMP + JUMP_LAG * np.abs(v) + 0.5 * LARGEST_ACCELERATION * h * h
+        allowed = JUMP + JUMP_LAG * np.abs(v) + 0.5 * LARGEST_ACCELERATION * h * h
+        jumped = np.abs(off) > allowed + CATCH_UP * np.abs(lagging) * (off * lagging < 0.0)
         self.new, self.first_wrong = bool(jumped.any()), False
         if self._shift is None:
             if not self.new:
@@ -110,7 +114,8 @@ class PositionJump:
         taken = jumped | (shift != 0.0)
         shift[taken] += off[taken]
         shift[np.abs(shift) < JUMP] = 0.0
-        if not shift.any() or (self.new and self._back(v)):
+        again = self.new and self._largest > 0.0
+        if not shift.any() or (again and self._back(v)):
             self._end()
             return ""
         self._largest = float(np.abs(shift).max())
@@ -119,7 +124,7 @@ class PositionJump:
     def _back(self, v: Array) -> bool:
         """Whether every position is where the velocities before and after the jump may have brought it."""
         travel = 0.5 * self._age * (self._v_good + v)
-        reach = JUMP + JUMP_LAG * (np.abs(self._v_good) + np.abs(v))
+        reach = JUMP + RETURN_LAG * (np.abs(self._v_good) + np.abs(v))
         return bool((np.abs(self._moved - travel) < reach).all())
 
     def _follow_believed(self, off: Array, jumped: NDArray[np.bool_]) -> None:

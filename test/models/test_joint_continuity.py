@@ -44,8 +44,8 @@ def exchanged(t, q, v):
     return q[[2, 1, 0]], v[[2, 1, 0]]
 
 
-def late(t, q, v):
-    q_then, v_then = joints(t - 0.15)
+def late(t, q, v, age=0.1):
+    q_then, v_then = joints(t - age)
     return np.where([True, False, False], q_then, q), np.where([True, False, False], v_then, v)
 
 
@@ -99,12 +99,32 @@ def test_repeated_joint_states_at_rest_and_of_a_slow_driver_are_used():
     assert not any(fault for t, fault, _ in slow if t > 2.0)
 
 
-def test_joint_that_is_late_is_remarked_on_and_used():
-    found = run(within(1.4, 2.2, late))
+def test_joint_that_is_a_little_late_is_remarked_on_and_used():
+    found = run(within(1.55, 2.2, late))
     assert not any(fault for _, fault, _ in found)
-    first = min(t for t, _, remark in found if remark)
-    assert 1.4 < first < 1.6
-    assert not any(remark for t, _, remark in found if t < 1.4)
+    assert 1.55 < min(t for t, _, remark in found if remark) < 1.75
+
+
+@pytest.mark.parametrize("end", [1.7, 2.6])
+def test_joint_that_is_very_late_is_refused_for_a_while(end):
+    found = run(within(1.55, end, lambda t, q, v: late(t, q, v, 0.2)))
+    refused = [t for t, fault, _ in found if fault]
+    assert min(refused) == pytest.approx(1.55)
+    assert max(refused) < min(end, 1.55 + HELD_S) + 0.02
+
+
+@pytest.mark.parametrize("begin", [1.0, 1.4, 1.57])
+@pytest.mark.parametrize("size", [0.3, -0.3])
+def test_slip_of_a_moving_joint_is_refused(begin, size):
+    found = run(within(begin, begin + 0.5, lambda t, q, v: (q + np.array([size, 0.0, 0.0]), v)))
+    assert [t for t, fault, _ in found if bool(fault) != (begin <= t < begin + 0.5)] == []
+
+
+def test_position_that_its_driver_holds_may_catch_up():
+    held = joints(1.4)[0]
+    found = run(within(1.4, 1.9, lambda t, q, v: (np.array([held[0], q[1], q[2]]), v)))
+    assert not any(fault for _, fault, _ in found)
+    assert 1.4 < min(t for t, _, remark in found if remark) < 1.6
 
 
 def test_single_reading_of_a_second_clock_leaves_the_first_alone():

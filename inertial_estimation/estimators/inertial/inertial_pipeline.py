@@ -193,7 +193,6 @@ class InertialPipeline:
         self.config = config
         self.filter.gate.config = config.gate
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
-        self._links.set_rate(config.hand_over_rate)
         self._guarded.config = config.watch
         self._guarded.inquiry.locator.config = config.locator
         self._record.set_config(config)
@@ -239,6 +238,9 @@ class InertialPipeline:
         self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
 
     def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
+        config = self.config
+        rate = self._guarded.good.hand_over_rate(config.hand_over_rate, config.hand_over_time)
+        self._links.set_rate(rate)
         pi_C, covariance_C = self._guarded.estimate()
         links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
         information = self._record.information
