@@ -1,22 +1,29 @@
 """Recordings and simulations on which `inertial-estimation check` is judged."""
 
+import contextlib
+import io
 import os
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from inertial_estimation.bring_up.streams import RobotStreams, read_streams
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from inertial_estimation.commands.main import main as inertial_estimation_command
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
+from inertial_estimation.models.friction import FRICTION_TERMS
+from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.recordings.recording import BagRecording, Recording
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.simulation.simulation_config import SimulationConfig
@@ -28,6 +35,8 @@ __all__ = ["Scene", "scenes"]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
+PANDA_BAG = "panda_gaz2019/exciting_trajectory"
+UR10_BAG = "ur10_exciting/ur10_exciting_trajectory.db3"
 PANDA_LOCKED = ("panda_finger_joint*",)
 LENGTH_S = 25.0  # of a simulation, after its release
 Made = tuple[RobotConfig, str, RobotStreams]  # parameters, URDF, streams
@@ -49,6 +58,11 @@ class Scene:
     urdf: str
     streams: RobotStreams
 
+    @cached_property
+    def setup(self) -> RobotSetup:
+        """The robot as described."""
+        return robot_from_config(self.config, self.urdf)
+
 
 def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
     """Yield the scenes whose name contains a text; recordings that are not there are left out.
@@ -58,10 +72,12 @@ def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
         cache: Folder in which made scenes are kept for the next run.
     """
     makers: dict[str, Callable[[], Made]] = {
-        "panda recorded": lambda: _arm(
-            "panda_gaz2019/exciting_trajectory", "panda", ("panda_finger_joint*",)
+        "panda recorded": lambda: _arm(PANDA_BAG, "panda", PANDA_LOCKED),
+        "panda recorded, identified description": lambda: _identified(
+            PANDA_BAG, _arm(PANDA_BAG, "panda", PANDA_LOCKED)
         ),
-        "ur10 recorded": lambda: _arm("ur10_exciting/ur10_exciting_trajectory.db3", "ur10_robot"),
+        "ur10 recorded": lambda: _arm(UR10_BAG, "ur10_robot"),
+        "ur10 recorded, identified description": lambda: _identified(UR10_BAG, _arm(UR10_BAG, "ur10_robot")),
         "go2 legs recorded": lambda: _arm("go2_chirp", "go2"),
         "icub recorded": _icub,
         "panda synthetic": lambda: _synthetic("panda"),
@@ -111,6 +127,22 @@ def _recorded(folder: str, config: RobotConfig, urdf: str) -> Made:
 def _arm(folder: str, robot: str, locked: tuple[str, ...] = ()) -> Made:
     config = RobotConfig(floating_base=False, urdf=f"example-robot-data:{robot}", locked_joints=locked)
     return _recorded(folder, config, read_urdf(config.urdf))
+
+
+def _identified(folder: str, made: Made) -> Made:
+    """Replace the description by that which `identify` finds in the recording, the robot's own."""
+    config, _urdf, streams = made
+    robot = {"urdf": config.urdf, "floating_base": False, "locked_joints": list(config.locked_joints)}
+    ekf = {"contact_wrenches": "none", "friction": {"joints": ["*"], "terms": list(FRICTION_TERMS)}}
+    sections = {"/**": {"ros__parameters": robot}, "/**/inertial_ekf": {"ros__parameters": ekf}}
+    with tempfile.TemporaryDirectory() as place:
+        parameters = Path(place, "robot.yaml")
+        parameters.write_text(yaml.safe_dump(sections), encoding="utf-8")
+        results = Path(place, "results")
+        options = ["--config", str(parameters), "--output", str(results), "--no-report"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert inertial_estimation_command(["identify", str(DATASETS / folder), *options]) == 0
+        return config, (results / "identified.urdf").read_text(encoding="utf-8"), streams
 
 
 def _icub() -> Made:

@@ -71,21 +71,20 @@ def recorded_steps(robot: str) -> list[Step]:
             pipeline.robot,
             measurement._rows,
             len(measurement._contact_maps),
-            measurement._covariance._imu,
         )
         for name in NOISE
     ]
     steps: list[Step] = []
-    update = pipeline._corrected.update
+    update = pipeline.estimator.corrected.update
 
     def keep(equation: LinearEquation, velocities: np.ndarray, dt: float, *, learn: bool) -> FilterUpdate:
         paths = equation.paths
-        parts = [part.at(measurement._data, paths.inertia, paths.contacts) for part in covariances]
+        parts = [part.at(paths.sensed, paths.contacts) for part in covariances]
         elapsed = steps[-1].time_s + dt if steps else 0.0
         steps.append(Step(equation, np.array(parts), dt, elapsed))
         return update(equation, velocities, dt, learn=learn)
 
-    pipeline._corrected.update = keep
+    pipeline.estimator.corrected.update = keep
     topics = replay_topics(pipelines.values, {})
     if robot in BAGS:
         with BagRecording(BAGS[robot]) as recording:
@@ -128,14 +127,16 @@ def run(
             residuals.append(equation.value - pipeline.filter.predict(equation))
             measured.append(equation.measured)
         elif learning:
-            accepted.append(pipeline._corrected.update(equation, still, step.dt, learn=True).accepted)
+            accepted.append(
+                pipeline.estimator.corrected.update(equation, still, step.dt, learn=True).accepted
+            )
             masses.append(mass_error(pipeline))
     if robot in HOLD_OUT_S:
         error = np.linalg.norm(residuals) / np.linalg.norm(measured)
     else:
         late = [step.time_s >= steps[-1].time_s - 2.0 for step in steps]
         error = np.mean(np.array(masses)[late]) if learning else mass_error(pipeline)
-    noise = pipeline._corrected.noise.factors()
+    noise = pipeline.estimator.corrected.noise.factors()
     groups = [f"{name.removeprefix('noise.')} {seen:.2g}" for name, (seen, _used) in noise.items()]
     share = float(np.mean(accepted)) if accepted else 0.0
     return Outcome(float(error), share, pipeline.total_mass, ", ".join(groups))
@@ -143,7 +144,7 @@ def run(
 
 def mass_error(pipeline: InertialPipeline) -> float:
     """Root of the summed squared errors of the masses of a TALOS that holds the weight [kg]."""
-    masses = pipeline._guarded.estimate()[0][:, 0]
+    masses = pipeline.estimator.corrected.guarded.estimate()[0][:, 0]
     bodies = pipeline.filter.bodies
     truth = [body.nominal_C[0] + TWELVE_POUNDS * (body.link == ARM) for body in bodies]
     return float(np.linalg.norm(masses - truth))

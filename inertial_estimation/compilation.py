@@ -31,6 +31,7 @@ __all__ = [
     "Table",
     "compiled",
     "compiling",
+    "in_place_of",
     "inlined",
     "numbers",
     "warm_up",
@@ -45,6 +46,7 @@ Table = Annotated[Array, 2, READ_ONLY]  # contiguous, two dimensions
 MutableTable = Annotated[Array, 2, MUTABLE]
 MARK = b"inertial_estimation.compilation"  # in the sources that define compiled functions
 _inlined: list[Callable[..., Any]] = []
+_replaced: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 _waiting: list[tuple[Any, Callable[..., Any]]] = []
 
 
@@ -55,7 +57,8 @@ def compiled(function: FunctionT) -> FunctionT:
     fits (an int to a float) and never compiles again.
 
     Args:
-        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones.
+        function: Function with annotated arguments, which calls only `inlined` and `compiled` ones. Constants
+            are compiled in: those of other modules must be of modules that import this one.
 
     Returns:
         The compiled function; the same one where nothing is compiled.
@@ -88,6 +91,26 @@ def inlined(function: FunctionT) -> FunctionT:
     return function
 
 
+def in_place_of(library: Callable[..., Any]) -> Callable[[FunctionT], FunctionT]:
+    """Let compiled functions execute the decorated function where their source calls another one.
+
+    For functions that call a library which numba does not know, as LAPACK through SciPy: loops over numbers
+    are as fast in compiled code and much slower elsewhere. Both must give the same results to round-off.
+
+    Args:
+        library: The function that is called where nothing is compiled.
+
+    Returns:
+        A decorator that returns its function unchanged.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        _replaced.append((library, function))
+        return function
+
+    return register
+
+
 def compiling() -> bool:
     """Return whether functions are compiled here."""
     return _numba() is not None
@@ -106,17 +129,21 @@ def numbers(array: Array) -> Array:
 
 def zeros(*shape: int) -> Array:
     """Return zeros which compiled functions can read and write, as `numbers` returns them."""
-    return numbers(np.zeros(shape))
+    made = np.zeros(shape)
+    return made if compiling() else numbers(made)
 
 
 def warm_up() -> None:
     """Compile all functions defined until now, or load them from disk; quick where nothing is new."""
     if not _waiting:
         return
-    from numba.extending import register_jitable
+    from numba.extending import overload, register_jitable
 
     while _inlined:
         register_jitable(_inlined.pop())
+    while _replaced:
+        library, loops = _replaced.pop()
+        overload(library, strict=False)(lambda *_types, loops=loops: loops)
     while _waiting:
         dispatcher, function = _waiting[0]
         hints = get_type_hints(function, include_extras=True)

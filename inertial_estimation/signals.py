@@ -60,12 +60,12 @@ def frozen_array(name: str, values: ArrayLike, shape: tuple[int, ...] | None = N
         MeasurementError: If the shape differs from the expected one.
     """
     if type(values) is np.ndarray and not values.flags.writeable and values.dtype.char == "d":
-        array = values
+        array: Array = values
     else:
         array = np.array(values, dtype=float)
+        array.setflags(write=False)
     if shape is not None and array.shape != shape:
         raise MeasurementError(f"{name} has shape {array.shape}, expected {shape}")
-    array.setflags(write=False)
     return array
 
 

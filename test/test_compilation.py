@@ -130,5 +130,5 @@ def test_a_numba_that_does_not_load_is_said_once_and_not_used(monkeypatch, tmp_p
     )
     monkeypatch.syspath_prepend(tmp_path)
     path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "0"}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=environment)

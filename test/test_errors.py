@@ -18,4 +18,4 @@ def test_nearest_name_is_asked_for(given: str, meant: str) -> None:
 def test_without_a_near_name_a_bounded_number_is_listed() -> None:
     end = did_you_mean("zzz", [f"link{i}" for i in range(40)], "the model has", limit=3)
     assert end == "; the model has link0, link1, link2, ... (37 more)"
-    assert did_you_mean("", [], "it has") == "; it has (none)"
+    assert did_you_mean("", [], "it has") == "; it has none"

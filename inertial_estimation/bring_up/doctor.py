@@ -21,6 +21,7 @@ from inertial_estimation.bring_up.imu_findings import (
 )
 from inertial_estimation.bring_up.inertia_findings import InertiaReport, inertia_findings
 from inertial_estimation.bring_up.joint_findings import position_findings, velocity_findings
+from inertial_estimation.bring_up.joint_hypotheses import joint_hypotheses
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.sensor_checks import sensor_checks, stream_findings
 from inertial_estimation.bring_up.streams import RobotStreams
@@ -32,6 +33,12 @@ from inertial_estimation.signals import NANOSECONDS
 __all__ = ["Diagnosis", "diagnose"]
 
 FEWEST_WINDOWS = 20  # 2 s of data
+OF_IMU = {"gyroscope scale", "gyroscope axes", "IMU mounting", "accelerometer direction"}
+OF_KINEMATICS = OF_IMU | {  # checks that fail if a joint has the wrong sign or another one's name
+    *("joint positions", "contact weight", "contact wrench direction"),
+    *("effort sign", "effort unit", "effort order", "effort scale"),
+    *("link mass", "link centre of mass", "masses"),
+}
 HARMLESS = (
     "joint velocities",
     "wrench delay",
@@ -102,6 +109,26 @@ def diagnose(streams: RobotStreams, setup: RobotSetup, config: RobotConfig) -> D
 
 
 def _examine(diagnosis: Diagnosis) -> None:
+    """Execute the checks; where several inputs contradict the description, look for one joint that is why."""
+    begin, before = len(diagnosis.findings), diagnosis.mended
+    _execute(diagnosis)
+    found = diagnosis.findings[begin:]
+    failed = {item.result.check for item in found if item.result.failed} & OF_KINEMATICS
+    if len(failed) == 1 and failed <= OF_IMU:
+        return  # the joints are right: torques and wrenches agree
+    why = joint_hypotheses(before)
+    if not why:
+        return
+    other = Diagnosis([], diagnosis.case, before, examined=True)
+    _add(other, why)
+    _execute(other)
+    count = sum(item.result.failed for item in found)
+    if sum(item.result.failed for item in other.findings) <= max(count, 1):
+        diagnosis.findings[begin:] = other.findings
+        diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
+
+
+def _execute(diagnosis: Diagnosis) -> None:
     """Execute the checks in their order, until one finds what it cannot mend."""
     stages: list[tuple[str, Callable[[Case], list[Finding]]]] = [
         ("joint positions", position_findings),
@@ -115,8 +142,9 @@ def _examine(diagnosis: Diagnosis) -> None:
     ]
     blocked = doubtful = ""
     for name, stage in stages:
-        if blocked:
-            diagnosis.findings.append(cannot_tell(name, "recording", f"it relies on {blocked}{NOT_MENDED}"))
+        if blocked or (doubtful and name == "efforts"):
+            why = f"it relies on {blocked or doubtful}{NOT_MENDED}"
+            diagnosis.findings.append(cannot_tell(name, "recording", why))
             continue
         found = stage(diagnosis.mended)
         _add(diagnosis, found)

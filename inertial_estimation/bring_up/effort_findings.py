@@ -1,5 +1,6 @@
 """Joint efforts: signs, units, order, and how late they are against the motion."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +16,14 @@ from inertial_estimation.data_checks.effort_checks import effort_checks, telling
 
 __all__ = ["effort_findings"]
 
+COMMON = (
+    (-1.0, "effort sign", "the sign of all efforts is changed"),
+    (1e-3, "effort unit", "all efforts are in mNm"),
+    (1e3, "effort unit", "all efforts are in kNm"),
+    (-1e-3, "effort unit", "all efforts are in mNm and their sign is changed"),
+    (-1e3, "effort unit", "all efforts are in kNm and their sign is changed"),
+)
+FEWEST_COMMON, LEFT = 2, 0.2  # joints that fail, and share of them that may still fail after a common factor
 POWER_OF_TEN = 0.5  # decades from a unit (1e3, 1e-3) within which it is that unit
 
 
@@ -29,6 +38,9 @@ def effort_findings(case: Case) -> tuple[list[Finding], Lag | None]:
             "no predicted torque stands out from friction, or the contact forces are unknown: move the joints"
         )
         return [cannot_tell("effort", "joint_states", why)], None
+    common = _common_factor(results, case)
+    if common is not None:
+        return [common], None
     found = [_with_gain(result, case) for result in results]
     if any(item.wrong for item in found):
         return found, None
@@ -47,11 +59,29 @@ def effort_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     return [*found, finding("effort delay", "joint_states", verdict, value, "ms", said, remedy)], lag
 
 
+def _common_factor(results: list[CheckResult], case: Case) -> Finding | None:
+    """Return the finding that all efforts have another sign or unit, where that mends several joints."""
+    before = [result for result in results if result.failed]
+    if len(before) < FEWEST_COMMON:
+        return None
+    windows = case.signals.windows
+    for factor, check, said in COMMON:
+        after = effort_checks(replace(windows, tau=windows.tau * factor), case.robot)
+        if len([result for result in after if result.failed]) <= LEFT * len(before):
+            sentence = f"{len(before)} joints do not measure the predicted torque, and do if {said}"
+            gains = dict.fromkeys(case.robot.names, factor)
+            remedy = "correct the driver of joint_states, or set drive_gains of all joints"
+            result = CheckResult(check, "joint_states", Verdict.WRONG, factor, "", sentence, remedy)
+            mend = partial(RobotStreams.scaled_joints, part=2, factors=np.full(len(gains), factor))
+            return Finding(result, mend, drive_gains=gains)
+    return None
+
+
 def _with_gain(result: CheckResult, case: Case) -> Finding:
     """Attach the drive gain that corrects a sign or a unit."""
     if not result.failed or result.subject not in case.robot.names:
         return plain(result)
-    gain = None
+    gain, exact = None, True
     if result.check == "effort sign":
         gain = -1.0
     elif (
@@ -63,11 +93,11 @@ def _with_gain(result: CheckResult, case: Case) -> Finding:
         decades = np.log10(abs(result.value))
         thousand = 3.0 * round(decades / 3.0)
         close = abs(decades - thousand) < POWER_OF_TEN and thousand != 0.0
-        gain = float(10.0**-thousand) if close else 1.0 / result.value
+        gain, exact = (float(10.0**-thousand), True) if close else (1.0 / result.value, False)
     if gain is None:
         return plain(result)
     mend = partial(_scaled, joint=case.robot.names.index(result.subject), factor=gain)
-    return Finding(result, mend, drive_gains={result.subject: gain})
+    return Finding(result, mend, drive_gains={result.subject: gain}, exact=exact)
 
 
 def _scaled(streams: RobotStreams, joint: int, factor: float) -> RobotStreams:

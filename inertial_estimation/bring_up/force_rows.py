@@ -22,7 +22,8 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ForceRows", "force_rows"]
 
-MOST_WINDOWS = 200
+MOST_WINDOWS = 250
+AVERAGED = 5  # windows; the noise of an IMU is in the columns, too, and would draw all masses to zero
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 FRICTION = 4  # columns of a joint: offset, Coulomb, viscous, rotor inertia
 
@@ -87,8 +88,16 @@ def force_rows(signals: UniformSignals, setup: RobotSetup) -> ForceRows | None:
     kept = np.flatnonzero(known)
     if len(kept) < 20:
         return None
-    kept = kept[:: max(1, -(-len(kept) // MOST_WINDOWS))]
-    return _Builder(signals, setup, rows, with_tau, measured_wrenches=bool(with_wrenches)).build(kept)
+    averaged = AVERAGED if n_base and with_wrenches else 1
+    builder = _Builder(signals, setup, rows, with_tau, measured_wrenches=bool(with_wrenches))
+    return builder.build(_groups(kept, averaged))
+
+
+def _groups(kept: NDArray[np.int64], averaged: int) -> NDArray[np.int64]:
+    """Return groups of windows to be averaged, spread over the recording, shape (g, averaged)."""
+    count = len(kept) // averaged
+    groups = kept[: count * averaged].reshape(count, averaged)
+    return groups[:: max(1, -(-count * averaged // MOST_WINDOWS))]
 
 
 class _Builder:
@@ -111,9 +120,12 @@ class _Builder:
         self._to_base = ImuToBase(robot, setup.imu) if floats and setup.imu is not None else None
         self._ddq, self._wd_I = signals.ddq, signals.wd_I
 
-    def build(self, kept: NDArray[np.int64]) -> ForceRows:
-        """Build the rows of some windows."""
-        parts = [self._window(i) for i in kept.tolist()]
+    def build(self, groups: NDArray[np.int64]) -> ForceRows:
+        """Build the rows, means over groups of windows."""
+        parts = []
+        for group in groups.tolist():
+            each = zip(*(self._window(i) for i in group), strict=True)
+            parts.append([np.mean(arrays, axis=0) for arrays in each])
         left, measured, loads, friction, gains, wrenches, zeros, whole = map(
             np.array, zip(*parts, strict=True)
         )

@@ -9,6 +9,7 @@ import numpy as np
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.imu_mounting import (
+    FEWEST,
     AxesFit,
     fit_gyroscope,
     gravity_angle,
@@ -20,16 +21,17 @@ from inertial_estimation.bring_up.joint_findings import lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
-from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.imu_checks import (
     NO_GRAVITY,
     PERMUTATIONS,
+    SCALE_WARNING,
     accelerometer_size,
     axis_names,
     gyroscope_at_rest,
 )
 from inertial_estimation.models.imu import STANDARD_GRAVITY
-from inertial_estimation.models.robot_config import IMU_TOPIC
+from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
 from inertial_estimation.spatial.vectors import DEGREES
@@ -52,12 +54,31 @@ def accelerometer_findings(case: Case) -> list[Finding]:
     if result is None:
         return []
     if not result.failed:
+        result = _size_in_motion(case, result)
+    if not result.failed:
         return [plain(result)]
     factor = result.value / STANDARD_GRAVITY
     if result.value < NO_GRAVITY * STANDARD_GRAVITY and not 0.08 < factor < 0.13:
         return [plain(result)]
     scale = STANDARD_GRAVITY if 0.08 < factor < 0.13 else 1.0 / factor
     return [Finding(result, partial(_scaled_imu, factors=np.array([scale] * 3 + [1.0] * 3)))]
+
+
+def _size_in_motion(case: Case, result: CheckResult) -> CheckResult:
+    """Judge the mean specific force along the normal of the ground, in which motion cancels out."""
+    if not case.setup.contacts:
+        return result
+    table, normal_B = case.signals.table, ground_normal(case.signals, case.setup)
+    along = np.einsum("ni,nij,nj->n", normal_B, table.R_BI, table.f_I)
+    along = along[np.isfinite(along)]
+    if len(along) < FEWEST or gravity_angle(case.signals, normal_B, np.eye(3)) > TILT_WARN:
+        return result
+    mean = float(along.mean())
+    if abs(mean / STANDARD_GRAVITY - 1.0) < SCALE_WARNING:
+        return result
+    said = f"the mean specific force is {mean:.4g} m/s^2 upwards, gravity {STANDARD_GRAVITY:.4g}"
+    remedy = "calibrate the scale of the accelerometer in the driver of imu/data"
+    return replace(result, verdict=Verdict.WARN, value=mean, sentence=said, remedy=remedy)
 
 
 def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
@@ -147,36 +168,50 @@ def _scale(fit: AxesFit) -> list[Finding]:
 def _mounting(case: Case, fit: AxesFit, after: float) -> Finding:
     R_IS = _exact(fit.R).T
     angle = math.degrees(fit.angle)
-    given = case.config.imu_rotation
-    R_LS = (rotation_from_roll_pitch_yaw(*given) if given else np.eye(3)) @ R_IS
-    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R_LS), yaw_of(R_LS))]
-    said = (
-        f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against the link "
-        f"'{case.robot.imu}'"
-        + (
-            ""
-            if math.isnan(after)
-            else f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
-        )
-    )
+    said = f"its axes are turned by {angle:.0f} deg (sigma {math.degrees(fit.sigma):.1g}) against "
+    said += f"'{case.robot.imu}'"
+    if not math.isnan(after):
+        said += f"; so turned, gravity is {math.degrees(after):.2g} deg from the normal of the ground"
+    values, rpy = _added_frame(case.config, R_IS)
     named = nearest_axes(R_IS)
-    as_axes = f" (the link's axes are {named} of the readings)" if named else ""
+    as_axes = f" (its axes are {named} of the readings)" if named else ""
     remedy = (
-        f"set imu_rotation to [{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g}], or correct the pose of the link in the "
-        f"description{as_axes}"
+        f"correct the pose of the link in the description{as_axes}, or add a frame with roll, pitch and yaw "
+        f"{rpy[0]:g}, {rpy[1]:g}, {rpy[2]:g} (frames.poses) and name it as imu_frame"
     )
-    verdict = Verdict.WRONG if fit.angle > TURNED else Verdict.WARN
     return finding(
         "IMU mounting",
         IMU_TOPIC,
-        verdict,
+        Verdict.WRONG if fit.angle > TURNED else Verdict.WARN,
         angle,
         "deg",
         said,
         remedy,
         mend=partial(_turned_imu, force=R_IS, rate=R_IS),
-        parameters={"imu_rotation": rpy},
+        parameters=values,
     )
+
+
+def _added_frame(config: RobotConfig, R_IS: Array) -> tuple[dict[str, object], list[float]]:
+    """Return the parameters of a frame that has the axes of the readings, and its roll, pitch and yaw."""
+    names, links = list(config.frames.names), list(config.frames.links)
+    poses = [list(pose) for pose in np.reshape(config.frames.poses, (-1, 6)).tolist()]
+    frame = config.imu_frame
+    if frame not in names:
+        names, links, frame = [*names, f"{frame}_measured"], [*links, frame], f"{frame}_measured"
+        poses.append([0.0] * 6)
+    pose = poses[names.index(frame)]
+    R = rotation_from_roll_pitch_yaw(*pose[3:]) @ R_IS
+    rpy = [round(value, 4) + 0.0 for value in (*roll_pitch_of(R), yaw_of(R))]
+    pose[3:] = rpy
+    flat = [value for numbers in poses for value in numbers]
+    values: dict[str, object] = {
+        "frames.names": names,
+        "frames.links": links,
+        "frames.poses": flat,
+        "imu_frame": frame,
+    }
+    return values, rpy
 
 
 def _gyroscope_axes(fit: AxesFit) -> Finding:

@@ -18,7 +18,15 @@ from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.rotations import log_so3
 
-__all__ = ["AxesFit", "Mounting", "fit_gyroscope", "fit_mounting", "gravity_angle", "ground_normal"]
+__all__ = [
+    "FEWEST",
+    "AxesFit",
+    "fit_gyroscope",
+    "gravity_angle",
+    "gravity_pair",
+    "ground_normal",
+    "nearest_axes",
+]
 
 PARTS = 6
 FEWEST = 100
@@ -56,26 +64,6 @@ class AxesFit:
     def angle(self) -> float:
         """Angle of the rotation, pi for a reflection [rad]."""
         return math.pi if self.flips else float(np.linalg.norm(log_so3(self.R)))
-
-    @property
-    def named(self) -> str:
-        """Axes such as "x, -y, z" where R is near a signed permutation, else empty."""
-        return nearest_axes(self.R)
-
-
-@dataclass(frozen=True, eq=False)
-class Mounting:
-    """A rotation of the IMU in its link that explains both sensors, f_sent = R_IS' f_I.
-
-    Attributes:
-        R_IS: Axes of the readings in those of the link, shape (3, 3).
-        tilt_before: Angle between specific force and ground normal as described [rad].
-        tilt_after: The same with R_IS.
-    """
-
-    R_IS: Array
-    tilt_before: float
-    tilt_after: float
 
 
 def nearest_axes(R: Array) -> str:
@@ -139,18 +127,6 @@ def ground_normal(signals: UniformSignals, setup: RobotSetup) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: Array = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     return unit
-
-
-def fit_mounting(signals: UniformSignals, normal_B: Array, gyro: AxesFit) -> Mounting:
-    """Combine the axes of the gyroscope with gravity: least squares over both.
-
-    Args:
-        signals: The signals.
-        normal_B: Normal of the ground, shape (N, 3).
-        gyro: Fit of the gyroscope, a rotation.
-    """
-    before = gravity_angle(signals, normal_B, np.eye(3))
-    return Mounting(gyro.R.T, before, gravity_angle(signals, normal_B, gyro.R.T))
 
 
 def gravity_angle(signals: UniformSignals, normal_B: Array, R_IS: Array) -> float:

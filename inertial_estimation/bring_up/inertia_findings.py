@@ -14,16 +14,21 @@ from inertial_estimation.errors import listing
 
 __all__ = ["InertiaReport", "inertia_findings"]
 
-CERTAIN = 15.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
+CERTAIN = 12.0  # logarithm of the odds from which a cause is named; a thousand causes cost 7
 TOGETHER, TOGETHER_SHARE = 7.0, 0.05  # of the best one's evidence: a cause this near cannot be told from it
 UNEXPLAINED = 2.5  # times the noise; where more is left, the equation does not hold and no cause is named
+MOSTLY = 0.9  # unless the cause explains this share of it
 SIGMAS = 4.0
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
 OF_SCALE, WRONG_SCALE = 0.05, 0.3
+EXPLAINS = 0.1  # least share of what is unexplained that a cause must explain
+SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 3
+SECOND = 0.3  # of the first one's evidence that a further cause must have
 INFORMS = 0.1  # standard deviation of a mass, share of it, of a link that the recording informs
-HIGH_FRICTION = 0.35  # Coulomb friction over the largest torque of the joint
+HIGH_FRICTION = 0.15  # Coulomb friction over the effort limit of the joint
+MOVES = 0.05  # rms speed of a joint whose friction shows [rad/s]
 SCALED = {
     CauseKind.WHOLE: "all masses",
     CauseKind.WRENCH: "the contact wrenches",
@@ -66,8 +71,10 @@ def inertia_findings(case: Case) -> tuple[list[Finding], InertiaReport | None]:
         group = _group(fit, rows)
         if not group or not _matters(group[0], rows):
             break
+        if named and group[0].evidence < SECOND * named[0][0].evidence:
+            break  # what is left may be that the first cause is not described exactly
         remains = fit.unexplained * max(1.0 - group[0].explained, 0.0) ** 0.5
-        if remains > UNEXPLAINED and group[0].explained < 0.6:
+        if remains > UNEXPLAINED and group[0].explained < MOSTLY:
             doubt = (
                 f"the forces do not balance by {fit.unexplained:.2g} times their noise, and no single mass "
                 f"or scale explains more than {100 * group[0].explained:.0f} % of it"
@@ -105,14 +112,30 @@ def _possible(cause: Cause, fit: ForceFit) -> bool:
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
+    if cause.explained < EXPLAINS:
+        return False
+    return _mass_matters(cause, rows) or _shift(cause, rows) > SHIFTED
+
+
+def _mass_matters(cause: Cause, rows: ForceRows) -> bool:
     size = abs(cause.size)
     if size < SIGMAS * cause.sigma:
         return False
     if cause.kind is not CauseKind.LINK:
         return size > OF_SCALE
-    total = float(rows.masses.sum())
-    mass = float(rows.masses[rows.links.index(cause.subject)])
-    return size > OF_LINK * mass and size > OF_ROBOT * total
+    return size > OF_LINK * _mass(cause, rows) and size > OF_ROBOT * float(rows.masses.sum())
+
+
+def _shift(cause: Cause, rows: ForceRows) -> float:
+    """Return by how much the centre of mass of a link is off [m], 0 where that is not certain."""
+    if cause.kind is not CauseKind.LINK:
+        return 0.0
+    moment, sigma = cause.moment
+    return moment / max(_mass(cause, rows) + cause.size, 1e-9) if moment > SIGMAS * sigma else 0.0
+
+
+def _mass(cause: Cause, rows: ForceRows) -> float:
+    return float(rows.masses[rows.links.index(cause.subject)])
 
 
 def _named(group: Sequence[Cause], rows: ForceRows) -> Finding:
@@ -122,8 +145,22 @@ def _named(group: Sequence[Cause], rows: ForceRows) -> Finding:
     ]
     also = f"; it cannot be told from {listing(others, limit=4)}" if others else ""
     share = 100 * best.explained
+    if best.kind is CauseKind.LINK and not _mass_matters(best, rows):
+        return _off_centre(best, rows, also)
     said = f"{_said(best, rows)} explains {share:.0f} % of what the forces leave unexplained{also}"
     return finding(*_subject(best), _verdict(best, rows), best.size, _unit(best), said, _remedy(best, rows))
+
+
+def _off_centre(cause: Cause, rows: ForceRows, also: str) -> Finding:
+    """Return the finding that a link's centre of mass is wrong, its mass not."""
+    shift = _shift(cause, rows)
+    said = (
+        f"its centre of mass, {1e3 * shift:.0f} mm off, explains {100 * cause.explained:.0f} % of what "
+        f"the forces leave unexplained{also}"
+    )
+    verdict = Verdict.WRONG if shift > WRONG_SHIFT else Verdict.WARN
+    remedy = "a load, a cable or a wrong URDF? Correct it, or use identified.urdf of identify"
+    return finding("link centre of mass", cause.subject, verdict, 1e3 * shift, "mm", said, remedy)
 
 
 def _subject(cause: Cause) -> tuple[str, str]:
@@ -147,7 +184,7 @@ def _verdict(cause: Cause, rows: ForceRows) -> Verdict:
     size = abs(cause.size)
     if cause.kind is not CauseKind.LINK:
         return Verdict.WRONG if size > WRONG_SCALE else Verdict.WARN
-    mass = float(rows.masses[rows.links.index(cause.subject)])
+    mass = _mass(cause, rows)
     wrong = size > WRONG_LINK * mass or size > WRONG_ROBOT * float(rows.masses.sum())
     return Verdict.WRONG if wrong else Verdict.WARN
 
@@ -166,7 +203,7 @@ def _words(cause: Cause) -> str:
 
 def _said(cause: Cause, rows: ForceRows) -> str:
     if cause.kind is CauseKind.LINK:
-        mass = float(rows.masses[rows.links.index(cause.subject)])
+        mass = _mass(cause, rows)
         share = f" ({100 * cause.size / mass:+.0f} %)" if mass > 0.0 else ""
         return f"{cause.size:+.3g} kg (sigma {cause.sigma:.1g}) on its {mass:.3g} kg{share}"
     return f"{_words(cause)} (sigma {100 * cause.sigma:.1g} %)"
@@ -175,7 +212,7 @@ def _said(cause: Cause, rows: ForceRows) -> str:
 def _remedy(cause: Cause, rows: ForceRows) -> str:
     if cause.kind is CauseKind.LINK:
         load = "a load that the description lacks" if cause.size > 0.0 else "a part that was taken off"
-        return f"{load}, or a wrong mass? Weigh it and correct the URDF, or use identified.urdf of identify"
+        return f"{load}, or a wrong mass? Weigh it, correct the URDF, or use identified.urdf of identify"
     if cause.kind is CauseKind.WHOLE:
         return "weigh the robot and correct the URDF; or is the scale of a sensor wrong?"
     if cause.kind is CauseKind.WRENCH:
@@ -222,26 +259,26 @@ def _informed(fit: ForceFit, rows: ForceRows) -> Finding:
 
 def _friction(fit: ForceFit, rows: ForceRows, case: Case) -> list[Finding]:
     """Say how large the friction of the joints is."""
-    table = case.signals.windows
-    shares: dict[str, tuple[float, float]] = {}
+    speeds = np.sqrt(np.mean(case.signals.windows.dq**2, axis=0))
+    found: dict[str, float] = {}
     for name, value in fit.friction.items():
-        j = case.robot.names.index(name)
         coulomb, sigma = float(value[1]), float(fit.friction_sigma[name][1])
-        largest = float(np.nanquantile(np.abs(table.tau[:, j]), 0.95))
-        moves = float(np.sqrt(np.mean(table.dq[:, j] ** 2))) > 0.05
-        if moves and coulomb > 3.0 * sigma and largest > 0.0:
-            shares[name] = (coulomb, coulomb / largest)
+        if speeds[case.robot.names.index(name)] > MOVES and coulomb > 3.0 * sigma:
+            found[name] = coulomb
     if not fit.friction:
         return []
-    if not shares:
-        return [cannot_tell("friction", "joint_states", "no joint moves enough to tell its friction")]
-    worst = max(shares, key=lambda name: shares[name][1])
-    coulomb, share = shares[worst]
-    each = listing([f"{name} {value:.2g} Nm" for name, (value, _) in shares.items()], limit=8)
-    said = f"Coulomb friction: {each}; in '{worst}' it is {100 * share:.0f} % of the torque"
+    if not found:
+        why = "no joint moves enough to tell friction from the other torques"
+        return [cannot_tell("friction", "joint_states", why)]
+    limits = {name: float(case.robot.effort[case.robot.names.index(name)]) for name in found}
+    worst = max(found, key=lambda name: found[name] / limits[name])
+    share = found[worst] / limits[worst]
+    each = listing([f"{name} {value:.2g} Nm" for name, value in found.items()], limit=8)
+    said = f"Coulomb friction: {each}"
     if share < HIGH_FRICTION:
-        return [finding("friction", "joint_states", Verdict.OK, coulomb, "Nm", said)]
+        return [finding("friction", "joint_states", Verdict.OK, found[worst], "Nm", said)]
+    said += f"; in '{worst}' it is {100 * share:.0f} % of the effort limit"
     remedy = (
         "identify it (command identify) and load friction.yaml, or estimate it: inertial_ekf.friction.joints"
     )
-    return [finding("friction", "joint_states", Verdict.WARN, coulomb, "Nm", said, remedy)]
+    return [finding("friction", worst, Verdict.WARN, found[worst], "Nm", said, remedy)]

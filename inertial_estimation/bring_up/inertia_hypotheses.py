@@ -56,7 +56,7 @@ class Cause:
         kind: What it is.
         subject: Link, contact or joint; "all" for all of them.
         amplitude: Estimated change: mass [kg] and first moment of a link, else the relative error of a scale.
-        sigma: Standard deviation of its first entry.
+        sigmas: Their standard deviations.
         evidence: Logarithm of how much more probable the data are with it than without.
         explained: Share of the unexplained variance that it explains.
     """
@@ -64,7 +64,7 @@ class Cause:
     kind: CauseKind
     subject: str
     amplitude: Array
-    sigma: float
+    sigmas: Array
     evidence: float
     explained: float
 
@@ -72,6 +72,17 @@ class Cause:
     def size(self) -> float:
         """Change of mass [kg] or of a scale."""
         return float(self.amplitude[0])
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the size."""
+        return float(self.sigmas[0])
+
+    @property
+    def moment(self) -> tuple[float, float]:
+        """Change of a link's first moment about its nominal centre of mass, and its deviation [kg m]."""
+        largest = 1 + int(np.argmax(np.abs(self.amplitude[1:])))
+        return float(np.linalg.norm(self.amplitude[1:])), float(self.sigmas[largest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +259,7 @@ def _tempered(cause: Cause, independent: float, left: float) -> Cause:
     price = 0.5 * len(cause.amplitude) * math.log(independent)
     bound = -0.5 * independent * math.log(max(1.0 - cause.explained, 1e-6)) - price
     noise = max(1.0, left * (1.0 - cause.explained))
-    return replace(cause, evidence=min(cause.evidence, bound), sigma=cause.sigma * math.sqrt(noise))
+    return replace(cause, evidence=min(cause.evidence, bound), sigmas=cause.sigmas * math.sqrt(noise))
 
 
 def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:
@@ -264,7 +275,7 @@ def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:
         kind=block.kind,
         subject=block.subject,
         amplitude=amplitude,
-        sigma=math.sqrt(max(float(covariance[0, 0]), 0.0)),
+        sigmas=np.sqrt(np.maximum(np.diag(covariance), 0.0)),
         evidence=gain - 0.5 * float(np.sum(np.log1p(values))),
         explained=min(2.0 * gain / left, 1.0),
     )

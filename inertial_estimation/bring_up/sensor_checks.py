@@ -99,15 +99,24 @@ def _clocks(streams: RobotStreams) -> list[Finding]:
 def _positions(stamps: NDArray[np.int64], q: Array, v: Array, names: tuple[str, ...]) -> list[Finding]:
     """Find positions that stay the same while the velocity that is sent says that the joint moves."""
     found = []
+    t = (stamps - stamps[0]) / NANOSECONDS
     for j, name in enumerate(names):
+        factor = min(1.0, _size(np.gradient(q[:, j], t)) / max(_size(v[:, j]), 1e-9))  # another unit
         for begin, end in _runs(q[:, j]):
             span = (stamps[end - 1] - stamps[begin]) / NANOSECONDS
-            speed = float(np.nanmean(np.abs(v[begin:end, j]))) if np.isfinite(v[begin:end, j]).any() else 0.0
+            sent = v[begin:end, j]
+            speed = factor * abs(float(np.nanmean(sent))) if np.isfinite(sent).any() else 0.0
             if span > STUCK_S and end - begin >= FEWEST_EQUAL and speed > MOVES:
                 said = f"its position stays the same for {span:.2g} s while its velocity is {speed:.2g} rad/s"
                 found.append(_sensor("stuck", name, Verdict.WRONG, span, "s", said))
                 break
     return found
+
+
+def _size(values: Array) -> float:
+    """Return the rms of what is finite, 0 where nothing is."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if len(finite) else 0.0
 
 
 def _channels(stream: Stream, subject: str, names: tuple[str, ...] | list[str]) -> list[Finding]:

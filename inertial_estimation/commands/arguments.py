@@ -31,13 +31,18 @@ def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") ->
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--output`` and ``--overwrite``; `check_output` checks them."""
+def add_output(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Declare ``--output`` and ``--overwrite``; `check_output` checks them.
+
+    Args:
+        parser: Parser of the command.
+        required: Whether the command always writes results.
+    """
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
-        required=True,
+        required=required,
         help="folder the results are written to, new or empty",
     )
     parser.add_argument(

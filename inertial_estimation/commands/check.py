@@ -20,7 +20,7 @@ import yaml
 from inertial_estimation.bring_up.doctor import Diagnosis, diagnose
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.bring_up.streams import RobotStreams, read_streams
-from inertial_estimation.commands.arguments import add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.configuration.config_lookup import load_configs
@@ -29,7 +29,7 @@ from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
-from inertial_estimation.files.outputs import check_output_folder, output_file, result_folder, write_text
+from inertial_estimation.files.outputs import output_file, result_folder, write_text
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
 from inertial_estimation.parameters import build_config, iterate_parameters
@@ -54,12 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bag", type=Path, help="rosbag2 folder, or its .mcap or .db3 file")
     add_robot(parser, "icub, panda", "earlier fixes, offsets")
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for report.html and check.json, new or empty"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
-    )
+    add_output(parser, required=False)
     parser.add_argument(
         "--fix", type=Path, metavar="FILE", help="write a parameter file (.yaml) of what can be set"
     )
@@ -88,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     if args.output:
-        check_output_folder(args.output, overwrite=args.overwrite)
+        check_output(args)
     fix = output_file(args.fix, ".yaml", "--fix") if args.fix else None
     config, urdf = _robot(args)
     setup = robot_from_config(config, urdf)

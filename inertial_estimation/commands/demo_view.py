@@ -35,7 +35,7 @@ def demo_view(
     if path is None:
         yield [None] * len(adaptations)
         return
-    from inertial_estimation.view.blueprint import Panels, blueprint, eye_of
+    from inertial_estimation.view.blueprint import Panels, blueprint, front_eye
     from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
     from inertial_estimation.view.rerun_file import rerun_file
 
@@ -53,7 +53,7 @@ def demo_view(
         further=((ELBOW, "elbow: angle less reference [deg]"),),
     )
     roots = [root_of_run(adaptation) for adaptation in adaptations]
-    layout = blueprint(panels, eye_of(setup.robot, roots[0]), roots=roots)
+    layout = blueprint(panels, front_eye(setup.robot), roots=roots)
     with rerun_file(path, layout, "demo") as stream:
         views = [DemoRunView(stream, setup, urdf, scene, adaptation=adaptation) for adaptation in adaptations]
         yield views

@@ -85,13 +85,13 @@ def run(args: argparse.Namespace) -> int:
     for warning in urdf_warnings(urdf):
         print(f"CHECK:     {warning}")
     text = parameter_text(survey, source)
-    said = _accepted(text, survey, trial=not args.no_trial)
+    said, simulated = _accepted(text, survey, trial=not args.no_trial)
     print(f"tried:     {said}")
     if output is None:
         print("nothing written: name a file with --output")
         return 0
     write_text(output, text)
-    print(f"written:   {output}\n\nnext:      {_next(survey, args.output)}")
+    print(f"written:   {output}\n\nnext:      {_next(simulated, args.output)}")
     return 0
 
 
@@ -129,11 +129,11 @@ def _beside(source: str) -> list[Path]:
     return [path.parent, *path.parents[1:3]] if path.is_absolute() else []
 
 
-def _accepted(text: str, survey: Survey, *, trial: bool) -> str:
+def _accepted(text: str, survey: Survey, *, trial: bool) -> tuple[str, bool]:
     """Read the file as every node does, and run the robot shortly in simulation.
 
     Returns:
-        What was tried and how it ended.
+        What was tried and how it ended, and whether nothing is known to keep it from being simulated.
     """
     with tempfile.TemporaryDirectory(prefix="inertial_estimation_") as folder:
         file = write_text(Path(folder) / "robot.yaml", text)
@@ -142,27 +142,28 @@ def _accepted(text: str, survey: Survey, *, trial: bool) -> str:
         if not (trial and survey.can_stand) or lacking:
             why = f"{', '.join(lacking)} is not installed" if lacking else "as asked"
             why = why if survey.can_stand else "it cannot stand still on two points"
-            return f"all estimators accept the file; not simulated: {why}"
+            return f"all estimators accept the file; not simulated: {why}", survey.can_stand
         return _simulated(file)
 
 
-def _simulated(file: Path) -> str:
+def _simulated(file: Path) -> tuple[str, bool]:
     from inertial_estimation.closed_loop.trial_run import try_robot
 
     try:
         trial = try_robot(str(file))
     except InertialEstimationError as error:
-        return f"CHECK: all estimators accept the file, the simulation does not: {one_line(error, limit=600)}"
+        why = one_line(error, limit=600)
+        return f"CHECK: all estimators accept the file, the simulation does not: {why}", False
     tilt = "" if math.isnan(trial.tilt_rms) else f", tilt error {1000.0 * trial.tilt_rms:.2g} mrad"
     if trial.fallen:
-        return f"CHECK: the robot falls in simulation; try another stance{tilt}"
+        return f"CHECK: the robot falls in simulation; try another stance{tilt}", True
     if trial.drift > KEPT_POSTURE:
-        return f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance{tilt}"
-    return f"all nodes accept the file; in simulation the robot keeps its stance{tilt}"
+        return f"CHECK: in simulation {trial.joint} drifts by {trial.drift:.2g} from the stance{tilt}", True
+    return f"all nodes accept the file; in simulation the robot keeps its stance{tilt}", True
 
 
-def _next(survey: Survey, output: Path) -> str:
-    if not survey.can_stand:
+def _next(simulated: bool, output: Path) -> str:
+    if not simulated:
         return f"inertial-estimation replay BAG --config {output} --output results/replay"
     return (
         f"inertial-estimation simulate --config {output} --inertias inertial_ekf "

@@ -36,6 +36,9 @@ COMMANDS = {
 }
 
 
+SINGLE_THREADED = ("replay",)  # commands whose matrices are too small for threads of the linear algebra
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -51,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
         return _without_command(given)
+    if chosen in SINGLE_THREADED:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when numpy is imported
     try:
         with unwound_by_signals():
             return _run(chosen, given[1:])

@@ -18,6 +18,7 @@ Mask = NDArray[np.bool_]
 __all__ = [
     "NO_GRAVITY",
     "PERMUTATIONS",
+    "SCALE_WARNING",
     "accelerometer_checks",
     "accelerometer_size",
     "axis_names",

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.stream_statistics import StreamStatistics
 from inertial_estimation.errors import listing
+from inertial_estimation.signals import seconds
 
 __all__ = ["name_checks", "stamp_checks"]
 
 BURSTS = 0.1  # share of the steps that are a fifth of the mean step or less
 GAPS = 0.001  # share of the steps that are gaps
+LOST = 0.01  # share of the time that is lost in gaps
 DISORDER = 0.001  # share of the stamps that are not after their predecessor
 SLOWEST = 20.0  # rate below which windows of 0.1 s hold too few samples to differentiate [Hz]
 FEWEST = 50  # readings
@@ -45,7 +47,8 @@ def _stream(stream: StreamStatistics) -> list[CheckResult]:
             said,
             "does more than one publisher send it? Stamp at the time of measurement",
         )
-    if stream.gaps > max(GAPS * n, 1):
+    lost = stream.lost_s > LOST * (stream.lost_s + seconds(stream.span_ns))
+    if stream.gaps > 1 and (lost or stream.gaps > GAPS * n):
         said = f"{stream.gaps} gaps, the longest of {stream.longest_s:.3g} s"
         unusual(
             "gaps", stream.longest_s, "s", said, "check quality of service and load; or raise inputs.max_gap"

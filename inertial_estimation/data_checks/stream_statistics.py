@@ -16,7 +16,8 @@ class StreamStatistics:
         backward: Stamps before their predecessor.
         repeated: Stamps equal to their predecessor.
         gaps: Steps longer than the longest gap that is interpolated over.
-        longest_s: Longest step [s].
+        longest_s: Longest of them [s].
+        lost_s: Sum of them [s].
         bursts: Steps much shorter than the mean of those before them.
         span_ns: Sum of the steps that are neither backward nor gaps [ns].
     """
@@ -24,7 +25,7 @@ class StreamStatistics:
     def __init__(self, name: str, max_gap_s: float) -> None:
         self.name = name
         self.count = self.backward = self.repeated = self.gaps = self.bursts = 0
-        self.longest_s = 0.0
+        self.longest_s = self.lost_s = 0.0
         self.span_ns = 0
         self._max_gap_ns = round(max_gap_s * 1e9)
         self._last_ns: int | None = None
@@ -43,6 +44,7 @@ class StreamStatistics:
         elif step > 0:
             self.gaps += 1
             self.longest_s = max(self.longest_s, seconds(step))
+            self.lost_s += seconds(step)
         elif step == 0:
             self.repeated += 1
         else:

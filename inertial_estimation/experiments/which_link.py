@@ -46,7 +46,7 @@ class _Loaded:
 
     @property
     def delay(self) -> float:
-        """Time until a load was certain [s]; infinite if it never was."""
+        """Time until a load was reported [s]; infinite if it never was."""
         found = self.trial.found(Cause.LOAD, ON_S)
         return found[0][0] - ON_S if found else np.inf
 
@@ -135,8 +135,8 @@ class WhichLink(Experiment[_Data]):
                 "load: link among those named within 0.3 s", [x.named(None, 0.3) for x in data.loads], 95.0
             ),
             _share("load: link named first at the end", [x.named(1, LOAD_S) for x in data.loads]),
-            TableRow("load: time until certain, median", "s", float(np.median(delays))),
-            TableRow("load: time until certain, longest", "s", float(delays.max())),
+            TableRow("load: time until reported, median", "s", float(np.median(delays))),
+            TableRow("load: time until reported, longest", "s", float(delays.max())),
             _median("load: error of the mass", [x.mass_error for x in data.loads]),
             TableRow(
                 "push: change of a published mass, largest",
@@ -156,7 +156,7 @@ class WhichLink(Experiment[_Data]):
         )
 
     def panels(self, data: _Data) -> tuple[Panel, ...]:
-        """Return one push, the sequence of the first seed, and all times until a load was certain."""
+        """Return one push, the sequence of the first seed, and all times until a load was reported."""
         push = max(data.pushes, key=lambda x: x.push.duration)
         times, label = push.trial.times, "time [s]"
         shown = times >= ON_S - 0.5
@@ -208,7 +208,8 @@ class WhichLink(Experiment[_Data]):
             f"Loads whose link was not named first within 0.3 s: {', '.join(missed) or 'none'}.",
             f"Pushes taken for a load: {', '.join(taken) or 'none'}.",
             "A link that is not in 'links' is named, but its load is not estimated.",
-            "Events whose NIS stays below watch.suspect times the usual one are not looked at.",
+            "A load that may be a push is reported; a push counts as taken for a load once that is certain.",
+            "Events whose NIS stays below the limit of suspect data are not looked at.",
             "In a sequence the hand-over may still be under way at the end, since it limits inertias, too.",
         )
 

@@ -1,7 +1,6 @@
 """Kinematics of the contacts relative to the IMU, and of the IMU relative to the base."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from inertial_estimation.compilation import (
     MutableTable,
     Table,
     compiled,
+    compiling,
     inlined,
     numbers,
     warm_up,
@@ -112,36 +112,32 @@ class KinematicState(NamedTuple):
         return vector_of(self.imu, 15)
 
 
-@dataclass(frozen=True, slots=True)
 class _Frame:
-    """A frame in the memory of Pinocchio, which `forwardKinematics` overwrites.
+    """A frame of the robot: the memory in which Pinocchio keeps the motion of the joint that carries it.
 
-    Attributes:
-        columns: Orientation of the joint that carries the frame, in the base: its columns, shape (3, 3).
-        p: Position of that joint in the base [m], shape (3,).
-        V: Spatial velocity of that joint relative to the base, joint axes [m/s, rad/s], shape (6,).
-        placement: Orientation by rows, and position [m], of the frame in that joint; shape (12,).
+    Orientation (its columns), position [m] and spatial velocity (joint axes) [m/s, rad/s] of that joint
+    relative to the base are views that `forwardKinematics` overwrites, of shapes (3, 3), (3,) and (6,). The
+    placement of the frame in the joint, orientation by rows and position [m], is constant.
     """
 
-    columns: Array
-    p: Array
-    V: Array
-    placement: Array
-
-    @classmethod
-    def of(cls, robot: RobotModel, data: pin.Data, name: str) -> "_Frame":
-        """Look up a frame.
+    def __init__(self, robot: RobotModel, data: pin.Data, name: str) -> None:
+        """Look up the frame.
 
         Raises:
             ~inertial_estimation.errors.ModelError: If it does not exist.
         """
         frame = robot.model.frames[robot.frame_id(name)]
         T, V = data.oMi[frame.parentJoint], data.v[frame.parentJoint]
-        return cls(T.rotation.T, T.translation, V.vector, numbers(_placement(frame.placement)))
+        self._views = T.rotation.T, T.translation, V.vector
+        self._placement = numbers(_placement(frame.placement))
+        self._fixed = (*self._views, self._placement) if compiling() else None
 
     def motion(self) -> tuple[Array, Array, Array, Array]:
-        """Return the fields, for compiled functions."""
-        return numbers(self.columns), numbers(self.p), numbers(self.V), self.placement
+        """Return motion of the joint and placement, for compiled functions."""
+        if self._fixed is not None:
+            return self._fixed
+        columns, p, V = self._views
+        return numbers(columns), numbers(p), numbers(V), self._placement
 
 
 class ContactKinematics:
@@ -171,8 +167,8 @@ class ContactKinematics:
         self._data = model.createData()
         self.velocities = np.zeros(model.nv)
         self._moving = self.velocities[self._robot.n_base :]
-        self._imu = _Frame.of(self._robot, self._data, imu.frame)
-        self._contacts = [_Frame.of(self._robot, self._data, name) for name in names]
+        self._imu = _Frame(self._robot, self._data, imu.frame)
+        self._contacts = [_Frame(self._robot, self._data, name) for name in names]
         wrench_poses = [robot.fixed_transform(c.frame, c.wrench_frame) for c in contacts]
         self._wrench_frames = numbers(np.array([_placement(T) for T in wrench_poses]).reshape(-1, 12))
         warm_up()

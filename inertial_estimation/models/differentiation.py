@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import Column, compiled
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 
@@ -64,6 +65,11 @@ def window_weights(times: Array) -> WindowWeights:
         raise MeasurementError(
             f"{len(times)} samples in the differentiation window, expected at least {FEWEST_SAMPLES}"
         )
+    return WindowWeights(*_weights(times))
+
+
+@compiled
+def _weights(times: Column) -> tuple[Array, Array, float]:
     centred = times - times.sum() / len(times)
     slope = centred / (centred @ centred)
     steps = slope[:-1].cumsum() * (times[:-1] - times[1:])
@@ -72,7 +78,7 @@ def window_weights(times: Array) -> WindowWeights:
     mean[-1] = 0.0
     mean[1:] += steps
     mean *= 0.5
-    return WindowWeights(mean, slope, float(mean @ times))
+    return mean, slope, float(mean @ times)
 
 
 def end_slope_weights(times: Array) -> Array:

@@ -15,12 +15,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.models.body_columns import BodyColumns
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.candidate_columns import BodyCauses, CandidateColumns
 from inertial_estimation.models.friction import FrictionModel, KnownFriction
 from inertial_estimation.models.imu_mount import ImuMount
-from inertial_estimation.models.measurement_noise import MeasurementNoise, RowCovariance
+from inertial_estimation.models.measurement_noise import (
+    MeasurementNoise,
+    RowCovariance,
+    SensedAccelerations,
+)
 from inertial_estimation.models.measurement_rows import (
     ContactMode,
     Indices,
@@ -94,6 +99,7 @@ class InputPaths:
 
     Attributes:
         inertia: Rows of the mass matrix: the effect of an error of each acceleration, shape (k, nv).
+        sensed: The same of each acceleration that is sensed, that of the IMU in place of the base's.
         contacts: Contact Jacobians in the picked columns: transposed, the effect of an error of each
             wrench component, shape (6 n_contacts, k).
         picked: Positions of the rows in the generalized forces, shape (k,).
@@ -101,6 +107,7 @@ class InputPaths:
     """
 
     inertia: Array
+    sensed: Array
     contacts: Array
     picked: Indices
     projection: Array | None = None
@@ -167,7 +174,9 @@ class DynamicsMeasurement:
         self._data = self._model.createData()
         self._bodies = BodyColumns(self._model, bodies)
         self._contact_maps = _contact_maps(robot, contacts)
-        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts), imu)
+        self._sensed = SensedAccelerations(imu if robot.floating_base else None)
+        self._covariance = RowCovariance(noise, robot, self._rows, len(contacts))
+        warm_up()
         self._n_parameters = self._bodies.size + (friction.size if friction else 0)
 
     @property
@@ -193,27 +202,50 @@ class DynamicsMeasurement:
         J_C = self._contact_jacobian()
         applied = self._applied(state, J_C)
         picked = self._picked
-        paths = InputPaths(M[picked], J_C[:, picked], self._rows.picked)
-        noise = self._covariance.at(self._data, paths.inertia, paths.contacts)
+        inertia = M[picked]
+        sensed = self._sensed.effect(self._data, inertia)
+        paths = InputPaths(inertia, sensed, J_C[:, picked], self._rows.picked)
+        noise = self._covariance.at(sensed, paths.contacts)
         value = (applied - tau_nom)[picked]
         equation = LinearEquation(A[picked], value, noise, applied[picked], paths, state)
         return self._projected(equation, J_C) if self._rows.projects else equation
 
-    def causes(self, candidates: CandidateColumns, state: MeasuredState) -> BodyCauses:
+    def restated(self, equation: LinearEquation) -> LinearEquation:
+        """Return an equation of the same robot and rows with the bodies and the noise of this measurement.
+
+        Args:
+            equation: Computed by a measurement that may differ in its noise, and by bodies estimated in
+                addition; it has its state and paths.
+        """
+        e = equation
+        assert e.state is not None
+        assert e.paths is not None
+        if e.regressor.shape[1] != self._n_parameters:
+            return self.equation(e.state)
+        noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
+        if N is not None:
+            noise = N.T @ noise @ N
+        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
+
+    def causes(
+        self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None
+    ) -> BodyCauses:
         """Return the columns of loads and external wrenches in the rows `row_names`.
 
         Args:
             candidates: The bodies they act on.
             state: The measurements, all of one time.
+            projection: N of the equation at this state; None computes it where the equation is projected.
         """
         q, v, a = self._generalized(state)
         causes = candidates.at(q, v, a)
         loads, weights = causes.loads[:, self._picked], causes.weights[:, self._picked]
         wrenches = causes.wrenches[:, self._picked]
         if self._rows.projects:
-            pin.computeJointJacobians(self._model, self._data, q)
-            P = self._rows.projection(self._contact_jacobian()).T
-            loads, weights, wrenches = P @ loads, P @ weights, P @ wrenches
+            if projection is None:
+                pin.computeJointJacobians(self._model, self._data, q)
+                projection = self._rows.projection(self._contact_jacobian())
+            loads, weights, wrenches = (projection.T @ part for part in (loads, weights, wrenches))
         return BodyCauses(loads, weights, wrenches, causes.R_BJ)
 
     def rows(self, states: MeasuredState) -> MeasuredRows:
@@ -292,7 +324,7 @@ class DynamicsMeasurement:
         model, data = self._model, self._data
         J_C = np.empty((6 * len(self._contact_maps), model.nv))
         for i, (joint_id, X_CJ) in enumerate(self._contact_maps):
-            J_C[6 * i : 6 * i + 6] = X_CJ @ pin.getJointJacobian(model, data, joint_id, pin.LOCAL)
+            J_C[6 * i : 6 * i + 6] = X_CJ.dot(pin.getJointJacobian(model, data, joint_id, pin.LOCAL))
         return J_C
 
     def _projected(self, equation: LinearEquation, J_C: Array) -> LinearEquation:

@@ -10,8 +10,10 @@ of rigid-body dynamics by tau_friction. The friction of a motor that drives seve
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
@@ -31,6 +33,7 @@ __all__ = [
     "friction_model",
 ]
 
+Indices = NDArray[np.int64]
 FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
 
 
@@ -199,7 +202,7 @@ class FrictionModel:
                 f"no friction term {listing(unknown)}; there are {listing(FRICTION_TERMS)}"
             )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each parameter, ``joint/term``, term after term; then those of couplings."""
         own = tuple(f"{joint}/{term}" for term in self.terms for joint in self.joint_names)
@@ -221,7 +224,14 @@ class FrictionModel:
         """Nominal value of each parameter, shape (size,)."""
         return np.zeros(self.size) if self.nominal is None else self.nominal
 
-    @property
+    @cached_property
+    def _places(self) -> list[tuple[str, Indices, Indices]]:
+        """Of each term the joints with friction, and their columns."""
+        joints = np.array(self.joints, dtype=np.int64)
+        first = np.arange(len(joints))
+        return [(term, joints, i * len(joints) + first) for i, term in enumerate(self.terms)]
+
+    @cached_property
     def size(self) -> int:
         """Number of parameters."""
         coupled = len(self.coupling_terms) * self.couplings.size if self.couplings else 0
@@ -239,10 +249,8 @@ class FrictionModel:
         Returns:
             Regressor in the joint rows, shape (..., n_joints, size).
         """
-        joints = np.asarray(self.joints, dtype=int)
         F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
-        columns = np.arange(len(joints))
-        for index, term in enumerate(self.terms):
+        for term, joints, columns in self._places:
             if term == "coulomb":
                 values = smooth_sign(v, self.smoothing_speed) if sign is None else sign
             elif term == "viscous":
@@ -251,9 +259,9 @@ class FrictionModel:
                 values = np.ones_like(v)
             else:
                 values = a
-            F[..., joints, index * len(joints) + columns] = values[..., joints]
+            F[..., joints, columns] = values[..., joints]
         if self.couplings:
-            first = len(self.terms) * len(joints)
+            first = len(self.terms) * len(self.joints)
             for term in self.coupling_terms:
                 last = first + self.couplings.size
                 F[..., first:last] = self.couplings.regressor(term, v, a, self.smoothing_speed)

@@ -1,10 +1,17 @@
-"""Noise of the measurement equation: its parameters, and the covariance of the rows they give."""
+"""Noise of the measurement equation: its parameters, and the covariance of the rows they give.
+
+R = R_tau + E Sigma_a E' + J' Sigma_lambda J, with E the effect of an error of each sensed acceleration on the
+rows and J the contact Jacobians. The accelerations of the joints are sensed directly, E = M. That of the base
+may come from an IMU: it is computed, a_B = X_BI (a_I - J_I a), so errors of the IMU enter through the lever
+arm, and errors of the joints between base and IMU enter twice: as accelerations and through the base.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
 
+from inertial_estimation.compilation import Column, Table, compiled
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.measurement_rows import (
@@ -17,7 +24,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
 
-__all__ = ["MeasurementNoise", "RowCovariance"]
+__all__ = ["MeasurementNoise", "RowCovariance", "SensedAccelerations"]
 
 
 FULL_SIZE = 80.0  # [kg]; from this weight on the noise that robots have by default does not grow
@@ -119,10 +126,7 @@ class MeasurementNoise:
 
 
 class RowCovariance:
-    """Covariance of the measured rows, from the noise of what they are computed from.
-
-    R = R_tau + M T Sigma_a T' M' + J' Sigma_lambda J, in the rows that are picked.
-    """
+    """Covariance of the measured rows, from the noise of what they are computed from."""
 
     def __init__(
         self,
@@ -130,7 +134,6 @@ class RowCovariance:
         robot: RobotModel,
         rows: ResolvedRows,
         n_contacts: int,
-        imu: ImuMount | None,
     ) -> None:
         """Lay out the standard deviations.
 
@@ -139,7 +142,6 @@ class RowCovariance:
             robot: The robot.
             rows: The measured rows.
             n_contacts: Number of contacts.
-            imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
         """
         noise = noise.for_robot(robot)
         acceleration = [noise.joint_acceleration] * robot.n_joints
@@ -152,53 +154,65 @@ class RowCovariance:
         self._variance = np.maximum(direct, LEAST)[rows.picked] ** 2
         wrench = 3 * [noise.contact_force] + 3 * [noise.contact_moment]
         self._sigma_wrench = np.array(wrench * n_contacts if rows.contacts is ContactMode.MEASURED else [])
-        self._imu = imu if robot.floating_base else None
-        self._X_BI: Array | None = None  # of an IMU on the base, whose pose is constant
-        self._moving: slice | Indices | None = None
-        if self._imu is not None and self._imu.moving:
-            self._moving = slice_if_contiguous(np.array(self._imu.moving, dtype=np.int64))
 
-    def at(self, data: pin.Data, M: Array, J_C: Array) -> Array:
-        """Return R, evaluated as R_tau + W W'.
+    def at(self, sensed: Array, J_C: Array) -> Array:
+        """Return R.
 
         Args:
-            data: Placements and Jacobians of the joints, the base at the origin of the world.
-            M: Picked rows of the mass matrix, shape (m, nv).
-            J_C: Contact Jacobians in the picked columns, shape (6 n_contacts, m).
+            sensed: Effect of an error of each sensed acceleration on the rows, shape (m, nv).
+            J_C: Contact Jacobians in the columns of the rows, shape (6 n_contacts, m).
 
         Returns:
             Shape (m, m).
         """
-        n = M.shape[1]
-        W = np.empty((len(M), n + len(self._sigma_wrench)))
-        W_a = W[:, :n]
-        np.multiply(M, self._sigma_a, out=W_a)
-        if self._imu is not None:
-            self._see_through_imu(self._imu, data, M[:, :6], W_a)
-        if len(self._sigma_wrench):
-            np.multiply(J_C.T, self._sigma_wrench, out=W[:, n:])
-        R: Array = W @ W.T
-        R.reshape(-1)[:: len(R) + 1] += self._variance
+        J_C = np.ascontiguousarray(J_C[: len(self._sigma_wrench)])
+        R: Array = _row_covariance(sensed, J_C, self._sigma_a, self._sigma_wrench, self._variance)
         return R
 
-    def _see_through_imu(self, imu: ImuMount, data: pin.Data, M_B: Array, W_a: Array) -> None:
-        """Compute W_a = M T: the generalized forces caused by one sigma of each sensed acceleration.
 
-        The acceleration of the base is not sensed but computed: a_B = X_BI (a_I - J_I a). Errors of the IMU
-        therefore enter through the lever arm, and acceleration errors of the joints between base and IMU
-        enter twice: as joint accelerations and through the base.
+class SensedAccelerations:
+    """Effect of errors of the sensed accelerations on the measured rows."""
+
+    def __init__(self, imu: ImuMount | None) -> None:
+        """Note where the IMU is.
 
         Args:
-            imu: Where the IMU is.
-            data: Placements and Jacobians of the joints.
-            M_B: Columns of the mass matrix that belong to the base, shape (m, 6).
-            W_a: Mass matrix times the sigmas, changed in place, shape (m, nv).
+            imu: IMU that senses the acceleration of the base; None if that acceleration is given directly.
         """
-        sigma = self._sigma_a
+        self._imu = imu
+        self._X_BI: Array | None = None  # of an IMU on the base, whose pose is constant
+        self._moving: slice | Indices | None = None
+        if imu is not None and imu.moving:
+            self._moving = slice_if_contiguous(np.array(imu.moving, dtype=np.int64))
+
+    def effect(self, data: pin.Data, M: Array) -> Array:
+        """Return the effect of an error of each: of the IMU, or the base, and of the joints, shape (m, nv).
+
+        Args:
+            data: Placements and Jacobians of the joints, the base at the origin of the world.
+            M: Picked rows of the mass matrix, shape (m, nv).
+        """
+        if self._imu is None:
+            return np.ascontiguousarray(M)
+        effect: Array = M.copy(order="C")
+        M_B = M[:, :6]
         X_BI = self._X_BI
         if X_BI is None:
-            X_BI = (data.oMi[imu.joint_id] * imu.T_JI).toActionMatrix()
-            self._X_BI = X_BI if imu.on_base else None
-        np.matmul(M_B, X_BI * sigma[:6], out=W_a[:, :6])
+            X_BI = (data.oMi[self._imu.joint_id] * self._imu.T_JI).toActionMatrix()
+            self._X_BI = X_BI if self._imu.on_base else None
+        effect[:, :6] = M_B.dot(X_BI)
         if self._moving is not None:
-            W_a[:, self._moving] -= M_B @ (data.J[:, self._moving] * sigma[self._moving])
+            effect[:, self._moving] -= M_B.dot(data.J[:, self._moving])
+        return effect
+
+
+@compiled
+def _row_covariance(
+    sensed: Table, J_C: Table, sigma_a: Column, sigma_wrench: Column, variance: Column
+) -> Array:
+    m, n = sensed.shape
+    W = np.empty((m, n + len(sigma_wrench)))
+    W[:, :n] = sensed * sigma_a
+    W[:, n:] = J_C.T * sigma_wrench
+    R: Array = W @ W.T + np.diag(variance)
+    return R

@@ -138,12 +138,6 @@ class RobotConfig:
         "Link of the IMU, or one of frames.names, in whose axes its readings are expressed; empty means that "
         "there is no IMU.",
     )
-    imu_rotation: tuple[float, ...] = parameter(
-        (),
-        "Roll, pitch and yaw of the axes of the IMU's readings in the link `imu_frame`, as in a URDF, where "
-        "the description does not hold them; empty means that the axes are those of the link.",
-        unit="rad",
-    )
     contacts: tuple[str, ...] = parameter(
         (), "Names of the contacts; the wrench of each arrives on the topic <contact>/wrench."
     )
@@ -237,7 +231,7 @@ def robot_from_config(config: RobotConfig, urdf: str) -> RobotSetup:
             )
     frames = config.contact_frames or config.contacts
     wrench_frames = config.wrench_frames or frames
-    imu = ImuMount.on(robot, config.imu_frame, config.imu_rotation) if config.imu_frame else None
+    imu = ImuMount.on(robot, config.imu_frame) if config.imu_frame else None
     for frame, wrench_frame in zip(frames, wrench_frames, strict=True):
         robot.frame_id(frame)
         robot.fixed_transform(frame, wrench_frame)

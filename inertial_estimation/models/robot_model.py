@@ -42,7 +42,7 @@ class RobotModel:
     body of link L" is L with all that is rigidly attached to it.
 
     Attributes:
-        model: The Pinocchio model; read only, except for frames added by `add_rotated_frame`.
+        model: The Pinocchio model; read only.
         floating_base: Whether the first six velocities are the base's.
         base_link: Name of the root link.
         joint_names: Names of the moving joints, in the model's order.
@@ -200,25 +200,6 @@ class RobotModel:
         frames = [frame.name for frame in self.model.frames]
         hint = did_you_mean(name, dict.fromkeys([*self.link_names, *frames]), "the model has the links")
         raise ModelError(f"no frame '{name}'{hint}")
-
-    def add_rotated_frame(self, name: str, rotation: Array) -> int:
-        """Add a frame with the origin of another one and axes turned against it, before any data are created.
-
-        Args:
-            name: The other frame.
-            rotation: Orientation of the new frame in the other one, shape (3, 3).
-
-        Returns:
-            Index of the new frame.
-
-        Raises:
-            ModelError: If there is no such frame.
-        """
-        of = self.frame_id(name)
-        placed = self.model.frames[of]
-        pose = placed.placement * pin.SE3(rotation, np.zeros(3))
-        kind = pin.FrameType.OP_FRAME
-        return int(self.model.addFrame(pin.Frame(f"{name} rotated", placed.parentJoint, of, pose, kind)))
 
     @property
     def link_names(self) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ Legs: bounded least squares on the legs' joints. The feet are level, below their
 at one height, and their middle is below the centre of mass; left and right are mirror images.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pinocchio as pin
 from numpy.random import Generator
-from scipy.optimize import least_squares
+from scipy.optimize import OptimizeResult, least_squares
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.joint_limits import joint_limits, urdf_limits
@@ -120,7 +120,7 @@ def standing_posture(
     problem = _Legs(robot, legs, feet, soles=soles)
     bounds = (problem.lower, problem.upper)
     start = np.clip(problem.rest[problem.joints], *bounds)
-    stretched = least_squares(problem.depth, start, bounds=bounds, max_nfev=60).x
+    stretched = _search(problem.depth, start, bounds).x
     reached = problem.errors(stretched)[: len(feet)]  # of height zero
     tried = []
     for share in HEIGHTS_SOLES if soles else HEIGHTS_POINTS:
@@ -139,9 +139,7 @@ def _best(problem: _Legs, start: Array, rng: Generator) -> Array:
     bounds, best = (problem.lower, problem.upper), None
     for k in range(STARTS):
         bend = rng.uniform(-BEND, BEND, size=len(start)) if k else 0.0
-        found = least_squares(
-            problem.residuals, np.clip(start + bend, *bounds), bounds=bounds, max_nfev=EVALUATIONS
-        )
+        found = _search(problem.residuals, np.clip(start + bend, *bounds), bounds)
         if best is None or found.cost < best.cost:
             best = found
         if float(np.abs(problem.errors(best.x)).max()) < TOLERANCE:
@@ -149,6 +147,11 @@ def _best(problem: _Legs, start: Array, rng: Generator) -> Array:
     assert best is not None
     x: Array = best.x
     return x
+
+
+def _search(residuals: Callable[[Array], Array], start: Array, bounds: tuple[Array, Array]) -> OptimizeResult:
+    """Minimise a sum of squares by iterative solutions: LAPACK's SVD may not converge near symmetric legs."""
+    return least_squares(residuals, start, bounds=bounds, max_nfev=EVALUATIONS, tr_solver="lsmr")
 
 
 def free_posture(robot: RobotModel, rng: Generator) -> Array:

@@ -164,7 +164,7 @@ def figure_of_masses(diagnosis: Diagnosis) -> Any | None:
     tidy(
         axis,
         ylabel="",
-        title="If only this link's mass were wrong (band: two sigma; links that the data inform)",
+        title="If only this link's mass were wrong (band: two sigma)",
     )
     return figure
 

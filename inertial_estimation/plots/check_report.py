@@ -62,7 +62,7 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Figure]] = {
         ),
         figure_of_contact_forces,
     ),
-    "Masses": (("masses", "link mass", "informed links"), figure_of_masses),
+    "Masses": (("masses", "link mass", "link centre of mass", "informed links"), figure_of_masses),
     "Joints": ((), figure_of_efforts),  # positions, velocities, efforts, friction: all others
 }
 

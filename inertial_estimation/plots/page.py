@@ -46,7 +46,8 @@ def _percent(value: float) -> str:
 
 
 def _triple(values: Iterable[float]) -> str:
-    return ", ".join(f"{float(value):.3f}" for value in values).replace("-", MINUS)
+    numbers = [float(value) for value in values]
+    return ", ".join(f"{x:.3f}" if math.isfinite(x) else NO_NUMBER for x in numbers).replace("-", MINUS)
 
 
 def _principal_moments(inertia: InertialParameters) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Mapping
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,6 @@ def replay_page(evaluation: ReplayResults, figures: Iterable[Path]) -> str:
             errors=_errors(metrics),
             links=_links(metrics),
             hold_out_s=metrics["time"]["hold_out_s"],
-            nan=float("nan"),
             sections=_sections(figures),
             settings=_settings(provenance),
         )
@@ -99,11 +99,19 @@ def _errors(metrics: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]
 
 
 def _links(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table of links; numbers that were not measured are NaN."""
+    """Return the rows of the table of links."""
     truth = metrics.get("truth", {}).get("links", {})
     return [
-        {"name": name, "truth": truth.get(name), **link} for name, link in metrics.get("links", {}).items()
+        {"name": name, "truth": truth.get(name), "com": _measured_com(link), **link}
+        for name, link in metrics.get("links", {}).items()
     ]
+
+
+def _measured_com(link: Mapping[str, Any]) -> list[float]:
+    """Return the centre of mass of a link; NaN where it was not measured."""
+    names = ("com_x", "com_y", "com_z")
+    unknown = link["not_informed"]
+    return [nan if name in unknown else value for name, value in zip(names, link["com_m"], strict=True)]
 
 
 def _sections(figures: Iterable[Path]) -> list[dict[str, Any]]:

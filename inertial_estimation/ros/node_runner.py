@@ -96,6 +96,9 @@ def _run_class(module: str, name: str) -> int:
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(_HELP.format(name=sys.argv[0].rsplit("/", 1)[-1]))
         return 0
+    # The matrices of a step are small: threads of the linear algebra cost more than they save, and ten times
+    # as much where other programs need the processors. Read when numpy is imported.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         node_class = getattr(importlib.import_module(module), name)
         return run_node(node_class)

@@ -27,7 +27,7 @@ FOOT_FORCE, LARGEST_PULL, TOUCHDOWN = 0.035, 0.015, 0.035  # of the weight, docs
 LOAD_AT_REST, LOAD_MOVING, HAND_OVER = 0.025, 0.05, 0.35  # of the mass, the last one in a second
 SHORT = 0.5  # height of the base [m] below which a robot needs a stiffer base task
 STIFFNESS, STIFFEST = 100.0, 300.0  # of the base's orientation [1/s^2]
-LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small robots [Nm, N]
+LEAST_EFFORT_NOISE, LEAST_FORCE_NOISE = 0.02, 0.1  # of sensors of small legged robots [Nm, N]
 WIDTH, STEP_LENGTH, STEP_HEIGHT = 0.7, 0.45, 0.07  # of the stance's width; of the height of the base
 MARGIN = 0.25  # of half a sole's width, that the centre of pressure keeps from its edge
 
@@ -137,7 +137,7 @@ def _payload(survey: Survey) -> tuple[Entry, ...]:
 def _simulator(survey: Survey) -> tuple[Entry, ...]:
     share = min(survey.robot.total_mass / FULL_SIZE, 1.0)
     ratio = MeasurementNoise().for_robot(survey.robot).torque / 0.5
-    effort = max(REALISTIC.effort * min(ratio, 1.0), LEAST_EFFORT_NOISE)
+    effort = max(REALISTIC.effort * min(ratio, 1.0), LEAST_EFFORT_NOISE * survey.legged)
     force = max(REALISTIC.force * share, LEAST_FORCE_NOISE)
     sensors: dict[str, Any] = {
         "specific_force": REALISTIC.specific_force,

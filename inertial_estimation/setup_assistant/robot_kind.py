@@ -72,7 +72,11 @@ def decide_kind(robot: RobotModel, wanted: str = "") -> KindDecision:
     legs = [i for i in legs if len(limbs[i].joints) == limbs[i].own or not _shares_joints(limbs, legs, i)]
     named_legs, legs = legs, _mirrored(ends, legs)
     if wanted == Kind.ARM.value or (not wanted and len(legs) < HUMANOID_LEGS):
-        said = "as asked" if wanted else _no_legs(len(limbs), [limbs[i].end for i in named_legs])
+        said = (
+            "as asked"
+            if wanted
+            else _no_legs(len(limbs), [limbs[i].end for i in named_legs if named[i] > armed[i]])
+        )
         return KindDecision(Kind.ARM, (), f"{said}: the base is taken as fixed")
     needed = {Kind.HUMANOID.value: HUMANOID_LEGS, Kind.QUADRUPED.value: QUADRUPED_LEGS}.get(wanted, len(legs))
     if wanted and len(legs) != needed:

@@ -19,6 +19,7 @@ from inertial_estimation.spatial.rotations import skew
 __all__ = [
     "PARAMETER_NAMES",
     "PSEUDO_INERTIA_BASIS",
+    "TO_PSEUDO_INERTIA",
     "InertialParameters",
     "parameters_from_pseudo_inertia",
     "pseudo_inertia",
@@ -39,7 +40,7 @@ def pseudo_inertia(pi: Array) -> Array:
     Returns:
         Pseudo-inertia, symmetric, shape (..., 4, 4).
     """
-    J: Array = (pi @ _TO_PSEUDO_INERTIA.reshape(10, 16)).reshape(*pi.shape[:-1], 4, 4)
+    J: Array = (pi @ TO_PSEUDO_INERTIA).reshape(*pi.shape[:-1], 4, 4)
     return J
 
 
@@ -68,7 +69,7 @@ def transfer_matrix(T_AB: pin.SE3) -> Array:
         Matrix of the linear map, shape (10, 10).
     """
     T = T_AB.homogeneous
-    X: Array = parameters_from_pseudo_inertia(T @ _TO_PSEUDO_INERTIA @ T.T).T
+    X: Array = parameters_from_pseudo_inertia(T @ TO_PSEUDO_INERTIA.reshape(10, 4, 4) @ T.T).T
     return X
 
 
@@ -233,5 +234,5 @@ def _from_pseudo_inertia() -> Array:
     return basis
 
 
-_TO_PSEUDO_INERTIA = _to_pseudo_inertia()
+TO_PSEUDO_INERTIA = _to_pseudo_inertia().reshape(10, 16)  # pi @ it holds the entries of J
 PSEUDO_INERTIA_BASIS = _from_pseudo_inertia()

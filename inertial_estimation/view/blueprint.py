@@ -11,11 +11,12 @@ from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.view.columns import TIMELINE
 
-__all__ = ["ROOT", "SERIES", "Panels", "blueprint", "eye_of"]
+__all__ = ["ROOT", "SERIES", "Panels", "blueprint", "eye_of", "front_eye"]
 
 ROOT = "robot"  # entity of the only robot of a recording
 
 SERIES = "series"  # entity below which the time series are
+FRONT = 2.8  # distance in front of several robots, in multiples of the extent of one
 SHAPES = (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)  # of a URDF, drawn as wires otherwise
 EYE = (1.8, -1.8, 0.8)  # seen from there, in multiples of the extent of the robot
 
@@ -103,4 +104,16 @@ def eye_of(robot: RobotModel, root: str = ROOT) -> rrb.EyeControls3D:
         look_target=target,
         eye_up=(0.0, 0.0, 1.0),
         tracking_entity=f"/{root}/centre_of_mass/nominal" if robot.floating_base else None,
+    )
+
+
+def front_eye(robot: RobotModel) -> rrb.EyeControls3D:
+    """Return where several robots that stand side by side are seen from: in front of them.
+
+    Args:
+        robot: Model of one of them.
+    """
+    extent = BodyPlacements(robot).extent
+    return rrb.EyeControls3D(
+        position=(FRONT * extent, 0.0, extent), look_target=(0.0, 0.0, 0.8 * extent), eye_up=(0.0, 0.0, 1.0)
     )

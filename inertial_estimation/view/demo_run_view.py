@@ -20,7 +20,8 @@ from inertial_estimation.view.robot_view import RobotView
 
 __all__ = ["ELBOW", "DemoRunView", "root_of_run"]
 
-APART = 1.6  # between the robots [m]
+APART = 1.2  # between the robots [m]
+COLOURS_OF_A_RUN = 2  # most series of a run in a panel
 ELBOW = "elbow"  # entity of the panel with the error of the elbow
 
 
@@ -51,7 +52,7 @@ class DemoRunView:
         """
         self.heard = HeardRobot(setup.contact_names)
         self._stream, self._setup, self._urdf, self._scene = stream, setup, urdf, scene
-        self._name = _name(adaptation)
+        self._adaptation, self._name = adaptation, _name(adaptation)
         self._root = root_of_run(adaptation)
         self._place = (0.0, -APART / 2 if adaptation else APART / 2, 0.0)
         self._joints = JointMap(setup.robot, need_velocity=False)
@@ -86,6 +87,7 @@ class DemoRunView:
             folders=mesh_folders(),
             root=self._root,
             label=self._name,
+            first_colour=COLOURS_OF_A_RUN * (not self._adaptation),
             place=self._place,
         )
         scene = self._scene
@@ -124,11 +126,19 @@ class DemoRunView:
     def _links(self, record: LiveRecord, stamp_ns: int) -> tuple[ShownLink, ...]:
         link = self._scene.link
         payload = _newest(record.payloads.get(link, ()), stamp_ns)
-        published = _newest(record.inertias.get(link, ()), stamp_ns)
-        if payload is None or published is None:
+        if payload is None:
             return ()
         sigmas = [sigma for at_ns, sigma in record.sigmas[link] if at_ns <= stamp_ns]
-        return (ShownLink(published, payload, sigmas[-1] if sigmas else math.nan, np.full(3, math.nan)),)
+        sigma = sigmas[-1] if sigmas else math.nan
+        return (ShownLink(self._loaded(payload), payload, sigma, np.full(3, math.nan)),)
+
+    def _loaded(self, payload: LinkInertia) -> LinkInertia:
+        """The described body of the link together with a payload; the moments of inertia are not shown."""
+        body = self._setup.robot.link_body(payload.link)
+        nominal, com_L = body.nominal_J.mass, body.T_JL.actInv(body.nominal_J.lever)
+        mass = nominal + payload.mass
+        com = (nominal * com_L + payload.mass * np.nan_to_num(payload.com_L)) / mass
+        return LinkInertia(payload.link, mass, com, payload.inertia_Lcm)
 
 
 def root_of_run(adaptation: bool) -> str:

@@ -38,6 +38,7 @@ class RobotView:
         folders: Sequence[Path] = (),
         root: str = ROOT,
         label: str = "",
+        first_colour: int = 0,
         place: tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> None:
         """Log what does not change.
@@ -50,12 +51,13 @@ class RobotView:
             folders: Folders in which meshes are searched.
             root: Entity below which this robot is, without spaces.
             label: Put before the names of its series where the recording has several robots.
+            first_colour: Number of the colour of its first series in each panel.
             place: Added to all positions of the base [m], so that several robots stand apart.
         """
         self._columns = Columns(stream, origin_ns)
         self._robot = AnimatedRobot(stream, robot, urdf, folders, root=root, place=place)
         self._overlays = Overlays(stream, self._columns, self._robot, robot, root)
-        self._series = TimeSeries(stream, self._columns, label)
+        self._series = TimeSeries(stream, self._columns, label, first_colour)
         self._next_ns: int | None = None
         stream.log("/", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
 

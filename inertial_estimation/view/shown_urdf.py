@@ -100,12 +100,24 @@ def _make_translucent(shape: Element, colours: dict[str | None, str]) -> None:
 
 
 def _bones(root: Element, link: str | None) -> list[Element]:
-    """Cylinders from the origin of a link to the origins of its child joints, a ball where it has none."""
-    ends = [_origin(joint) for joint in root.findall("joint") if _parent(joint) == link]
-    ends = [end for end in ends if math.hypot(*end) > SHORTEST_BONE]
-    if not ends:
-        return [_visual({"xyz": "0 0 0"}, "sphere", radius=f"{BONE_RADIUS:g}")]
-    return [_bone(end) for end in ends]
+    """Cylinders from the origin of a link to those of its child joints, which make a skeleton of the robot.
+
+    Frames at the end of a body (skin sensors, soles) would be a bush of bones: the farthest one is shown
+    where nothing else follows. A ball is at the end of a chain, and nothing at such a frame itself.
+    """
+    joints = root.findall("joint")
+    parents = {_link_of(joint, "parent") for joint in joints}
+    children = [joint for joint in joints if _link_of(joint, "parent") == link]
+    onwards = [joint for joint in children if _moves(joint) or _link_of(joint, "child") in parents]
+    ends = [end for end in map(_origin, onwards) if math.hypot(*end) > SHORTEST_BONE]
+    if ends:
+        return [_bone(end) for end in ends]
+    farthest = max(map(_origin, children), key=lambda end: math.hypot(*end), default=(0.0, 0.0, 0.0))
+    if math.hypot(*farthest) > SHORTEST_BONE:
+        return [_bone(farthest)]
+    if not any(_moves(joint) for joint in joints if _link_of(joint, "child") == link):
+        return []
+    return [_visual({"xyz": "0 0 0"}, "sphere", radius=f"{BONE_RADIUS:g}")]
 
 
 def _bone(end: tuple[float, float, float]) -> Element:
@@ -126,9 +138,14 @@ def _visual(place: dict[str, str], shape: str, **size: str) -> Element:
     return visual
 
 
-def _parent(joint: Element) -> str | None:
-    parent = joint.find("parent")
-    return None if parent is None else parent.get("link")
+def _moves(joint: Element) -> bool:
+    return joint.get("type") != "fixed"
+
+
+def _link_of(joint: Element, end: str) -> str | None:
+    """Name of the parent or the child of a joint."""
+    found = joint.find(end)
+    return None if found is None else found.get("link")
 
 
 def _origin(joint: Element) -> tuple[float, float, float]:

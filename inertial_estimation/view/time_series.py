@@ -28,16 +28,20 @@ WIDTH, BAND_WIDTH = 2.0, 1.0
 class TimeSeries:
     """Adds the values of moments to series, each of which gets its style when it first appears."""
 
-    def __init__(self, stream: rr.RecordingStream, columns: Columns, label: str = "") -> None:
+    def __init__(
+        self, stream: rr.RecordingStream, columns: Columns, label: str = "", first_colour: int = 0
+    ) -> None:
         """Start without series.
 
         Args:
             stream: The recording.
             columns: Where the values are collected.
-            label: Put before the names of all series, where the recording has several robots.
+            label: Put before the names of all series where the recording has several robots.
+            first_colour: Number of the colour of the first series of each panel.
         """
         self._stream, self._columns = stream, columns
         self._label = f"{label} " if label else ""
+        self._first_colour = first_colour
         self._names: dict[str, list[str]] = {}
         self._styled: set[str] = set()
 
@@ -81,11 +85,11 @@ class TimeSeries:
         if math.isinf(sigma):  # never measured
             return
         colour = self._colour("payload", name)
-        band = (*colour, BAND_OPACITY)
+        band, legend = (*colour, BAND_OPACITY), f"{self._label}{name}"
         self.value("payload", name, stamp_ns, mass, colour=colour)
         for side, bound in (("upper", mass + SIGMAS * sigma), ("lower", mass - SIGMAS * sigma)):
             self.value(
-                "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=name
+                "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=legend
             )
         if name in true_masses:
             true = true_masses[name] - (link.estimate.mass - mass)
@@ -133,7 +137,7 @@ class TimeSeries:
         names = self._names.setdefault(panel, [])
         if name not in names:
             names.append(name)
-        return COLOURS[names.index(name) % len(COLOURS)]
+        return COLOURS[(self._first_colour + names.index(name)) % len(COLOURS)]
 
 
 def _roll_and_pitch(up_B: Array) -> dict[str, float]:

@@ -1,57 +1,7 @@
-"""Sound recordings in memory, as streams."""
+"""Recordings that the tests of the bring-up share."""
 
-from dataclasses import dataclass
-
-import numpy as np
 import pytest
-
-from inertial_estimation.bring_up.doctor import diagnose
-from inertial_estimation.bring_up.streams import read_streams
-from inertial_estimation.configuration.pipelines import replay_topics
-from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A robot and its streams."""
-
-    config: object
-    urdf: str
-    streams: object
-
-    def diagnosis(self, streams=None, *, urdf="", config=None):
-        """Check, with something changed."""
-        config = config or self.config
-        return diagnose(streams or self.streams, robot_from_config(config, urdf or self.urdf), config)
-
-    def failed(self, streams=None, **changes):
-        """What is not right, as pairs of check and subject."""
-        results = self.diagnosis(streams, **changes).results
-        return [(result.check, result.subject) for result in results if result.failed]
-
-
-def recorded(name, seconds):
-    spec = synthetic_robot(name)
-    truth = synthetic_truth(name, Timing(seconds, 100.0), np.random.default_rng(1), payload_time_s=None)
-    config = RobotConfig(
-        floating_base=spec.floating_base,
-        locked_joints=spec.locked_joints,
-        imu_frame=spec.imu_link,
-        contacts=tuple(spec.contacts),
-        contact_frames=tuple(spec.contacts.values()),
-    )
-    urdf = read_urdf(spec.urdf)
-    recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
-    topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
-    span = (recording.start_ns, recording.end_ns)
-    return Recorded(
-        config, urdf, read_streams(recording, topics, robot_from_config(config, urdf), config, span)
-    )
+from support.recorded_robots import recorded
 
 
 @pytest.fixture(scope="session")

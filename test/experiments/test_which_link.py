@@ -43,7 +43,7 @@ def test_shares_delays_and_changes_are_those_of_the_trials():
     rows = {row.quantity: row for row in experiment.table(data)}
     assert rows["load: link named first within 0.3 s"].ours == pytest.approx(25.0)
     assert rows["load: link among those named within 0.3 s"].ours == pytest.approx(50.0)
-    assert rows["load: time until certain, longest"].ours == np.inf
+    assert rows["load: time until reported, longest"].ours == np.inf
     assert rows["push: change of a published mass, largest"].ours == pytest.approx(40.0)
     assert rows["push: taken for a load"].ours == 1.0
     assert rows["push: link among those named"].ours == pytest.approx(50.0)

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.configuration.config_file import load_config_file
+from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.example_robots import example_source
 from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_parameters
 from inertial_estimation.configuration.pipelines import build_pipelines
@@ -74,6 +75,18 @@ def test_stance_is_level_within_limits_and_balanced(name: str) -> None:
     np.testing.assert_allclose(np.mean([f.translation[:2] for f in feet], axis=0), com[:2], atol=0.01)
     for foot, contact in zip(feet, survey.contacts, strict=True):
         assert not contact.sole or foot.rotation[2, 2] > 1.0 - 1e-5
+
+
+@pytest.mark.parametrize("name", ["talos", "hyq"])
+def test_findings_agree_with_the_files_written_by_hand(name: str) -> None:
+    survey, file = surveyed(name), load_config_file(find_config(name))
+    assert survey.imu == file.shared["imu_frame"]
+    assert survey.trunk == file.nodes["inertial_ekf"]["links"][0]
+    frames = file.shared.get("contact_frames", file.shared["contacts"])
+    assert [contact.frame for contact in survey.contacts] == frames
+    if name == "talos":
+        found = [number for contact in survey.contacts for number in contact.sole]
+        np.testing.assert_allclose(found, file.shared["stance.soles"], atol=0.011)
 
 
 def test_sole_that_the_urdf_lacks_is_at_the_lowest_points_of_the_foot() -> None:

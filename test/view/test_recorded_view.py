@@ -104,12 +104,12 @@ def test_everything_that_moves_is_there(columns: Mapping[str, Mapping[str, np.nd
     assert joints | {f"/robot/{name}" for name in drawn} | {"/robot/base", "/events"} <= set(columns)
 
 
-def test_there_is_a_layout_and_every_link_has_a_shape(file: Path) -> None:
+def test_there_is_a_layout_and_every_body_has_a_shape(file: Path) -> None:
     reader = RrdReader(file)
     assert len(reader.blueprints()) == 1
     shapes = {path for path in reader.store().schema().entity_paths() if "visual_geometries" in path}
     links = {path.split("/")[-2] for path in shapes}
-    assert {"base", "torso", "arm", "left_thigh", "right_foot", "imu"} <= links
+    assert {"base", "torso", "arm", "left_thigh", "right_foot"} <= links
 
 
 def test_series_hold_the_estimates_their_bands_and_the_truth(

@@ -25,7 +25,6 @@ the mean and variance of the NIS (Welch-Satterthwaite), where that is larger tha
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -74,6 +73,7 @@ class AdaptiveNoise:
         self._spread = NisSpread(len(row_names), quantile)
         self._used: Array = np.ones(len(groups))
         self._scales: Array | None = None
+        self._factors: dict[str, tuple[float, float]] | None = None  # since the last change
         self.reset()
 
     def reset(self) -> None:
@@ -91,8 +91,11 @@ class AdaptiveNoise:
 
     def factors(self) -> dict[str, tuple[float, float]]:
         """Return the standard deviation seen and used over the stated one, by the parameter of the rows."""
-        seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
-        return dict(zip(self._names, zip(seen, np.sqrt(self._used).tolist(), strict=True), strict=True))
+        if self._factors is None:
+            seen = np.sqrt(np.clip(self._estimate, REPORTED**-2, REPORTED**2)).tolist()
+            pairs = zip(seen, np.sqrt(self._used).tolist(), strict=True)
+            self._factors = dict(zip(self._names, pairs, strict=True))
+        return dict(self._factors)
 
     def too_small(self, nis_factor: float) -> str:
         """Return which noise parameters are too small; empty if none is, or too few data have been seen.
@@ -114,7 +117,8 @@ class AdaptiveNoise:
         """Return an equation with the noise in use, R = D R_0 D, instead of the stated one."""
         if self._scales is None:
             return equation
-        return replace(equation, noise=self._scales * equation.noise)
+        e, noise = equation, self._scales * equation.noise
+        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
 
     def feed(self, update: FilterUpdate, equation: LinearEquation, dt: float, *, suspect: bool) -> None:
         """Learn from one innovation.
@@ -141,6 +145,7 @@ class AdaptiveNoise:
         ratio = self._mean @ (1.0 + known * (normalised - 1.0))
         if not math.isfinite(float(ratio.sum())):
             return
+        self._factors = None
         self._estimate += share * (self._used * ratio - self._estimate)
         self._spread.feed(update.nis, share)
         if self.config.enabled:
@@ -168,6 +173,7 @@ class AdaptiveNoise:
     def _use_stated(self) -> None:
         self._used = np.ones(len(self._names))
         self._scales = None
+        self._factors = None
         self.gate_factor = 1.0
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation
+from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, block_diagonal
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.signals import Array
 
@@ -52,8 +52,9 @@ class BodyCoordinates(ABC):
     def parameters_of(self, x: Array, P: Array) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and their covariances (n, 10, 10) of a state and covariance."""
         pi_C, G = self._body_map(self._body_coordinates(x))
-        blocks = [P[s, s] for s in (slice(10 * i, 10 * i + 10) for i in range(len(self.bodies)))]
-        return pi_C, G @ np.array(blocks) @ G.transpose(0, 2, 1)
+        n, k = self._n_inertial, np.arange(len(self.bodies))
+        blocks = P[:n, :n].reshape(-1, 10, len(k), 10)[k, :, k]
+        return pi_C, G @ blocks @ G.transpose(0, 2, 1)
 
     def _curvature(self, x: Array, slope_pi: Array) -> Array:
         """Return the second derivatives of slope_pi' pi by the coordinates of each body, (n, 10, 10)."""
@@ -71,4 +72,4 @@ class BodyCoordinates(ABC):
         pi_C, G = self._body_map(self._body_coordinates(x))
         pi_J = (self._to_joint @ pi_C[:, :, None]).ravel()
         phi: Array = np.concatenate((pi_J, x[self._n_inertial :]))
-        return BodyLinearisation(x, pi_C, G, phi, self._to_joint @ G)
+        return BodyLinearisation(x, pi_C, G, phi, block_diagonal(self._to_joint @ G, len(x)))

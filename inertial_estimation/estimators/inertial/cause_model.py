@@ -111,7 +111,7 @@ class CauseModel:
         """
         if equation.state is None or equation.paths is None:
             return None
-        bodies = self._measurement.causes(self.candidates, equation.state)
+        bodies = self._measurement.causes(self.candidates, equation.state, equation.paths.projection)
         spatial = spatial_causes(self._names, equation.paths)
         single = single_causes(self._names, equation.paths)
         wrenches = [bodies.wrenches * self.wrench_size]

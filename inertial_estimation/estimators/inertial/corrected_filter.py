@@ -56,7 +56,9 @@ class CorrectedFilter:
             update = self.guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
             return replace(update, decision=decision)
-        corrected = self.noise.scaled(replace(equation, value=equation.value - self.bias.bias))
+        if self.bias.bias.any():
+            equation = replace(equation, value=equation.value - self.bias.bias)
+        corrected = self.noise.scaled(equation)
         update = self.guarded.update(corrected, dt, learn=learn)
         if learn and update.decision is not Decision.PUSHED:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)

@@ -11,6 +11,7 @@ __all__ = ["GoodStates"]
 
 PERIOD = 0.05  # time between two states [s]
 PERIODS_OF_PROBATION = 4  # for which the data must stay unsuspected after a state
+HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
 
 
 class GoodStates:
@@ -39,6 +40,7 @@ class GoodStates:
     def reset(self) -> None:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
+        self._confirmed = self._confirmed_for = 0.0
         self.last = self.held = self._filter.state
         self.forget_probation()
 
@@ -73,7 +75,19 @@ class GoodStates:
     def advance(self, dt: float) -> bool:
         """Let time pass without suspect data; return whether a state is due to be examined."""
         self._since_latest += dt
+        self._confirmed_for += dt
         return self._since_latest >= PERIOD
+
+    def hand_over_rate(self, slowest: float, time: float) -> float:
+        """Return the largest rate of change of published masses [kg/s].
+
+        Args:
+            slowest: That of a change that need not be a load on one body [kg/s].
+            time: In which a load that has been located on one body, or is off again, is handed over [s].
+        """
+        if self._confirmed_for > HAND_OVERS * time:
+            return slowest
+        return max(slowest, self._confirmed / time)
 
     def forget_probation(self) -> None:
         """Drop the states on probation: the data are suspect, or the filter has been given another state."""
@@ -87,8 +101,14 @@ class GoodStates:
             self.last = self._on_probation.popleft()
         self._since_latest = 0.0
 
-    def change(self) -> None:
-        """Take the present state as good after a change of the load."""
+    def change(self, *, located: bool) -> None:
+        """Take the present state as good after a change of the load.
+
+        Args:
+            located: Whether the load has been located on one body.
+        """
+        if located:
+            self._confirm_change(self.held.x, self._filter.x)
         self.before_change = self.last
         self.last = self._filter.state
         self.forget_probation()
@@ -97,6 +117,13 @@ class GoodStates:
         """Put the filter back to one of the earlier states."""
         if state is self.before_change:
             self.before_change = self.last
+            self._confirm_change(self.last.x, state.x)
             self.last = state
         self._filter.restore(state)
         self.forget_probation()
+
+    def _confirm_change(self, before: Array, now: Array) -> None:
+        """Note by how much the masses have changed between two states."""
+        masses = self._filter.masses_of
+        self._confirmed = float(np.abs(masses(now) - masses(before)).max())
+        self._confirmed_for = 0.0

@@ -9,7 +9,7 @@ from enum import Enum
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.good_states import GoodStates
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter, Innovation
 from inertial_estimation.estimators.inertial.load_range import LoadRange, is_sound
 from inertial_estimation.estimators.inertial.usual_level import UsualLevel
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
@@ -55,6 +55,7 @@ class GuardedFilter:
         freezes: Number of times that learning was suspended.
         cause: Input that the suspect data point to; empty before.
         inquiry: Looks for the cause of suspect data.
+        good: The states to which the filter may return.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class GuardedFilter:
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
         self._level = UsualLevel(rows, filter_.gate)
-        self._good = GoodStates(filter_)
+        self.good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
         self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
         self.reset()
@@ -82,7 +83,7 @@ class GuardedFilter:
         """Return to the nominal parameters."""
         self.filter.reset()
         self._level.reset()
-        self._good.reset()
+        self.good.reset()
         self.returns = self.freezes = 0
         self.cause = ""
         self._unconfirmed_for = 0.0
@@ -99,7 +100,7 @@ class GuardedFilter:
     def needs_report(self) -> bool:
         """Whether there is something to report: more than a moment of suspect data."""
         if self.phase is WatchPhase.SUSPECT:
-            moment = MOMENT if self._good.moved > MOVED else LONGEST_MOMENT
+            moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
             return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
         if self.phase is WatchPhase.PUSHED and self.inquiry.found.cause is Cause.FAULT:
             return self._in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
@@ -108,7 +109,7 @@ class GuardedFilter:
     def estimate(self) -> tuple[Array, Array]:
         """Return the parameters in C (n, 10) and covariances (n, 10, 10) to report."""
         if self.is_hidden:
-            return self._good.held_parameters()
+            return self.good.held_parameters()
         return self.filter.body_parameters()
 
     def trusted(self, pi_C: Array | None = None) -> Array:
@@ -120,7 +121,7 @@ class GuardedFilter:
             pi_C: Parameters of the present estimate, where they are known already.
         """
         if self.phase is not WatchPhase.GOOD:
-            return self._good.held_parameters()[0]
+            return self.good.held_parameters()[0]
         return self.estimate()[0] if pi_C is None else pi_C
 
     def carry_over(self, filter_: InertialFilter, loads: LoadRange) -> None:
@@ -133,7 +134,7 @@ class GuardedFilter:
         filter_.gate = self.filter.gate
         filter_.restore(filter_.adopted(self.filter.state))
         self.filter, self._loads = filter_, loads
-        self._good.carry_over(filter_)
+        self.good.carry_over(filter_)
         self.inquiry.estimate(filter_.bodies[-1].link, len(filter_.bodies) - 1)
 
     def update(self, equation: LinearEquation, dt: float, *, learn: bool = True) -> FilterUpdate:
@@ -150,7 +151,7 @@ class GuardedFilter:
         if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
             return self._update_waiting(equation, dt)
         if self.phase is WatchPhase.GOOD:
-            self._good.held = self.filter.state
+            self.good.held = self.filter.state
         update = self.filter.update(equation, dt, reopen=not self._level.is_known)
         if self.phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
@@ -163,7 +164,7 @@ class GuardedFilter:
         """Return to the last good state at once: a step has failed."""
         self.returns += 1
         self.filter.gate.reset()
-        self._good.return_to(self._good.last)
+        self.good.return_to(self.good.last)
         if self.phase is not WatchPhase.FROZEN:
             self._set(WatchPhase.GOOD)
 
@@ -173,10 +174,10 @@ class GuardedFilter:
         self._in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
-            self._good.forget_probation()
+            self.good.forget_probation()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
-                self.inquiry.begin(self.filter, self._good.held, self._level.variance)
+                self.inquiry.begin(self.filter, self.good.held, self._level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
             elif self._in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
@@ -190,10 +191,10 @@ class GuardedFilter:
             return update
         if update.accepted:
             self._level.feed(update.nis, dt)
-        if not self._good.advance(dt):
+        if not self.good.advance(dt):
             return update
         if self._loads.admits(self.filter) and is_sound(self.filter):
-            self._good.confirm()
+            self.good.confirm()
         else:
             self._freeze()
         return update
@@ -212,21 +213,33 @@ class GuardedFilter:
         else:
             self._begin_trial(open_all=True)
 
-    def _inquire(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
-        """Look for the cause of data that contradict the held state, and act on what is certain."""
-        innovation = self.filter.innovation_of(self._good.held, equation)
+    def _inquire(
+        self, equation: LinearEquation, update: FilterUpdate, dt: float, innovation: Innovation | None = None
+    ) -> FilterUpdate:
+        """Look for the cause of data that contradict the held state, and act on what is certain.
+
+        Args:
+            equation: The measurement.
+            update: Its outcome.
+            dt: Time since the last one [s].
+            innovation: That of the held state; None computes it.
+        """
+        if innovation is None:
+            innovation = self.filter.innovation_of(self.good.held, equation)
         self.inquiry.feed(innovation, equation, dt)
+        if self.inquiry.found.is_open and self.phase is WatchPhase.SUSPECT:
+            self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self._level.limit(self.config.suspect):
             return update
         body = self.inquiry.body
         located = self._trial is not None and self._trial.located
         if body is not None and not located:
-            self.filter.restore(self._good.held)
+            self.filter.restore(self.good.held)
             self.filter.admit_change(body)
             self._begin_trial(located=True)
             update = replace(self.filter.update(equation, 0.0), decision=Decision.REOPENED)
         elif self.inquiry.keeps_parameters and (located or self.phase is WatchPhase.SUSPECT):
-            self.filter.restore(self._good.held)
+            self.filter.restore(self.good.held)
             self._set(WatchPhase.PUSHED)
         if self.inquiry.found.decided:
             self.cause = self.inquiry.input_of(update, equation)
@@ -237,13 +250,13 @@ class GuardedFilter:
 
         Where none does, the filter has found another explanation, as of a load, which is put on trial.
         """
-        if self._good.moved > UNDONE:
-            states = (self._good.held, self._good.last)
+        if self.good.moved > UNDONE:
+            states = (self.good.held, self.good.last)
             fitting = [s for s in states if self.filter.innovation_of(s, equation).nis <= limit]
             if fitting:
                 self.returns += 1
-                self._good.return_to(fitting[0])
-            elif self._good.moved > MOVED:
+                self.good.return_to(fitting[0])
+            elif self.good.moved > MOVED:
                 self._begin_trial()
                 return
         self._set(WatchPhase.GOOD)
@@ -254,8 +267,8 @@ class GuardedFilter:
         """Put a change on trial: of the located body, or of all where no single cause explains the data."""
         if open_all:
             self.filter.admit_change()
-            self.inquiry.begin(self.filter, self._good.held, self._level.variance)
-        earlier = self._good.earlier if self._level.is_known else ()
+            self.inquiry.begin(self.filter, self.good.held, self._level.variance)
+        earlier = self.good.earlier if self._level.is_known else ()
         self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
         self._trial = ChangeTrial(
@@ -274,14 +287,14 @@ class GuardedFilter:
         outcome = self._trial.feed(self.filter, equation, update, dt, contradicted=contradicted)
         if outcome in (TrialOutcome.CHANGED, TrialOutcome.TOLERATED):
             self._unconfirmed_for = UNCONFIRMED if outcome is TrialOutcome.TOLERATED else 0.0
-            self._good.change()
+            self.good.change(located=outcome is TrialOutcome.CHANGED and self._trial.located)
             self._set(WatchPhase.GOOD)
         elif outcome is TrialOutcome.BACK:
             assert self._trial.returned_to is not None
             self.returns += 1
-            if self._trial.returned_to is self._good.before_change:
+            if self._trial.returned_to is self.good.before_change:
                 self._unconfirmed_for = min(self._unconfirmed_for, HANDED_OVER)
-            self._good.return_to(self._trial.returned_to)
+            self.good.return_to(self._trial.returned_to)
             self.filter.gate.reset()
             self._set(WatchPhase.GOOD)
         elif outcome is TrialOutcome.GIVEN_UP:
@@ -291,15 +304,15 @@ class GuardedFilter:
     def _update_waiting(self, equation: LinearEquation, dt: float) -> FilterUpdate:
         """Compare the held state with the data while learning waits."""
         pushed = self.phase is WatchPhase.PUSHED
-        update = self.filter.update(equation, dt, learn=False)
-        explained = update.nis <= self._level.limit(self.config.suspect)
+        innovation = self.filter.innovation_of(self.filter.state, equation)  # the held one
+        waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
+        explained = waiting.nis <= self._level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
         self._in_phase_for += dt
-        waiting = replace(update, decision=Decision.PUSHED if pushed else Decision.FROZEN)
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
-            waiting = self._inquire(equation, waiting, dt)
+            waiting = self._inquire(equation, waiting, dt, innovation)
             if self.phase is WatchPhase.PUSHED and self._in_phase_for >= self.config.longest_push:
                 self._begin_trial(open_all=True)
         elif self._in_phase_for >= self.config.retry and not explained:
@@ -308,10 +321,10 @@ class GuardedFilter:
 
     def _freeze(self) -> None:
         if self.phase is WatchPhase.GOOD:  # the present masses are implausible
-            self._good.held = self._good.last
+            self.good.held = self.good.last
         self.freezes += 1
         self.filter.gate.reset()
-        self._good.return_to(self._good.held)
+        self.good.return_to(self.good.held)
         self._set(WatchPhase.FROZEN)
 
     def _set(self, phase: WatchPhase) -> None:

@@ -143,10 +143,21 @@ class InertialPipelineConfig:
     friction: FrictionConfig = section(FrictionConfig)
     hand_over_rate: float = parameter(
         3.0,
-        "Largest rate of change of the published mass; larger hands a new payload to the controller faster.",
+        "Largest rate of change of the published mass; a load that has been located on one link is handed "
+        "over within `hand_over_time`, if that is faster.",
         unit="kg/s",
         lower=0.001,
         upper=1e6,
+        runtime=True,
+    )
+    hand_over_time: float = parameter(
+        0.3,
+        "Time in which the published mass follows a load that has been located on one link, or has been "
+        "taken off it again, and explains the data; `hand_over_rate` limits all other changes, and this one "
+        "where it allows more.",
+        unit="s",
+        lower=0.01,
+        upper=100.0,
         runtime=True,
     )
     calibrate_at_start: bool = parameter(

@@ -22,17 +22,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from inertial_estimation.compilation import warm_up
 from inertial_estimation.errors import MeasurementError, NumericalError
 from inertial_estimation.estimators.inertial.body_coordinates import BodyCoordinates
+from inertial_estimation.estimators.inertial.filter_steps import compared, corrected, decayed, largest_step
 from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.linearisation import (
     BodyLinearisation,
     DataInformation,
     Posterior,
     Prior,
-    cholesky,
     inverse,
-    solve,
 )
 from inertial_estimation.estimators.inertial.prior import PriorSigma, prior_covariance
 from inertial_estimation.models.body_reference import BodyReference
@@ -40,7 +40,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation", "joseph_update"]
+__all__ = ["FilterState", "FilterUpdate", "InertialFilter", "Innovation"]
 
 CLOSED = 1e-6  # share of the prior variance of a body that does not take part yet
 RELINEARISATION_DISTANCE = 0.01  # of the mean from the last point; logarithms, or lengths in gyration radii
@@ -59,6 +59,7 @@ class FilterUpdate:
         decision: ACCEPTED, REJECTED, REOPENED, UNRESOLVABLE or DISABLED.
         iterations: Number of linearisations until the posterior is linearised at its new mean.
         variance: Of each innovation before the update, the diagonal of S, shape (m,).
+        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
     """
 
     innovation: Array
@@ -67,6 +68,7 @@ class FilterUpdate:
     decision: Decision
     iterations: int
     variance: Array
+    log_det: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,11 +96,23 @@ class Innovation:
         y: Measured minus predicted, shape (m,).
         nis: y' S^-1 y; infinite where floating point cannot factorise S.
         S: Its covariance, shape (m, m).
+        log_det: Logarithm of the determinant of S; NaN where floating point cannot factorise S.
     """
 
     y: Array
     nis: float
     S: Array
+    log_det: float
+
+    def reported(self) -> FilterUpdate:
+        """Return the outcome of a measurement from which nothing is learned.
+
+        Raises:
+            MeasurementError: If the measurement is not finite.
+        """
+        if not math.isfinite(self.nis):
+            return _unresolvable(self.y, self.S.diagonal())
+        return FilterUpdate(self.y, self.nis, False, Decision.DISABLED, 0, self.S.diagonal(), self.log_det)
 
 
 class InertialFilter(BodyCoordinates):
@@ -127,6 +141,7 @@ class InertialFilter(BodyCoordinates):
             memory: Time constant T of the decay to nominal [s].
             overlap: Updates per independent measurement, >= 1.
         """
+        warm_up()
         friction = prior.nominal_friction
         super().__init__(bodies, np.zeros(len(prior.friction)) if friction is None else friction)
         self._overlap = max(1.0, overlap)
@@ -160,13 +175,12 @@ class InertialFilter(BodyCoordinates):
 
     @property
     def state(self) -> FilterState:
-        """A copy of the state, to be given back to `restore`."""
-        return FilterState(self.x.copy(), self.P.copy(), self._centre.copy(), self._at)
+        """The state, to be given back to `restore`: no array of it is changed in place."""
+        return FilterState(self.x, self.P, self._centre, self._at)
 
     def restore(self, state: FilterState) -> None:
         """Return to an earlier state."""
-        self.x, self.P, self._centre = state.x.copy(), state.P.copy(), state.centre.copy()
-        self._at = state.at
+        self.x, self.P, self._centre, self._at = state.x, state.P, state.centre, state.at
 
     def adopted(self, state: FilterState) -> FilterState:
         """Return a state of a filter with the first of these bodies as one of this filter.
@@ -190,13 +204,13 @@ class InertialFilter(BodyCoordinates):
 
     def innovation_of(self, state: FilterState, equation: LinearEquation) -> Innovation:
         """Compare a measurement with the prediction of another state; nothing changes."""
-        _H, _HP, y, S = _compare(state.at, state.x, state.P, equation)
-        return Innovation(y, _normalised(y, S), S)
+        _H, _HP, y, S, nis, log_det = _compare(state.at, state.x, state.P, equation)
+        return Innovation(y, nis, S, log_det)
 
     def predict(self, equation: LinearEquation) -> Array:
         """Return the predicted value A phi(x) of an equation, shape (m,)."""
-        H = self._at.chain(equation.regressor)
-        prediction: Array = equation.regressor @ self._at.phi + H @ (self.x - self._at.x)
+        phi = self._at.phi + self._at.dphi @ (self.x - self._at.x)
+        prediction: Array = equation.regressor @ phi
         return prediction
 
     def propagate(self, dt: float) -> None:
@@ -205,10 +219,9 @@ class InertialFilter(BodyCoordinates):
         Args:
             dt: Time since the last call [s], >= 0.
         """
-        decay = np.exp(-dt / self._memory)
-        self.x = self._x_nominal + decay * (self.x - self._x_nominal)
-        self._centre = self._x_nominal + decay * (self._centre - self._x_nominal)
-        self.P = decay**2 * self.P + (1.0 - decay**2) * self._P_prior
+        decay = math.exp(-dt / self._memory)
+        state = self.x, self._centre, self.P
+        self.x, self._centre, self.P = decayed(*state, self._x_nominal, self._P_prior, decay)
         self._relinearise()
 
     def update(
@@ -228,43 +241,31 @@ class InertialFilter(BodyCoordinates):
         Raises:
             MeasurementError: If the equation is not finite.
         """
-        if learn:
-            self.propagate(dt)
-        H, HP, innovation, S = _compare(self._at, self.x, self.P, equation)
-        variance = S.diagonal().copy()
-        nis = _normalised(innovation, S)
+        if not learn:
+            return self.innovation_of(self.state, equation).reported()
+        self.propagate(dt)
+        H, HP, innovation, S, nis, log_det = _compare(self._at, self.x, self.P, equation)
+        variance = S.diagonal()
         if not math.isfinite(nis):
             return _unresolvable(innovation, variance)
-        if not learn:
-            return FilterUpdate(innovation, nis, False, Decision.DISABLED, 0, variance)
         decision = self.gate.decide(nis, dt)
         if decision is Decision.REOPENED and not reopen:
             decision = Decision.REJECTED
         if decision is Decision.REJECTED:
-            return FilterUpdate(innovation, nis, False, decision, 0, variance)
+            return FilterUpdate(innovation, nis, False, decision, 0, variance, log_det)
         if decision is Decision.REOPENED:
             self.admit_change()
             HP = H @ self.P
-        if not self._correct(H, HP, innovation, self._overlap * equation.noise):
+            S = HP @ H.T + equation.noise
+        matrices = self.P, H, HP, innovation, S, equation.noise
+        self.x, self.P, resolved = corrected(self.x, *matrices, self._overlap)
+        if not resolved:
             return _unresolvable(innovation, variance)
-        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance)
-
-    def _correct(self, H: Array, HP: Array, innovation: Array, R: Array) -> bool:
-        """Correct state and covariance; return False where floating point does not suffice for it."""
-        try:
-            K = solve(cholesky(HP @ H.T + R), HP).T
-        except MeasurementError:
-            return False
-        x = self.x + K @ innovation
-        if not math.isfinite(float(x.sum())):
-            return False
-        self.x = x
-        self.P = joseph_update(self.P, K, H, HP, R)
-        return True
+        return FilterUpdate(innovation, nis, True, decision, self._relinearise(), variance, log_det)
 
     def _relinearise(self) -> int:
         """Relinearise the posterior near its mean by limited steps; return the number of steps."""
-        if self.linear or self._farthest(self.x - self._at.x) < RELINEARISATION_DISTANCE:
+        if self.linear or self._farthest(self.x, self._at.x) < RELINEARISATION_DISTANCE:
             return 0
         prior = Prior(self._centre, self._prior_information)
         try:
@@ -282,18 +283,15 @@ class InertialFilter(BodyCoordinates):
         origin, target, steps = self._at.x, self.x, 0
         while True:
             steps += 1
-            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target - origin))
+            shorter = min(1.0, LARGEST_RELINEARISATION_STEP / self._farthest(target, origin))
             at = self._linearisation(self._bounded(origin + shorter * (target - origin)))
             posterior = data.posterior_at(at)
-            if (
-                steps == MOST_RELINEARISATIONS
-                or self._farthest(posterior.x - at.x) < RELINEARISATION_DISTANCE
-            ):
+            if steps == MOST_RELINEARISATIONS or self._farthest(posterior.x, at.x) < RELINEARISATION_DISTANCE:
                 return posterior, steps
             origin, target = at.x, posterior.newton_point(self._curvature(at.x, posterior.slope_pi))
 
-    def _farthest(self, step: Array) -> float:
-        return float(np.abs(step[: self._n_inertial]).max())
+    def _farthest(self, x: Array, x_at: Array) -> float:
+        return largest_step(x, x_at, self._n_inertial)
 
     def admit_change(self, body: int | None = None) -> None:
         """Admit any change of the bodies: their covariance becomes the prior's; friction does not change.
@@ -303,6 +301,7 @@ class InertialFilter(BodyCoordinates):
         """
         n = self._n_inertial
         opened = slice(0, n) if body is None else slice(10 * body, 10 * body + 10)
+        self.P = self.P.copy()
         self.P[opened] = 0.0
         self.P[:, opened] = 0.0
         self.P[opened, opened] = self._P_prior[opened, opened]
@@ -312,20 +311,9 @@ class InertialFilter(BodyCoordinates):
 
 def _compare(
     at: BodyLinearisation, x: Array, P: Array, equation: LinearEquation
-) -> tuple[Array, Array, Array, Array]:
-    """Return H, H P, the innovation y and its covariance S = H P H' + R of a state."""
-    H = at.chain(equation.regressor)
-    y = equation.value - equation.regressor @ at.phi - H @ (x - at.x)
-    HP = H @ P
-    return H, HP, y, HP @ H.T + equation.noise
-
-
-def _normalised(y: Array, S: Array) -> float:
-    """Return the NIS y' S^-1 y; infinite where floating point cannot factorise S."""
-    try:
-        return float(y @ solve(cholesky(S.copy()), y))
-    except MeasurementError:
-        return math.inf
+) -> tuple[Array, Array, Array, Array, float, float]:
+    """Compare a measurement with the prediction of a state, as `compared` does."""
+    return compared(at.dphi, at.phi, at.x, x, P, equation.regressor, equation.value, equation.noise)
 
 
 def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:
@@ -342,19 +330,3 @@ def _unresolvable(innovation: Array, variance: Array) -> FilterUpdate:
             "the measurement equation is not finite: readings are beyond any sensor's range"
         )
     return FilterUpdate(innovation, nis, False, Decision.UNRESOLVABLE, 0, variance)
-
-
-def joseph_update(P: Array, K: Array, H: Array, HP: Array, R: Array) -> Array:
-    """Return P = (1 - K H) P (1 - K H)' + K R K', evaluated with the low rank of K, exactly symmetric.
-
-    Args:
-        P: Covariance before the update, shape (n, n).
-        K: Gain, shape (n, m).
-        H: Jacobian of the measurement, shape (m, n).
-        HP: H P, shape (m, n).
-        R: Covariance of the measurement's noise, shape (m, m).
-    """
-    half = P - K @ HP
-    P = half - (half @ H.T - K @ R) @ K.T
-    symmetric: Array = 0.5 * (P + P.T)
-    return symmetric

@@ -2,21 +2,13 @@
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
-from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
-from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
-from inertial_estimation.estimators.inertial.inertial_health import (
-    FilterRecord,
-    filter_health,
-    watch_in_words,
-)
-from inertial_estimation.estimators.inertial.information import InformationReport
+from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
+from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.inertial_health import filter_health, watch_in_words
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
-from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
-from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import (
@@ -38,7 +30,6 @@ from inertial_estimation.signals import (
     InertialEstimate,
     JointReading,
     WrenchSample,
-    frozen_array,
 )
 
 __all__ = ["InertialPipeline", "InertialPipelineConfig"]
@@ -51,8 +42,9 @@ class InertialPipeline:
         config: Its parameters.
         robot: The robot.
         row_names: Names of the measurement rows.
-        filter: The inertial filter.
-        model: The bodies, friction terms and equation of the filter.
+        estimator: Turns the measurements into estimates.
+        kept_steps: Takes the measurement of every step, for `RecordedSteps`; None: none is kept.
+        input_names: Names of the inputs, for messages.
     """
 
     def __init__(self, config: InertialPipelineConfig, urdf: str) -> None:
@@ -70,36 +62,37 @@ class InertialPipeline:
         setup = robot_from_config(config.robot, urdf)
         self.robot = setup.robot
         self._inputs = InertialInputs.of(config, setup)
-        self.model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
-        self.row_names = self.model.measurement.row_names
-        self.filter = self.model.make_filter(config)
-        self._guarded = self.model.guard(self.filter, config, self._inputs.names(self.robot))
+        model = EstimationModel.build(config, setup, self._inputs.imu, urdf)
+        self.row_names = model.measurement.row_names
+        self.input_names = self._inputs.names(self.robot)
+        self.estimator = InertialEstimator(config, model, self.input_names)
+        self.kept_steps: list[MeasuredStep] | None = None
+        self._restarted = False
         self._joints = InertialJointRows(config, self.robot)
         aligner = self._inputs.aligner(config, self._joints.columns, self.robot)
         self._windows = StateWindows(self.robot, self._inputs, self._joints, aligner)
         self._stepper: Stepper[InertialEstimate] = Stepper(
             aligner,
             on_step=self._step,
-            on_restart=self._forget,
-            on_failure=self._guarded.return_to_good,
+            on_restart=self._restart,
+            on_failure=self.estimator.return_to_good,
             defect=estimate_defect,
         )
-        self._corrected = CorrectedFilter(
-            self._guarded,
-            ResidualBias(len(self.row_names), config.calibration_window, config.rest_speed),
-            AdaptiveNoise(self.row_names, config.gate.quantile, config.noise_adaptation),
-        )
-        model = self.model
-        idle = model.idle_covariances(config)
-        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
-        self._record = FilterRecord(config, len(self.filter.x))
-        self._learning = config.enabled
-        self.reset()
+
+    @property
+    def filter(self) -> InertialFilter:
+        """The inertial filter."""
+        return self.estimator.filter
+
+    @property
+    def model(self) -> EstimationModel:
+        """The bodies, friction terms and equation of the filter."""
+        return self.estimator.model
 
     @property
     def noise_parameters(self) -> tuple[str, ...]:
         """Parameters of the groups of rows whose noise is estimated."""
-        return tuple(self._corrected.noise.factors())
+        return tuple(self.estimator.corrected.noise.factors())
 
     def push_imu(self, sample: ImuSample) -> None:
         """Add an IMU reading; the filter ignores it if it does not need it."""
@@ -144,40 +137,38 @@ class InertialPipeline:
 
     def health(self, now_ns: int) -> list[Health]:
         """Report the state of the inputs and the filter."""
-        aligner = self._stepper.aligner
+        aligner, estimator = self._stepper.aligner, self.estimator
+        corrected = estimator.corrected
         state = filter_health(
             aligner.missing(now_ns),
-            self._record.figures(
-                self._guarded,
-                self._corrected.noise,
+            estimator.record.figures(
+                corrected.guarded,
+                corrected.noise,
                 short_windows=self._windows.short,
                 velocity_source=self._joints.velocity_source,
             ),
-            learning=self._learning,
-            calibrating=self._corrected.bias.active,
+            learning=estimator.learning,
+            calibrating=corrected.bias.active,
             failures=self._stepper.health_note(now_ns),
-            watch=watch_in_words(self._guarded),
-            noise=self._corrected.noise.too_small(self.config.watch.nis_factor),
-            remark=self._corrected.noise.too_large(self.config.watch.nis_factor),
+            watch=watch_in_words(corrected.guarded),
+            noise=corrected.noise.too_small(self.config.watch.nis_factor),
+            remark=corrected.noise.too_large(self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 
     def calibrate(self) -> None:
         """Start a calibration of the bias from the residual at rest; the previous bias is dropped."""
-        self._corrected.bias.start()
+        self.estimator.corrected.bias.start()
 
     def set_enabled(self, enabled: bool) -> None:
         """Switch learning on or off; while it is off, parameters are frozen and residuals still reported."""
-        self._learning = enabled
+        self.estimator.learning = enabled
 
     def reset(self) -> None:
         """Return to the nominal parameters, drop the bias and all buffered readings."""
         self._stepper.clear()
         self._joints.reset()
-        self._corrected.bias.reset()
-        if self.config.calibrate_at_start:
-            self._corrected.bias.start()
-        self._forget()
+        self.estimator.reset()
 
     def set_parameter(self, name: str, value: object) -> None:
         """Change a parameter that may change while running.
@@ -191,71 +182,34 @@ class InertialPipeline:
         """
         config = replace_runtime_value(self.config, name, value)
         self.config = config
-        self.filter.gate.config = config.gate
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
-        self._links.set_rate(config.hand_over_rate)
-        self._guarded.config = config.watch
-        self._guarded.inquiry.locator.config = config.locator
-        self._record.set_config(config)
-        self._corrected.noise.config = config.noise_adaptation
+        self.estimator.set_config(config)
 
     def export_urdf(self) -> str:
         """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self.model.urdf_with(self._guarded.trusted())
+        return self.model.urdf_with(self.estimator.trusted())
 
     @property
     def total_mass(self) -> float:
         """Mass of the robot with the trusted estimates in place [kg]."""
-        return self.model.total_mass(self._guarded.trusted())
+        return self.model.total_mass(self.estimator.trusted())
 
-    def _forget(self) -> None:
-        self._corrected.reset()
-        self._links.reset()
-        self._record.reset()
+    def _restart(self) -> None:
+        self._restarted = True
+        self.estimator.forget()
 
     def _step(self, sample: AlignedSample) -> InertialEstimate | None:
         state = self._windows.state_at(sample)
         if state is None:
-            self._record.incomplete += 1
+            self.estimator.record.incomplete += 1
             return None
         elapsed = self._stepper.elapsed(sample)
         dt = 1.0 / self.config.rate if elapsed is None else elapsed
         self._stepper.advance(sample)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # judged by its result
             equation = self.model.measurement.equation(state)
-            update = self._corrected.update(equation, state.v, dt, learn=self._learning)
-            self._switch_on(self._guarded.inquiry.unestimated)
-            self._record.count(update)
-            return self._estimate(sample, update, dt)
-
-    def _switch_on(self, link: str) -> None:
-        """Estimate a published link from now on: a load has been located on it; none for an empty name."""
-        if link not in self.model.links:
-            return
-        self.model = self.model.with_link(self.config, link)
-        self.filter = self.model.make_filter(self.config)
-        self._guarded.carry_over(self.filter, self.model.loads)
-        self._links.set_estimated(self.model.bodies)
-        self._record.information = InformationReport(len(self.filter.x), self.config.information_period)
-
-    def _estimate(self, sample: AlignedSample, update: FilterUpdate, dt: float) -> InertialEstimate:
-        pi_C, covariance_C = self._guarded.estimate()
-        links = self._links.advance(pi_C, covariance_C, self._guarded.trusted(pi_C), dt)
-        information = self._record.information
-        information.update(sample.time_ns, self.filter.P, self.filter.prior_factor)
-        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
-        return InertialEstimate(
-            stamp_ns=sample.stamp_ns,
-            links=links,
-            row_names=self.row_names,
-            innovation=frozen_array("innovation", update.innovation),
-            nis=update.nis,
-            nis_bound=self.filter.gate.bound,
-            accepted=update.accepted,
-            decision=update.decision,
-            information_eigenvalues=information.eigenvalues,
-            informed_directions=information.informed,
-            friction=friction,
-            noise=self._corrected.noise.factors(),
-            located=self._guarded.inquiry.certain,
-        )
+            step = MeasuredStep(sample.stamp_ns, sample.time_ns, dt, equation, self._restarted)
+            self._restarted = False
+            if self.kept_steps is not None:
+                self.kept_steps.append(step)
+            return self.estimator.estimate(step, self.estimator.update(step))

@@ -26,7 +26,16 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["BodyLinearisation", "DataInformation", "Posterior", "Prior", "cholesky", "inverse", "solve"]
+__all__ = [
+    "BodyLinearisation",
+    "DataInformation",
+    "Posterior",
+    "Prior",
+    "block_diagonal",
+    "cholesky",
+    "inverse",
+    "solve",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,32 +47,23 @@ class BodyLinearisation:
         pi_C: Parameters of the bodies in C, shape (n_bodies, 10).
         G: Their Jacobians, shape (n_bodies, 10, 10).
         phi: All parameters about the joint frames, friction last, shape (n,).
-        G_joint: Jacobians of the bodies' part of phi, shape (n_bodies, 10, 10).
+        dphi: Jacobian dphi/dx, block diagonal, shape (n, n).
     """
 
     x: Array
     pi_C: Array
     G: Array
     phi: Array
-    G_joint: Array
-
-    def chain(self, A: Array) -> Array:
-        """Return H = A dphi/dx of a regressor, shape (m, n)."""
-        H: Array = A.copy()
-        for i, G in enumerate(self.G_joint):
-            H[:, 10 * i : 10 * i + 10] = A[:, 10 * i : 10 * i + 10] @ G
-        return H
+    dphi: Array
 
     def seen_from(self, other: "BodyLinearisation") -> tuple[Array, Array]:
         """Return T = G_a^-1 G_y and G_a^-1 (phi(y) - phi_a), with y this point and a the other."""
         n = 10 * len(self.G)
         difference = np.concatenate((self.G, (self.pi_C - other.pi_C)[:, :, None]), axis=2)
         solved = linear_algebra.solve(other.G, difference)
-        T, d = np.eye(len(self.x)), self.x - other.x
-        for i, block in enumerate(solved):
-            T[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] = block[:, :10]
+        d = self.x - other.x
         d[:n] = solved[:, :, 10].ravel()
-        return T, d
+        return block_diagonal(solved[:, :, :10], len(d)), d
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +151,19 @@ class Posterior:
             hessian[10 * i : 10 * i + 10, 10 * i : 10 * i + 10] += block
         point: Array = self.at.x - solve(cholesky(hessian), self.gradient)
         return point
+
+
+def block_diagonal(blocks: Array, size: int) -> Array:
+    """Return a matrix with blocks of one size on its diagonal, followed by ones, shape (size, size).
+
+    Args:
+        blocks: Shape (k, d, d).
+        size: At least k d.
+    """
+    matrix, d = np.eye(size), blocks.shape[1]
+    for i, block in enumerate(blocks):
+        matrix[d * i : d * i + d, d * i : d * i + d] = block
+    return matrix
 
 
 def cholesky(S: Array) -> Array:

@@ -174,10 +174,11 @@ class PublishedLinks:
             idle_covariance_C: Covariance of each published body while it is not estimated, in C, (n, 10, 10).
             rate: Largest rate of change of a published mass [kg/s].
         """
-        self._hand_over = [HandOver(body.nominal_C, rate) for body in bodies]
+        nominal_C = np.array([body.nominal_C for body in bodies])
+        self._hand_over = HandOver(nominal_C, rate)
         self._report = LinkReport(tuple(bodies))
         self._links = [body.link for body in bodies]
-        self._idle = (np.array([body.nominal_C for body in bodies]), idle_covariance_C)
+        self._idle = (nominal_C, idle_covariance_C)
         self.set_estimated(estimated)
 
     def set_estimated(self, bodies: Sequence[BodyReference]) -> None:
@@ -187,13 +188,11 @@ class PublishedLinks:
 
     def reset(self) -> None:
         """Return to nominal at once."""
-        for hand_over in self._hand_over:
-            hand_over.reset()
+        self._hand_over.reset()
 
     def set_rate(self, rate: float) -> None:
         """Set the largest rate of change of a published mass [kg/s]."""
-        for hand_over in self._hand_over:
-            hand_over.rate = rate
+        self._hand_over.rate = rate
 
     def advance(
         self, pi_C: Array, covariance_C: Array, trusted_C: Array, dt: float
@@ -211,8 +210,7 @@ class PublishedLinks:
         """
         nominal_C, idle_C = self._idle
         pi_C, trusted_C = self._among(nominal_C, pi_C), self._among(nominal_C, trusted_C)
-        moves = zip(self._hand_over, trusted_C, strict=True)
-        published_C = np.array([hand_over.advance(pi, dt) for hand_over, pi in moves])
+        published_C = self._hand_over.advance(trusted_C, dt)
         return self._report.estimates(pi_C, self._among(idle_C, covariance_C), published_C)
 
     def _among(self, idle: Array, estimated: Array) -> Array:

@@ -20,7 +20,9 @@ from inertial_estimation.models.drop_reasons import DropReason
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import NANOSECONDS, Array, Health, seconds
 
-__all__ = ["AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
+__all__ = ["CAUGHT_UP", "AlignedSample", "Continuity", "SignalAligner", "StreamSpec"]
+
+CAUGHT_UP = 3  # steps in addition to the readings that have come, where more have waited for an input
 
 
 class Continuity(Enum):
@@ -65,22 +67,24 @@ class AlignedSample:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Limits of `InputConfig` in the units of stamps."""
+    """Limits of `InputConfig`, and half of the window, in the units of stamps."""
 
     timeout: float  # [s]
     max_gap_ns: int
     max_wait_ns: int
     jump_ns: int
     reset_on_jump: bool
+    half_window_ns: int
 
     @classmethod
-    def of(cls, config: InputConfig) -> "_Limits":
+    def of(cls, config: InputConfig, half_window: float) -> "_Limits":
         return cls(
             config.timeout,
             round(config.max_gap * NANOSECONDS),
             round(config.max_wait * NANOSECONDS),
             round(config.jump * NANOSECONDS),
             config.on_jump == "reset",
+            round(half_window * NANOSECONDS),
         )
 
 
@@ -109,17 +113,17 @@ class SignalAligner:
             rate: Highest rate of steps [Hz]; driver rows in between are averaged. 0 makes every row a step.
             half_window: Time beyond a step up to which streams must have arrived [s], for `window`.
         """
-        self._limits = _Limits.of(config)
+        self._limits = _Limits.of(config, half_window)
         self._streams = {spec.name: InputStream(spec, config) for spec in (driver, *others)}
         self._driver = self._streams[driver.name]
         self._required = [self._streams[spec.name] for spec in others if spec.required]
         self._awaited: InputStream | None = None  # no step is ready before a row of it, or of the driver
         self._changed = True  # whether one has come
-        self._half_window_ns = round(half_window * NANOSECONDS)
         self._pending: deque[tuple[int, int]] = deque()
+        self._seen = 0  # rows of the driver received before the last `pop_ready`
         self._monitor = SensorMonitor({spec.name: spec.quantities for spec in (driver, *others)})
         self._judge = ClockJudge((self._driver, *self._required), config)
-        self._watch = StepWatch(self._driver, self._required, config, self._half_window_ns)
+        self._watch = StepWatch(self._driver, self._required, config, self._limits.half_window_ns)
         self._mean = ThinnedMean(driver.width, rate)
         self._continuity = Continuity.RESTARTED
         self.resets = 0
@@ -168,12 +172,22 @@ class SignalAligner:
         self._streams[stream].remark = text
 
     def pop_ready(self) -> list[AlignedSample]:
-        """Return the steps that are ready, in order of time."""
+        """Return the steps that are ready, in order of time.
+
+        Steps that have waited, for an input that was late or for a clock that had to show itself, are caught
+        up with over several calls: each returns at most `CAUGHT_UP` more than readings of the driver have
+        come since the call before, so that no call takes many periods.
+        """
         ready: list[AlignedSample] = []
+        received = self._driver.received
+        most, self._seen = received - self._seen + CAUGHT_UP, received
         if not self._changed:
             return ready
         self._changed = False
         while self._pending:
+            if not most:
+                self._changed = True
+                break
             stamp_ns, time_ns = self._pending[0]
             if not self._arrived(time_ns):
                 break
@@ -181,6 +195,7 @@ class SignalAligner:
             sample = self._step(stamp_ns, time_ns)
             if sample is not None:
                 ready.append(sample)
+                most -= sample.complete
         return ready
 
     def latest(self, stream: str, time_ns: int, max_age: float) -> Array | None:
@@ -189,7 +204,7 @@ class SignalAligner:
 
     def window(self, stream: str, time_ns: int) -> tuple[Stamps, Array]:
         """Return the rows of a stream within half a window of a time, as `StampedBuffer.window`."""
-        return self._streams[stream].buffer.window(time_ns, self._half_window_ns)
+        return self._streams[stream].buffer.window(time_ns, self._limits.half_window_ns)
 
     def clear(self) -> None:
         """Forget all rows, as for a restart; counters stay."""
@@ -285,7 +300,7 @@ class SignalAligner:
             self._continuity = Continuity.AFTER_GAP if begun else Continuity.RESTARTED
 
     def _arrived(self, time_ns: int) -> bool:
-        horizon = time_ns + self._half_window_ns
+        horizon = time_ns + self._limits.half_window_ns
         newest_driver = self._driver.buffer.newest_ns
         if newest_driver is None or newest_driver < horizon:
             return False

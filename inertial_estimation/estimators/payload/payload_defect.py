@@ -1,6 +1,6 @@
 """Check of an estimate of the trunk before it is published."""
 
-from inertial_estimation.estimators.inertial.estimate_defect import has_finite_numbers, inertia_defect
+from inertial_estimation.estimators.inertial.estimate_defect import have_finite_numbers, inertia_defect
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.signals import LinkInertia
 
@@ -19,7 +19,7 @@ class PayloadCheck:
         Args:
             estimate: The estimate.
         """
-        if not has_finite_numbers(estimate.estimate):
+        if not have_finite_numbers([estimate.estimate]):
             return "the estimate of the trunk is not finite"
         if estimate.trunk is self._trunk:
             return ""

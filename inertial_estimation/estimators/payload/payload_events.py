@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 
 from inertial_estimation.estimators.payload.payload_estimate import LoadChange, PayloadEstimate, Phase
 from inertial_estimation.signals import Array, Health, HealthLevel
@@ -98,10 +99,13 @@ def _refused(estimate: PayloadEstimate) -> PayloadEvent:
 
 
 def _identified(estimate: PayloadEstimate) -> PayloadEvent:
-    x, y, z = estimate.estimate.com_L
+    com = zip("xyz", estimate.estimate.com_L.tolist(), estimate.com_sigma_B.tolist(), strict=True)
+    parts = [
+        f"{axis} {value:.4f}" if isfinite(sigma) else f"{axis} not measured" for axis, value, sigma in com
+    ]
     message = (
         f"identified by {estimate.method}: trunk {estimate.estimate.mass:.2f} kg, "
-        f"centre of mass {x:.4f} {y:.4f} {z:.4f} m"
+        f"centre of mass {', '.join(parts)} [m]"
     )
     return PayloadEvent(estimate.stamp_ns, "identified", HealthLevel.OK, message, _result(estimate))
 

@@ -37,7 +37,7 @@ class TrunkPublisher:
         self._from_link = linear_algebra.inv(self._body.to_link)
         self._nominal = InertialParameters.from_vector(self._body.to_link @ self._body.nominal_C)
         self.nominal = self._inertia(self._body.nominal_C)
-        self._hand_over = HandOver(self._body.nominal_C, rate)
+        self._hand_over = HandOver(self._body.nominal_C[None], rate)
         self.reset()
 
     def reset(self) -> None:
@@ -75,7 +75,7 @@ class TrunkPublisher:
             self._target_C = self._from_link @ self._loaded(target).vector
             self.arrived = False
         if not self.arrived:
-            published_C = self._hand_over.advance(self._target_C, dt)
+            published_C = self._hand_over.advance(self._target_C[None], dt)[0]
             left = float(np.abs(published_C - self._target_C).max())
             self.arrived = left <= ARRIVED_SHARE * float(self._target_C[0])
             self._published = self._inertia(published_C)

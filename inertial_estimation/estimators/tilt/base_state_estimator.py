@@ -1,11 +1,11 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
-from itertools import chain
-
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, warm_up, zeros
+from inertial_estimation.compilation import (
+    warm_up,
+)
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
-from inertial_estimation.estimators.tilt.base_state import BasePosition
+from inertial_estimation.estimators.tilt.base_track import BaseTrack
 from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
@@ -13,24 +13,16 @@ from inertial_estimation.estimators.tilt.initialisation import Initialisation, P
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.tilt_uncertainty import TiltUncertainty
-from inertial_estimation.estimators.tilt.yaw import YawTracker
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.models.imu import STANDARD_GRAVITY, base_twist
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
-from inertial_estimation.signals import Array, BaseEstimate, BaseState, frozen_array
-from inertial_estimation.spatial.rotations import unit_quaternion
+from inertial_estimation.signals import Array, BaseEstimate, BaseState
 from inertial_estimation.spatial.vectors import (
     Matrix,
     Vector,
-    add,
-    combine,
-    matrix_of,
     rotate,
-    store,
     times,
-    vector_of,
 )
 
 __all__ = ["BaseStateEstimator"]
@@ -46,7 +38,7 @@ class BaseStateEstimator:
     Attributes:
         observer: The tilt observer.
         bias: The gyro bias estimator.
-        uncertainty: Variances of the orientation.
+        track: Orientation and position of the base, and their uncertainty.
         scale: Scale of the accelerometer.
         noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
@@ -69,11 +61,9 @@ class BaseStateEstimator:
         self._kinematics = ContactKinematics(setup.robot, setup.contacts, setup.imu)
         self.observer = make_observer(config.observer, config.gains, config.gravity)
         self.bias = GyroBiasEstimator(config.bias)
-        self.uncertainty = TiltUncertainty(config.uncertainty)
         self.noise = CorrectionRate(config.adaptation)
         self.scale = AccelerometerScale()
-        self._yaw = YawTracker()
-        self._position = BasePosition(len(setup.contacts))
+        self.track = BaseTrack(len(setup.contacts), config.uncertainty)
         self._contacts = ContactVelocity(config.contact, setup.contact_names, config.robot.inputs.max_gap)
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
@@ -90,9 +80,8 @@ class BaseStateEstimator:
     def restart(self) -> None:
         """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
-        self.uncertainty.reset()
         self.noise.reset()
-        self._position.reset()
+        self.track.reset()
         self._contacts.reset()
         self.checks.reset()
         self.initialisation.reset()
@@ -286,7 +275,7 @@ class BaseStateEstimator:
             self.observer.initialise(*found)
             fitted = self.initialisation.phase is Phase.FITTED
             self.noise.begin(self.initialisation.sigma if fitted else STARTED_SIGMA)
-            self._yaw.reset(times(state.R_BI, self.observer.x2))
+            self.track.start(times(state.R_BI, self.observer.x2))
             self._known = state
 
     def _learn_bias(self, h: float, rate: Vector, force: Vector, joints: tuple[Array, Array] | None) -> None:
@@ -315,21 +304,11 @@ class BaseStateEstimator:
             self._known = state
         known, observer, bias = self._known, self.observer, self.bias
         assert known is not None
-        points = zeros(len(known.motions), 3)
-        w_mean_B, x2_B, v_B, w_B = _in_base(
-            rate, w_mean, bias.bias, observer.x1, observer.x2, known.imu, known.motions, points
-        )
-        self._yaw.step(h, w_mean_B, x2_B, R_reference)
+        self._advance_uncertainty(h, yaw_referenced=R_reference is not None)
         weights = self._contacts.weights if fresh else self._contacts.no_weights
-        self._position.step(h, self._yaw.R_WB, v_B, points, weights)
-        self._advance_uncertainty(h)
+        values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)
         if not fresh:
             return None
-        numbers = (
-            *(*unit_quaternion(self._yaw.R_WB), *self._position.p_WB, *v_B, *w_B, *x2_B, *bias.bias),
-            *(*observer.innovation, *chain.from_iterable(self.uncertainty.covariance(x2_B))),
-        )
-        values = frozen_array("estimate", numbers)
         return BaseEstimate(
             state=BaseState(stamp_ns, values[:4], values[4:7], values[7:10], values[10:13]),
             tilt_B=values[13:16],
@@ -343,7 +322,7 @@ class BaseStateEstimator:
             at_rest=bias.resting,
         )
 
-    def _advance_uncertainty(self, h: float) -> None:
+    def _advance_uncertainty(self, h: float, *, yaw_referenced: bool) -> None:
         observer, gravity = self.observer, self._config.gravity.gain
         if observer.velocity_aided:
             rate, sensitivity = observer.convergence_rate, observer.bias_sensitivity
@@ -351,45 +330,10 @@ class BaseStateEstimator:
             rate, sensitivity = gravity, 1.0 / gravity
         else:
             rate, sensitivity = 0.0, 0.0
-        self.uncertainty.step(
+        self.track.uncertainty.step(
             h,
             aided_rate=rate,
             bias_sensitivity=sensitivity,
             bias_variances=(self.bias.variance_horizontal, self.bias.variance_vertical),
-            yaw_referenced=self._yaw.referenced,
+            yaw_referenced=yaw_referenced,
         )
-
-
-@compiled
-def _in_base(
-    rate: Vector,
-    w_mean: Vector,
-    bias: Vector,
-    x1: Vector,
-    x2: Vector,
-    imu: Column,
-    motions: Table,
-    points_B: MutableTable,
-) -> tuple[Vector, Vector, Vector, Vector]:
-    """Move the state of an observer to the base.
-
-    Args:
-        rate: Angular rate of the IMU at the end of the step [rad/s].
-        w_mean: Mean over the step, bias removed [rad/s].
-        bias: Of the gyroscope [rad/s].
-        x1: Velocity of the IMU in its frame [m/s].
-        x2: The vertical in the IMU frame.
-        imu: `KinematicState.imu`.
-        motions: `KinematicState.motions`.
-        points_B: Written: origins of the contacts in the base frame [m].
-
-    Returns:
-        Mean angular velocity of the base [rad/s], the vertical, and velocity and angular velocity of the base
-        at the end of the step [m/s, rad/s], all in the base frame.
-    """
-    R_BI, p_BI, v_BI_B, w_BI_B = matrix_of(imu, 0), vector_of(imu, 9), vector_of(imu, 12), vector_of(imu, 15)
-    w = (rate[0] - bias[0], rate[1] - bias[1], rate[2] - bias[2])
-    v_B, w_B = base_twist(x1, w, R_BI, p_BI, v_BI_B, w_BI_B)
-    for i in range(len(motions)):
-        store(points_B[i], 0, add(p_BI, times(R_BI, vector_of(motions[i], 9))))
-    return combine(times(R_BI, w_mean), -1.0, w_BI_B), times(R_BI, x2), v_B, w_B

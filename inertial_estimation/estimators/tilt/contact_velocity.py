@@ -59,6 +59,7 @@ class ContactVelocity:
         """
         self.config = config
         self._names = tuple(names)
+        self._names_in_use: dict[int, tuple[str, ...]] = {}
         self._max_gap = max_gap
         self.no_weights = zeros(len(names))
         warm_up()
@@ -72,16 +73,21 @@ class ContactVelocity:
         self._wrenches: Array | None = None  # the last ones, each in its wrench frame
         self._previous: KinematicState | None = None
         self.weights = zeros(n)
+        self._used = 0  # bits of the contacts in use
 
     @property
     def in_use(self) -> tuple[str, ...]:
         """Names of the contacts in use at the last step with joints and wrenches."""
-        return tuple(name for name, share in zip(self._names, self.weights, strict=True) if share > 0.0)
+        names = self._names_in_use.get(self._used)
+        if names is None:
+            names = tuple(name for i, name in enumerate(self._names) if self._used >> i & 1)
+            self._names_in_use[self._used] = names
+        return names
 
     @property
     def contradictory(self) -> bool:
         """Whether a contact bears a force although by the tilt none is pushed up."""
-        if self._wrenches is None or any(self.weights):
+        if self._wrenches is None or self._used:
             return False
         return any(norm(vector_of(wrench, 0)) > PRESSED * self.config.force_on for wrench in self._wrenches)
 
@@ -108,7 +114,7 @@ class ContactVelocity:
         self._wrenches = wrenches
         config, previous = self.config, self._previous
         begin_known = previous is not None and h <= self._max_gap
-        used, y_v = _velocity(
+        self._used, y_v = _velocity(
             (state.motions, previous.motions if previous is not None and begin_known else state.motions),
             state.wrench_frames,
             wrenches,
@@ -121,7 +127,7 @@ class ContactVelocity:
             self._centres,
             self.weights,
         )
-        return y_v if used else None
+        return y_v if self._used else None
 
     def feet(self, state: KinematicState) -> list[Vector | None]:
         """Return the position of each contact point in the IMU frame [m], None for contacts not in use.
@@ -166,8 +172,8 @@ def _velocity(
     triggers: MutableTable,
     centres: MutableTable,
     weights: MutableColumn,
-) -> tuple[bool, Vector]:
-    """Weigh the contacts; return whether one is in use, and the velocity of the IMU.
+) -> tuple[int, Vector]:
+    """Weigh the contacts; return which are in use, a bit for each, and the velocity of the IMU.
 
     Args:
         motions: Rows of `KinematicState.motions` at the end of the step and at its begin; the former twice
@@ -196,13 +202,14 @@ def _velocity(
             centre = centre_of_pressure(force_C, torque_C, extent, vector_of(centres[i], 0))
         centres[i][0], centres[i][1], centres[i][2] = centre
     if total <= 0.0:
-        return False, ZERO
-    r, v = ZERO, ZERO
+        return 0, ZERO
+    r, v, used = ZERO, ZERO, 0
     for i in range(len(weights)):
         weights[i] /= total
+        used |= (1 if weights[i] > 0.0 else 0) << i
         point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
         r, v = combine(r, weights[i], point), combine(v, weights[i], velocity)
-    return True, anchor_velocity(r, v, w)
+    return used, anchor_velocity(r, v, w)
 
 
 @inlined

@@ -2,6 +2,7 @@
 
 import math
 
+from inertial_estimation.compilation import Column, Table, compiled, inlined, numbers
 from inertial_estimation.signals import BaseEstimate
 
 __all__ = ["estimate_defect"]
@@ -9,6 +10,14 @@ __all__ = ["estimate_defect"]
 UNIT_TOLERANCE = 1e-9  # of the squared norms of quaternion and tilt
 FASTEST = 100.0  # speed of the base beyond which an estimate is not plausible [m/s]
 FASTEST_TURN = 100.0  # its angular rate, likewise [rad/s]
+DEFECTS = (
+    "",
+    "position or gyroscope bias of the base estimate is not finite",
+    "the orientation of the base is not of unit norm",
+    f"the base moves faster than {FASTEST:g} m/s",
+    f"the base turns faster than {FASTEST_TURN:g} rad/s",
+    "the covariance of the orientation is not positive definite",
+)
 
 
 def estimate_defect(estimate: BaseEstimate) -> str:
@@ -21,24 +30,48 @@ def estimate_defect(estimate: BaseEstimate) -> str:
         A description; empty for a sound estimate.
     """
     state = estimate.state
-    q, up, p, v, w = state.quaternion_xyzw, estimate.tilt_B, state.p_WB, state.v_WB_B, state.w_WB_B
-    bias = estimate.gyro_bias_I
-    if not math.isfinite(float(p.dot(p) + bias.dot(bias))):
-        return "position or gyroscope bias of the base estimate is not finite"
+    found = _first_defect(
+        *(numbers(state.quaternion_xyzw), numbers(state.p_WB), numbers(state.v_WB_B), numbers(state.w_WB_B)),
+        *(numbers(estimate.tilt_B), numbers(estimate.gyro_bias_I), numbers(estimate.tilt_covariance_B)),
+        estimate.gyro_bias_variances,
+    )
+    return DEFECTS[found]
+
+
+@compiled
+def _first_defect(
+    q: Column,
+    p: Column,
+    v: Column,
+    w: Column,
+    up: Column,
+    bias: Column,
+    covariance: Table,
+    variances: tuple[float, float],
+) -> int:
+    """Return the index of the first defect among `DEFECTS`; 0 for a sound estimate."""
+    if not math.isfinite(_square(p) + _square(bias)):
+        return 1
     # A comparison with a value that is not finite fails, so each of these also detects NaN.
-    if not abs(float(q.dot(q)) - 1.0) <= UNIT_TOLERANCE or not abs(float(up.dot(up)) - 1.0) <= UNIT_TOLERANCE:
-        return "the orientation of the base is not of unit norm"
-    if not float(v.dot(v)) <= FASTEST * FASTEST:
-        return f"the base moves faster than {FASTEST:g} m/s"
-    if not float(w.dot(w)) <= FASTEST_TURN * FASTEST_TURN:
-        return f"the base turns faster than {FASTEST_TURN:g} rad/s"
-    if not all(0.0 < variance < math.inf for variance in (*estimate.gyro_bias_variances, *_minors(estimate))):
-        return "the covariance of the orientation is not positive definite"
-    return ""
+    if not abs(_square(q) - 1.0) <= UNIT_TOLERANCE or not abs(_square(up) - 1.0) <= UNIT_TOLERANCE:
+        return 2
+    if not _square(v) <= FASTEST * FASTEST:
+        return 3
+    if not _square(w) <= FASTEST_TURN * FASTEST_TURN:
+        return 4
+    a, b, c = covariance[0][0], covariance[0][1], covariance[0][2]
+    d, e, f = covariance[1][1], covariance[1][2], covariance[2][2]
+    second = a * d - b * b  # leading principal minors (Sylvester's criterion)
+    third = f * second - a * e * e + 2.0 * b * c * e - d * c * c
+    least, largest = min(variances[0], variances[1]), max(variances[0], variances[1])
+    if not (0.0 < a < math.inf and 0.0 < second < math.inf and 0.0 < third < math.inf):
+        return 5
+    return 0 if least > 0.0 and largest < math.inf else 5
 
 
-def _minors(estimate: BaseEstimate) -> tuple[float, float, float]:
-    """Leading principal minors of the covariance of the orientation (Sylvester's criterion)."""
-    (a, b, c), (_, d, e), (_, _, f) = estimate.tilt_covariance_B.tolist()
-    second = a * d - b * b
-    return a, second, f * second - a * e * e + 2.0 * b * c * e - d * c * c
+@inlined
+def _square(values: Column) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i] * values[i]
+    return total

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from inertial_estimation.compilation import inlined
+from inertial_estimation.compilation import compiled, inlined, warm_up
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.sphere import turn_towards
@@ -25,7 +25,14 @@ from inertial_estimation.spatial.vectors import (
     rotate,
 )
 
-__all__ = ["STANDARD_GRAVITY", "GravityFallbackConfig", "TiltObserver", "lost_in_flight", "slow_root"]
+__all__ = [
+    "STANDARD_GRAVITY",
+    "GravityFallbackConfig",
+    "TiltObserver",
+    "lost_in_flight",
+    "slow_root",
+    "step_without_contact",
+]
 
 LONGEST_FLIGHT = 0.3  # time without contact after which a velocity integrated through it is dropped [s]
 LARGEST_LANDING = 0.5  # difference from the contact velocity at landing for which it is dropped, too [m/s]
@@ -79,6 +86,7 @@ class TiltObserver(ABC, Generic[GainsT]):
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
         self.config = config
         self.fallback = fallback
+        warm_up()
         self.initialise(ZERO, (0.0, 0.0, 1.0))
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
@@ -167,26 +175,11 @@ class TiltObserver(ABC, Generic[GainsT]):
 
     def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
         """Propagate (B 16); where |f| is near g0, rotate x2 towards f and decay x1 at the same rate."""
-        gain = self.fallback.gain
-        force = norm(f_I)
-        near = abs(force - STANDARD_GRAVITY) <= self.fallback.tolerance
-        self.gravity_aided = near and gain > 0.0 and force > 0.0
         self.velocity_aided = False
         self.innovation = ZERO
-        half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
-        x2_middle = rotate(half, self.x2)
-        x1 = rotate(half, self.x1)
-        x1 = combine(combine(x1, h, f_I), -h * STANDARD_GRAVITY, x2_middle)
-        self.x1 = rotate(half, x1)
-        x2 = rotate(half, x2_middle)
-        self.correction = ZERO
-        if self.gravity_aided:
-            target = (f_I[0] / force, f_I[1] / force, f_I[2] / force)
-            x2, turned = turn_towards(x2, target, gain * h)
-            self.correction = (turned[0] / h, turned[1] / h, turned[2] / h)
-            keep = 1.0 / (1.0 + gain * h)
-            self.x1 = (keep * self.x1[0], keep * self.x1[1], keep * self.x1[2])
-        self.x2 = normalised(x2)
+        self.x1, self.x2, self.correction, self.gravity_aided = step_without_contact(
+            h, self.fallback.gain, self.fallback.tolerance, (self.x1, self.x2), w_I, f_I
+        )
 
     @staticmethod
     def _velocity_correction(x2: Vector, e: Vector, gain: float) -> Vector:
@@ -194,6 +187,39 @@ class TiltObserver(ABC, Generic[GainsT]):
         scale = -gain / STANDARD_GRAVITY
         a = cross(x2, e)
         return scale * a[0], scale * a[1], scale * a[2]
+
+
+@compiled
+def step_without_contact(
+    h: float, gain: float, tolerance: float, state: tuple[Vector, Vector], w_I: Vector, f_I: Vector
+) -> tuple[Vector, Vector, Vector, bool]:
+    """Propagate (B 16); where |f| is near g0, rotate x2 towards f and decay x1 at the same rate.
+
+    Args:
+        h: Duration of the step [s].
+        gain: Rate of this correction [1/s]; 0: none.
+        tolerance: Largest difference between |f| and g0 for it [m/s^2].
+        state: x1 [m/s] and x2 at the begin.
+        w_I: Angular velocity of the IMU, mean over the step [rad/s].
+        f_I: Specific force, mean over the step [m/s^2].
+
+    Returns:
+        x1 and x2 at the end, the correction of the vertical [rad/s], and whether gravity has corrected it.
+    """
+    force = norm(f_I)
+    aided = abs(force - STANDARD_GRAVITY) <= tolerance and gain > 0.0 and force > 0.0
+    half = (-0.5 * h * w_I[0], -0.5 * h * w_I[1], -0.5 * h * w_I[2])
+    x2_middle = rotate(half, state[1])
+    x1 = rotate(half, state[0])
+    x1 = combine(combine(x1, h, f_I), -h * STANDARD_GRAVITY, x2_middle)
+    x1, x2, correction = rotate(half, x1), rotate(half, x2_middle), ZERO
+    if aided:
+        target = (f_I[0] / force, f_I[1] / force, f_I[2] / force)
+        x2, turned = turn_towards(x2, target, gain * h)
+        correction = (turned[0] / h, turned[1] / h, turned[2] / h)
+        keep = 1.0 / (1.0 + gain * h)
+        x1 = (keep * x1[0], keep * x1[1], keep * x1[2])
+    return x1, normalised(x2), correction, aided
 
 
 @inlined

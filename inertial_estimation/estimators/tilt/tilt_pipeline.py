@@ -240,7 +240,7 @@ class TiltPipeline:
             "at rest": "yes" if bias.resting else "no",
             "gyro bias [rad/s]": " ".join(f"{b:.5f}" for b in bias.bias),
             "gyro bias sigma [rad/s]": f"{bias.sigma:.5f}",
-            "tilt sigma [deg]": f"{DEGREES * estimator.uncertainty.tilt**0.5:.3f}",
+            "tilt sigma [deg]": f"{DEGREES * estimator.track.uncertainty.tilt**0.5:.3f}",
             "velocity innovation [m/s]": f"{norm(estimator.observer.innovation):.4f}",
             "velocity noise [m/s]": f"{estimator.noise.velocity_noise:.4f}",
             "rate of the tilt correction [1/s]": f"{estimator.observer.convergence_rate:.3f}",

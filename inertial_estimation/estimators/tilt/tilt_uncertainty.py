@@ -10,10 +10,11 @@ same way.
 
 from dataclasses import dataclass
 
+from inertial_estimation.compilation import inlined
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = ["TiltUncertainty", "UncertaintyConfig"]
+__all__ = ["TiltUncertainty", "UncertaintyConfig", "rotation_covariance"]
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,20 @@ class TiltUncertainty:
         else:
             self.yaw += walk + h * (2.0 * (self.yaw * along) ** 0.5 + h * along)
 
-    def covariance(self, x2_B: Vector) -> Matrix:
-        """Return the covariance of small rotations of the base.
 
-        Args:
-            x2_B: The vertical in the base frame.
+@inlined
+def rotation_covariance(tilt: float, yaw: float, x2_B: Vector) -> Matrix:
+    """Return the covariance of small rotations of the base.
 
-        Returns:
-            tilt (1 - x2 x2^T) + yaw x2 x2^T [rad^2], base frame.
-        """
-        x, y, z = x2_B
-        t, d = self.tilt, self.yaw - self.tilt
-        xy, xz, yz = d * x * y, d * x * z, d * y * z
-        return (t + d * x * x, xy, xz), (xy, t + d * y * y, yz), (xz, yz, t + d * z * z)
+    Args:
+        tilt: Variance about each horizontal axis [rad^2].
+        yaw: Variance about the vertical [rad^2].
+        x2_B: The vertical in the base frame.
+
+    Returns:
+        tilt (1 - x2 x2^T) + yaw x2 x2^T [rad^2], base frame.
+    """
+    x, y, z = x2_B
+    d = yaw - tilt
+    xy, xz, yz = d * x * y, d * x * z, d * y * z
+    return (tilt + d * x * x, xy, xz), (xy, tilt + d * y * y, yz), (xz, yz, tilt + d * z * z)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from inertial_estimation.compilation import compiled, warm_up
+from inertial_estimation.compilation import compiled
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import IDENTITY, Matrix, Vector, align_rows, cross, rotate
+from inertial_estimation.spatial.vectors import Matrix, Vector, align_rows, cross, rotate
 
-__all__ = ["YawConfig", "YawTracker"]
+__all__ = ["YawConfig", "turned"]
 
 
 @dataclass(frozen=True)
@@ -26,50 +26,22 @@ class YawConfig:
     )
 
 
-class YawTracker:
-    """Orientation of the base whose tilt is given at every step.
-
-    Attributes:
-        R_WB: Orientation of the base in the world.
-        referenced: Whether the last step took the yaw from a reference.
-    """
-
-    def __init__(self) -> None:
-        warm_up()
-        self.reset((0.0, 0.0, 1.0))
-
-    def reset(self, x2_B: Vector) -> None:
-        """Begin with a tilt and zero yaw.
-
-        Args:
-            x2_B: The vertical in the base frame.
-        """
-        self.R_WB: Matrix = align_rows(IDENTITY, x2_B)
-        self.referenced = False
-
-    def step(self, h: float, w_WB_B: Vector, x2_B: Vector, R_reference: Matrix | None = None) -> None:
-        """Advance by one step.
-
-        Without a reference R_WB is integrated from the measured rate; with one its yaw is that of the
-        reference. The smallest rotation then makes the tilt exact (`align_rows`). The yaw is therefore
-        continuous when the reference stops.
-
-        Args:
-            h: Duration of the step [s].
-            w_WB_B: Angular velocity of the base, mean over the step, base frame [rad/s].
-            x2_B: The vertical in the base frame at the end of the step.
-            R_reference: Orientation of the base from an external reference; None integrates the rate.
-        """
-        self.referenced = R_reference is not None
-        if R_reference is not None:
-            self.R_WB = align_rows(R_reference, x2_B)
-            return
-        self.R_WB = _turned(h, w_WB_B, x2_B, self.R_WB)
-
-
 @compiled
-def _turned(h: float, w_WB_B: Vector, x2_B: Vector, R_WB: Matrix) -> Matrix:
-    """Return an orientation turned by the measured rate, with the given tilt."""
+def turned(h: float, w_WB_B: Vector, x2_B: Vector, R_WB: Matrix) -> Matrix:
+    """Turn an orientation by the measured rate, then by the smallest rotation that makes its tilt exact.
+
+    With an orientation from a reference, `align_rows` alone gives its yaw and the exact tilt; the yaw is
+    therefore continuous when the reference stops.
+
+    Args:
+        h: Duration of the step [s].
+        w_WB_B: Angular velocity of the base, mean over the step, base frame [rad/s].
+        x2_B: The vertical in the base frame at the end of the step.
+        R_WB: Orientation of the base in the world at the begin.
+
+    Returns:
+        Orientation at the end.
+    """
     back = (-h * w_WB_B[0], -h * w_WB_B[1], -h * w_WB_B[2])
     # Rows of R_WB are the world axes in the base frame, so they rotate opposite to the base.
     first, third = rotate(back, R_WB[0]), rotate(back, R_WB[2])

@@ -98,7 +98,7 @@ def test_a_weight_handed_to_a_forearm_is_found_within_a_second(talos_handed_a_we
     assert np.allclose(final.payload.com_L, [0.0, 0.0, 0.05], atol=0.02)
     assert abs(final.payload.mass - 5.44) < 4 * np.sqrt(final.covariance[0, 0])
     published = np.array([e.links[0].published.mass for e in estimates])
-    assert np.all(np.abs(np.diff(published)) <= 3.0 * np.diff(times) * 1.001)
+    assert np.abs(np.diff(published) / np.diff(times)).max() < 1.1 * 5.44 / 0.3  # within hand_over_time
     for estimate in estimates:
         moments = np.linalg.eigvalsh(estimate.links[0].estimate.inertia_Lcm)
         assert moments[0] > 0.0
@@ -216,10 +216,10 @@ def test_calibration_takes_the_residual_at_rest_for_a_bias(at_start):
         decisions += [e.decision for e in pipeline.tick(4_000_000 * (k + 1))]
     assert Decision.CALIBRATING in decisions
     assert Decision.CALIBRATED in decisions
-    assert np.allclose(pipeline._corrected.bias.bias, offset, atol=1e-6)
+    assert np.allclose(pipeline.estimator.corrected.bias.bias, offset, atol=1e-6)
     assert decisions[-1] is Decision.ACCEPTED
     pipeline.reset()
-    assert np.all(pipeline._corrected.bias.bias == 0.0)
+    assert np.all(pipeline.estimator.corrected.bias.bias == 0.0)
 
 
 def test_exported_urdf_carries_the_estimate(panda_with_a_weight):

@@ -151,6 +151,9 @@ def test_a_load_is_believed_once_it_has_explained_the_data():
     assert phases.index(WatchPhase.TRIAL) * DT <= 0.12
     assert phases.count(WatchPhase.TRIAL) * DT < 0.5 * watch.config.patience
     assert watch.trusted()[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
+    assert watch.good.hand_over_rate(0.1, 0.5) == pytest.approx(2.0 / 0.5, rel=0.1)
+    learn(watch, scene, 120)
+    assert watch.good.hand_over_rate(0.1, 0.5) == 0.1
 
 
 def test_a_filter_that_starts_with_a_load_has_no_earlier_state_to_compare_it_with():

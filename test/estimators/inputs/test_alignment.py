@@ -3,7 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertial_estimation.estimators.inputs.alignment import Continuity, SignalAligner, StreamSpec
+from inertial_estimation.estimators.inputs.alignment import (
+    CAUGHT_UP,
+    Continuity,
+    SignalAligner,
+    StreamSpec,
+)
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.signals import HealthLevel
 
@@ -229,3 +234,22 @@ def test_the_newest_row_of_an_optional_stream_is_that_at_or_before_a_time():
     assert aligner.latest("joints", 4 * MS, 0.0)[0] == 4.0
     assert aligner.latest("joints", 11 * MS, 0.002)[0] == 9.0
     assert aligner.latest("joints", 11 * MS + 1, 0.002) is None
+
+
+def test_steps_that_have_waited_are_caught_up_with_over_several_calls():
+    aligner = make(replace(CONFIG, max_wait=1.0))
+    feed(aligner, ["imu"], range(60))
+    assert aligner.pop_ready() == []
+    feed(aligner, ["joints", "foot"], [0, 20, 40, 60])
+    calls = []
+    while ready := aligner.pop_ready():
+        calls.append([s.stamp_ns // MS for s in ready])
+    assert [stamp for call in calls for stamp in call] == list(range(60))
+    assert max(map(len, calls)) == CAUGHT_UP
+
+
+def test_a_caller_that_seldom_asks_gets_every_step_at_once():
+    aligner = make()
+    for first in (0, 20, 40):
+        feed(aligner, ["imu", "joints", "foot"], range(first, first + 20))
+        assert [s.stamp_ns // MS for s in aligner.pop_ready()] == list(range(first, first + 20))

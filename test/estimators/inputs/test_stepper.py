@@ -50,6 +50,8 @@ def test_a_gap_and_a_restart_are_told_apart_and_begin_the_time_again():
     for first, readings in ((10, 4), (5000, 8), (100, 70)):
         for stamp in range(first, first + 10 * readings, 10):
             recorder.push(stamp)
+    while recorder.stepper.steps():
+        pass  # the readings that were held until the clock had shown itself are caught up with
     assert recorder.events == [None, *3 * [10], "gap", None, *7 * [10], "restart", None, *69 * [10]]
 
 

@@ -1,15 +1,26 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.compilation import numbers
-from inertial_estimation.estimators.tilt.base_state import BasePosition
+from inertial_estimation.compilation import numbers, warm_up, zeros
+from inertial_estimation.estimators.tilt.base_position import position_after
 
 
-class Position(BasePosition):
-    """Takes points and weights as Python gives them."""
+class Position:
+    """The position from step to step."""
+
+    def __init__(self, n):
+        self.p_WB, self._started, self._anchors = (0.0, 0.0, 0.0), False, zeros(n, 4)
 
     def step(self, h, R_WB, v_WB_B, points_B, weights):
-        super().step(h, R_WB, v_WB_B, *(numbers(np.array(values)) for values in (points_B, weights)))
+        points, weights = numbers(np.array(points_B)), numbers(np.array(weights))
+        self.p_WB, self._started = position_after(
+            h, self.p_WB, self._started, R_WB, v_WB_B, points, weights, self._anchors
+        )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    warm_up()
 
 
 EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

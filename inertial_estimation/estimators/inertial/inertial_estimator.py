@@ -1,0 +1,162 @@
+"""Inertial estimation from measurement equations to estimates: all of the pipeline that reads no input."""
+
+from dataclasses import dataclass
+
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.corrected_filter import CorrectedFilter
+from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
+from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate, InertialFilter
+from inertial_estimation.estimators.inertial.inertial_health import FilterRecord
+from inertial_estimation.estimators.inertial.information import InformationReport
+from inertial_estimation.estimators.inertial.input_causes import InputNames
+from inertial_estimation.estimators.inertial.link_estimates import PublishedLinks
+from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array, InertialEstimate, frozen_array
+
+__all__ = ["InertialEstimator", "MeasuredStep"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredStep:
+    """The measurement of one step.
+
+    Attributes:
+        stamp_ns: Stamp that the estimate carries [ns].
+        time_ns: Time of the measurement [ns].
+        dt: Time since the step before [s].
+        equation: The measurement with the stated noise, and its state.
+        restarted: Whether stamps went back before it, so that no earlier estimate is valid.
+    """
+
+    stamp_ns: int
+    time_ns: int
+    dt: float
+    equation: LinearEquation
+    restarted: bool = False
+
+
+class InertialEstimator:
+    """Turns measurement equations into estimates: corrections, filter under watch, hand-over.
+
+    Data outside the range of the arithmetic overflow in it; call it where NumPy does not warn of that, and
+    judge its results.
+
+    Attributes:
+        config: Its parameters.
+        model: The bodies, friction terms and equation of the filter.
+        corrected: The filter under watch, the bias of the rows and their noise.
+        record: Counters, and information of the data.
+        learning: Whether parameters are estimated; while False they are frozen and residuals reported.
+    """
+
+    def __init__(self, config: InertialPipelineConfig, model: EstimationModel, inputs: InputNames) -> None:
+        """Begin at the nominal parameters.
+
+        Args:
+            config: The parameters.
+            model: The bodies, friction terms and equation.
+            inputs: Names of the inputs, for messages.
+        """
+        self.config, self.model = config, model
+        rows = model.measurement.row_names
+        guarded = model.guard(model.make_filter(config), config, inputs)
+        self.corrected = CorrectedFilter(
+            guarded,
+            ResidualBias(len(rows), config.calibration_window, config.rest_speed),
+            AdaptiveNoise(rows, config.gate.quantile, config.noise_adaptation),
+        )
+        idle = model.idle_covariances(config)
+        self._links = PublishedLinks(model.published, model.bodies, idle, config.hand_over_rate)
+        self.record = FilterRecord(config, len(self.filter.x))
+        self.learning = config.enabled
+        self.reset()
+
+    @property
+    def filter(self) -> InertialFilter:
+        """The inertial filter."""
+        return self.corrected.guarded.filter
+
+    def reset(self) -> None:
+        """Return to the nominal parameters and drop the bias."""
+        self.corrected.bias.reset()
+        if self.config.calibrate_at_start:
+            self.corrected.bias.start()
+        self.forget()
+
+    def forget(self) -> None:
+        """Return to the nominal parameters; the bias stays."""
+        self.corrected.reset()
+        self._links.reset()
+        self.record.reset()
+
+    def return_to_good(self) -> None:
+        """Return to the last good state at once: a step has failed."""
+        self.corrected.guarded.return_to_good()
+
+    def set_config(self, config: InertialPipelineConfig) -> None:
+        """Take parameters of which only those that may change while running differ."""
+        self.config = config
+        self.filter.gate.config = config.gate
+        self.corrected.guarded.config = config.watch
+        self.corrected.guarded.inquiry.locator.config = config.locator
+        self.record.set_config(config)
+        self.corrected.noise.config = config.noise_adaptation
+
+    def trusted(self) -> Array:
+        """Return the parameters in C that may be published, of the estimated bodies, shape (n, 10)."""
+        return self.corrected.guarded.trusted()
+
+    def update(self, step: MeasuredStep) -> FilterUpdate:
+        """Update the filter with one measurement.
+
+        Args:
+            step: The measurement; its equation has the state.
+        """
+        assert step.equation.state is not None
+        velocities = step.equation.state.v
+        update = self.corrected.update(step.equation, velocities, step.dt, learn=self.learning)
+        self._switch_on(self.corrected.guarded.inquiry.unestimated)
+        self.record.count(update)
+        return update
+
+    def estimate(self, step: MeasuredStep, update: FilterUpdate) -> InertialEstimate:
+        """Hand over the parameters and return the estimate after an update.
+
+        Args:
+            step: The measurement.
+            update: Its outcome.
+        """
+        guarded, noise = self.corrected.guarded, self.corrected.noise
+        config = self.config
+        self._links.set_rate(guarded.good.hand_over_rate(config.hand_over_rate, config.hand_over_time))
+        pi_C, covariance_C = guarded.estimate()
+        links = self._links.advance(pi_C, covariance_C, guarded.trusted(pi_C), step.dt)
+        information = self.record.information
+        information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
+        friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))
+        return InertialEstimate(
+            stamp_ns=step.stamp_ns,
+            links=links,
+            row_names=self.model.measurement.row_names,
+            innovation=frozen_array("innovation", update.innovation),
+            nis=update.nis,
+            nis_bound=self.filter.gate.bound,
+            accepted=update.accepted,
+            decision=update.decision,
+            information_eigenvalues=information.eigenvalues,
+            informed_directions=information.informed,
+            friction=friction,
+            noise=noise.factors(),
+            located=guarded.inquiry.certain,
+        )
+
+    def _switch_on(self, link: str) -> None:
+        """Estimate a published link from now on: a load has been located on it; none for an empty name."""
+        if link not in self.model.links:
+            return
+        self.model = self.model.with_link(self.config, link)
+        self.corrected.guarded.carry_over(self.model.make_filter(self.config), self.model.loads)
+        self._links.set_estimated(self.model.bodies)
+        self.record.information = InformationReport(len(self.filter.x), self.config.information_period)

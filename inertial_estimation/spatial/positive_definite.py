@@ -1,0 +1,101 @@
+"""Cholesky factors and linear systems of positive definite matrices, in compiled functions as well.
+
+Where nothing is compiled, LAPACK computes them. In compiled functions loops over rows do, which for the sizes
+of the filters take as long as a call into LAPACK. A factor is for the functions of this module only: which
+triangle holds it, and in which order of memory, differs between the two.
+"""
+
+import math
+
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from inertial_estimation.compilation import in_place_of
+from inertial_estimation.signals import Array
+
+__all__ = ["factor", "normalised_square", "solution"]
+
+
+def factor(S: Array) -> tuple[Array, bool]:
+    """Return a Cholesky factor of S, and whether S is positive definite: else the factor has no meaning.
+
+    Args:
+        S: Symmetric, shape (n, n).
+    """
+    F, info = dpotrf(S, lower=1, clean=0)
+    return F, info == 0 and bool(F[-1, -1] > 0.0)  # some implementations overlook NaN, which reaches the last
+
+
+def solution(F: Array, B: Array) -> Array:
+    """Return S^-1 B from the factor of S.
+
+    Args:
+        F: Factor of S, shape (n, n).
+        B: Shape (n, k).
+    """
+    X: Array = dpotrs(F, B, lower=1)[0]
+    return X
+
+
+def normalised_square(F: Array, y: Array) -> float:
+    """Return y' S^-1 y from the factor of S, as the square of a whitened vector.
+
+    Args:
+        F: Factor of S, shape (n, n).
+        y: Shape (n,).
+    """
+    white = dtrtrs(F, y, lower=1)[0]
+    return float(white @ white)
+
+
+@in_place_of(factor)
+def _factor_by_rows(S: Array) -> tuple[Array, bool]:
+    """Return U with S = U'U in the upper triangle, row by row."""
+    U, n = S.copy(), len(S)
+    for k in range(n):
+        pivot = U[k, k]
+        if not pivot > 0.0:
+            return U, False
+        scale = 1.0 / math.sqrt(pivot)
+        for j in range(k, n):
+            U[k, j] *= scale
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(i, n):
+                U[i, j] -= share * U[k, j]
+    return U, True
+
+
+@in_place_of(solution)
+def _solution_by_rows(U: Array, B: Array) -> Array:
+    """Return (U'U)^-1 B by forward and back substitution of whole rows."""
+    X: Array = B.copy()
+    n, columns = B.shape
+    for k in range(n):
+        scale = 1.0 / U[k, k]
+        for j in range(columns):
+            X[k, j] *= scale
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(columns):
+                X[i, j] -= share * X[k, j]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(columns):
+                X[k, j] -= share * X[i, j]
+        scale = 1.0 / U[k, k]
+        for j in range(columns):
+            X[k, j] *= scale
+    return X
+
+
+@in_place_of(normalised_square)
+def _normalised_square_by_rows(U: Array, y: Array) -> float:
+    """Return |U'^-1 y|^2."""
+    white, n, square = y.copy(), len(y), 0.0
+    for k in range(n):
+        value = white[k] / U[k, k]
+        for i in range(k + 1, n):
+            white[i] -= value * U[k, i]
+        square += value * value
+    return square

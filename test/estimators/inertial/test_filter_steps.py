@@ -1,0 +1,92 @@
+"""Arithmetic of an update: information form and batch solution as oracles, compiled as interpreted."""
+
+import numpy as np
+import pytest
+
+from inertial_estimation.compilation import warm_up
+from inertial_estimation.estimators.inertial import filter_steps
+
+SIZES = [(12, 5), (3, 14)]  # more rows than states, and fewer
+
+
+class Case:
+    """A random state and measurement."""
+
+    def __init__(self, m, n, condition=1.0):
+        rng = np.random.default_rng(m)
+        scale = condition ** -np.linspace(0.0, 0.5, n)
+        Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+        self.P = (Q * scale**2) @ Q.T
+        self.P = 0.5 * (self.P + self.P.T)
+        self.x, self.x_at, self.phi = rng.normal(size=(3, n))
+        self.G = rng.normal(size=(n, n))
+        self.A, self.z = rng.normal(size=(m, n)), rng.normal(size=m)
+        L = rng.normal(size=(m, m))
+        self.R = L @ L.T + np.eye(m)
+
+    def compared(self, function=filter_steps.compared):
+        return function(self.G, self.phi, self.x_at, self.x, self.P, self.A, self.z, self.R)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    warm_up()
+
+
+@pytest.mark.parametrize(("m", "n"), SIZES)
+@pytest.mark.parametrize("overlap", [1.0, 7.0])
+def test_a_correction_adds_the_information_of_the_measurement(m, n, overlap):
+    case = Case(m, n)
+    H, HP, y, S, nis, log_det = case.compared()
+    assert np.allclose(y, case.z - case.A @ (case.phi + case.G @ (case.x - case.x_at)))
+    assert nis == pytest.approx(y @ np.linalg.inv(H @ case.P @ H.T + case.R) @ y, rel=1e-10)
+    assert log_det == pytest.approx(np.linalg.slogdet(S)[1], abs=1e-10)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, overlap)
+    assert resolved
+    R = overlap * case.R
+    expected = np.linalg.inv(np.linalg.inv(case.P) + H.T @ np.linalg.inv(R) @ H)
+    assert np.allclose(P, expected, rtol=1e-9, atol=1e-12)
+    assert np.allclose(x, case.x + expected @ H.T @ np.linalg.inv(R) @ y, rtol=1e-9)
+    assert np.array_equal(P, P.T)
+
+
+def test_a_covariance_stays_positive_definite_where_a_measurement_is_nearly_exact():
+    case = Case(5, 5, condition=1e8)
+    case.R = 1e-14 * np.eye(5)
+    H, HP, y, S, _nis, _log_det = case.compared()
+    _x, P, _resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    assert np.linalg.eigvalsh(P).min() > 0.0
+
+
+def test_a_covariance_that_is_not_positive_definite_is_told():
+    case = Case(4, 6)
+    case.P = -case.P
+    H, HP, y, S, nis, log_det = case.compared()
+    assert np.isinf(nis)
+    assert np.isnan(log_det)
+    x, P, resolved = filter_steps.corrected(case.x, case.P, H, HP, y, S, case.R, 1.0)
+    assert not resolved
+    assert np.array_equal(x, case.x)
+    assert np.array_equal(P, case.P)
+
+
+@pytest.mark.parametrize(("m", "n"), SIZES)
+def test_compiled_functions_give_the_numbers_of_their_source(m, n):
+    case, functions = Case(m, n), ("compared", "corrected", "decayed", "largest_step")
+    if not hasattr(filter_steps.compared, "py_func"):
+        pytest.skip("nothing is compiled here")
+    sources = {name: getattr(filter_steps, name).py_func for name in functions}
+    H, HP, y, S, *figures = case.compared()
+    interpreted = case.compared(sources["compared"])
+    for one, other in zip((H, HP, y, S), interpreted[:4], strict=True):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
+    assert figures == pytest.approx(interpreted[4:], rel=1e-12)
+    arguments = {
+        "corrected": (case.x, case.P, H, HP, y, S, case.R, 3.0),
+        "decayed": (case.x, case.x_at, case.P, case.phi, case.P, 0.9),
+        "largest_step": (case.x, case.x_at, n - 1),
+    }
+    for name, values in arguments.items():
+        results = (getattr(filter_steps, name)(*values), sources[name](*values))
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in results), strict=True):
+            assert np.allclose(one, other, rtol=1e-12, atol=1e-13)
