@@ -102,7 +102,8 @@ def clock_drift(draw: Draw) -> list[Reading]:
     stream = draw.pick(*REGULAR)
     rate = draw.log_uniform(1e-4, 0.05) * float(draw.rng.choice([-1.0, 1.0]))
     draw.notes.append(f"{stream}, {100 * rate:+.2g} %")
-    begin = next(r.sample.stamp_ns for r in draw.readings if r.stream == stream and draw.acts(r))
+    stamps = [r.sample.stamp_ns for r in draw.readings if r.stream == stream and draw.acts(r)]
+    begin = min(stamps, default=0)  # none acts on a stream that begins later
     return _restamped_stream(draw, [stream], lambda t: t + round(rate * (t - begin)))
 
 
