@@ -460,7 +460,7 @@ def test_wrong_names_are_refused_at_once(changes, error, words):
 
 
 def test_a_wrench_of_an_unknown_contact_is_an_error():
-    with pytest.raises(MeasurementError, match="no contact 'foot'; there are lf_foot, rf_foot"):
+    with pytest.raises(MeasurementError, match="no contact 'foot', did you mean 'rh_foot'"):
         pipeline().push_wrench("foot", WrenchSample(0, np.zeros(6)))
 
 
