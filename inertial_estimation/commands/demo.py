@@ -23,6 +23,7 @@ from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
 from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
+from inertial_estimation.compilation import compiling, warm_up
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
         )
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    _compile(quiet=quiet)
     adaptations = (False,) if args.no_adaptation else (False, True)
     first = 2 * os.getpid()  # demos at the same time are on different domains
     domains = [FIRST_DOMAIN + (first + index) % DOMAIN_COUNT for index in range(len(adaptations))]
@@ -129,6 +131,17 @@ def _check_packages() -> None:
     for package in ("rclpy", "mujoco", "proxsuite"):
         if importlib.util.find_spec(package) is None:
             raise _missing(package)
+
+
+def _compile(*, quiet: bool) -> None:
+    """Compile the estimators' functions before nodes start, all of which would at the same time."""
+    if not compiling():
+        return
+    if not quiet:
+        print("Loading compiled functions (the first time they are compiled, half a minute).", flush=True)
+    import inertial_estimation.configuration.pipelines  # noqa: F401 (defines them)
+
+    warm_up()
 
 
 def _missing(package: str | None) -> MissingDependencyError:
