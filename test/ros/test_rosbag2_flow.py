@@ -134,13 +134,15 @@ def test_estimates_come_and_come_again_after_each_loop(world, bag, trigger):
         player.wait()
     world.run(lambda: False, sensors=False, timeout=0.5)  # what is still waiting, of both topics
     assert len(orientations.loops) >= 2
+    starts = [0, *imu.loops]  # where this listener heard the player first may be the start of a loop
+    back = [k for k in orientations.loops if orientations.arrived[k] > imu.arrived[0] - 1.0]  # heard it later
     causes = set()
-    for of_output in orientations.loops:
-        delays = {of_input: orientations.arrived[of_output] - imu.arrived[of_input] for of_input in imu.loops}
+    for of_output in back:
+        delays = {of_input: orientations.arrived[of_output] - imu.arrived[of_input] for of_input in starts}
         cause = min(delays, key=lambda of_input: abs(delays[of_input]))
         assert abs(delays[cause]) < 1.0
         causes.add(cause)
-    assert len(causes) == len(orientations.loops), "once a loop, and never back in between"
+    assert len(causes) == len(back) > 0, "once a loop, and never back in between"
     assert all(len(orientations.stamps) - of_output > RATE / 2 for of_output in orientations.loops[:2])
     recorded = {START + k * 1_000_000_000 // RATE for k in range(int(RATE * DURATION))}
     assert set(orientations.stamps) <= recorded
