@@ -55,7 +55,7 @@ class Diagnosis:
         findings: In the order of inference, in which errors are to be mended.
         case: The recording as it is.
         mended: The recording with all mends.
-        lags: Time offsets that were determined, by check.
+        lags: Searches for time offsets, also those that determine none, by check.
         inertia: What the forces say; None where they were not judged.
         examined: Whether there were enough data for more than names and stamps.
     """

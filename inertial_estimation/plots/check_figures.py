@@ -12,6 +12,7 @@ from inertial_estimation.bring_up.inertia_hypotheses import CauseKind
 from inertial_estimation.bring_up.lag_search import LAGS
 from inertial_estimation.bring_up.time_offsets import expected_rate
 from inertial_estimation.bring_up.uniform_signals import STEP_S
+from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -47,14 +48,18 @@ def figure_of_stamps(diagnosis: Diagnosis) -> Any:
 
 
 def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
-    """Draw the agreement of pairs of streams over the shift in time; None where none is known."""
+    """Draw the agreement of pairs of streams over the shift in time; None without such pairs."""
     if not diagnosis.lags:
         return None
     figure = Figure(figsize=(WIDTH, 2.8), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     shift_ms = 1e3 * STEP_S * LAGS
+    unknown = {result.check for result in diagnosis.results if result.verdict is Verdict.UNKNOWN}
     for colour, (name, lag) in zip(COLOURS, diagnosis.lags.items(), strict=False):
+        if name in unknown:
+            axis.plot(shift_ms, lag.curve, ":", color=colour, lw=1.2, label=f"{name}: cannot tell")
+            continue
         axis.plot(shift_ms, lag.curve, color=colour, lw=1.2, label=f"{name}: {1e3 * lag.seconds:+.0f} ms")
         axis.plot([1e3 * lag.seconds], [lag.score], "o", ms=5, color=colour)
     axis.axvline(0.0, color=GREY, lw=0.8)
