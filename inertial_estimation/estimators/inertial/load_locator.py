@@ -143,16 +143,17 @@ class LoadLocator:
         n = len(loads)
         noise = log_student(np.array([self._rss]), self._total, self._scale)
         share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
-        mass, place = self._prior.log_weights(self._banks[0], self._total, self._scale)
-        _mass, place_of_weight = self._prior.log_weights(self._banks[1], self._total, self._scale)
+        prior, seen = self._prior, (self._total, self._scale)
+        mass, place = prior.log_mass(self._banks[0], *seen), prior.log_place(self._banks[0], *seen)
+        place_of_weight = prior.log_place(self._banks[1], *seen)
         lasting = share - self._age / self.config.push_duration
         # The noise of the accelerations in the columns of a load must not count against it.
         pressing = np.minimum(weights + place_of_weight, loads + place) + np.log(PRESSING) + lasting
         pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))
-        p = np.exp(logs - logsumexp(logs))
-        pressed = np.exp(pressing - logsumexp(logs))
+        whole = logsumexp(logs)
+        p, pressed = np.exp(logs - whole), np.exp(pressing - whole)
         return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], pressed, p[1 + 2 * n :])
 
     def located(self) -> LocatedCause:
