@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.telemetry_cost import push
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines
 from inertial_estimation.recordings.recording import BagRecording, RecordingEntry
-from inertial_estimation.signals import NANOSECONDS, Health, ImuSample, JointReading, WrenchSample
+from inertial_estimation.signals import NANOSECONDS, Health
 
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared/datasets"))
@@ -27,14 +28,9 @@ FROM_S, EVERY_S = 2.0, 0.05
 
 def feed(pipelines: Pipelines, entry: RecordingEntry) -> None:
     """Give one message to the pipelines, and the tilt pipeline's estimates to the inertial filter."""
-    sample, found = entry.sample, [p for p in (pipelines.tilt, pipelines.inertial) if p is not None]
-    for pipeline in found:
-        if isinstance(sample, JointReading):
-            pipeline.push_joints(sample)
-        elif isinstance(sample, ImuSample):
-            pipeline.push_imu(sample)
-        elif isinstance(sample, WrenchSample):
-            pipeline.push_wrench(entry.topic.split("/")[1], sample)
+    for pipeline in (pipelines.tilt, pipelines.inertial):
+        if pipeline is not None:
+            push(pipeline, entry.topic, entry.sample)
     if pipelines.tilt is not None:
         for estimate in pipelines.tilt.tick(entry.log_ns):
             if pipelines.inertial is not None:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.inertial_update import talos_pipeline
+from benchmarks.telemetry_cost import push
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.estimators.inertial.recorded_steps import RecordedSteps
 from inertial_estimation.recordings.recording import RecordingEntry
-from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -35,14 +35,8 @@ def entries_of(duration_s: float) -> list[RecordingEntry]:
 def replayed(entries: list[RecordingEntry], pipeline: InertialPipeline) -> int:
     steps = 0
     for entry in entries:
-        sample = entry.sample
-        if isinstance(sample, ImuSample):
-            pipeline.push_imu(sample)
-        elif isinstance(sample, JointReading):
-            pipeline.push_joints(sample)
-        else:
-            pipeline.push_wrench(entry.topic.split("/")[1], sample)
-        steps += len(pipeline.tick(sample.stamp_ns))
+        push(pipeline, entry.topic, entry.sample)
+        steps += len(pipeline.tick(entry.sample.stamp_ns))
     return steps
 
 

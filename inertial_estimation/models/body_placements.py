@@ -57,7 +57,7 @@ class BodyPlacements:
         """Return the centre of mass in the base frame, c = sum_i m_i p_i / sum_i m_i.
 
         Args:
-            inertias: Inertias that replace those of the description; the body of a link is meant.
+            inertias: Inertias that replace those of the description, each of the whole body of a link.
 
         Returns:
             Centre of mass [m], shape (3,); NaN for a robot without mass.

@@ -11,7 +11,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["BodyReference", "check_priors", "estimated_bodies", "robot_with_bodies"]
+__all__ = ["BodyReference", "check_priors", "estimated_bodies", "has_usable_prior", "robot_with_bodies"]
 
 WORST_INCONSISTENCY = 0.02  # share of an inertia that is still repaired: round-off, rounded numbers
 
@@ -104,6 +104,20 @@ def check_priors(robot: RobotModel, bodies: tuple[BodyReference, ...]) -> None:
                 f"the URDF's inertia of '{body.link}', with all that is fixed to it, cannot be the prior of "
                 f"an estimate: {'; '.join(described.violations())}"
             )
+
+
+def has_usable_prior(robot: RobotModel, link: str) -> bool:
+    """Whether the URDF's inertia of a link's body can be a prior.
+
+    Raises:
+        ~inertial_estimation.errors.ModelError: If there is no such link.
+        ConfigurationError: If the link does not move.
+    """
+    try:
+        check_priors(robot, (BodyReference.of_link(robot, link),))
+    except InconsistentInertiaError:
+        return False
+    return True
 
 
 def robot_with_bodies(

@@ -92,6 +92,14 @@ class LinearEquation:
     paths: "InputPaths | None" = None
     state: "MeasuredState | None" = None
 
+    def with_noise(self, noise: Array) -> "LinearEquation":
+        """Return the equation with another covariance of the noise.
+
+        Args:
+            noise: Shape (m, m).
+        """
+        return LinearEquation(self.regressor, self.value, noise, self.measured, self.paths, self.state)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InputPaths:
@@ -225,7 +233,7 @@ class DynamicsMeasurement:
         noise, N = self._covariance.at(e.paths.sensed, e.paths.contacts), e.paths.projection
         if N is not None:
             noise = N.T @ noise @ N
-        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
+        return e.with_noise(noise)
 
     def causes(
         self, candidates: CandidateColumns, state: MeasuredState, projection: Array | None = None

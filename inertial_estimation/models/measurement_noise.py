@@ -186,7 +186,9 @@ class SensedAccelerations:
             self._moving = slice_if_contiguous(np.array(imu.moving, dtype=np.int64))
 
     def effect(self, data: pin.Data, M: Array) -> Array:
-        """Return the effect of an error of each: of the IMU, or the base, and of the joints, shape (m, nv).
+        """Return the effect of an error of each sensed acceleration on the rows, shape (m, nv).
+
+        With a floating base, the first six columns are those of the IMU, or of the base where no IMU is used.
 
         Args:
             data: Placements and Jacobians of the joints, the base at the origin of the world.

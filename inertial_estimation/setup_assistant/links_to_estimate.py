@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from inertial_estimation.errors import InconsistentInertiaError, ModelError
-from inertial_estimation.models.body_reference import BodyReference, check_priors
+from inertial_estimation.errors import ModelError
+from inertial_estimation.models.body_reference import has_usable_prior
 from inertial_estimation.models.limbs import Limb, limbs_of, subtree_masses
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
@@ -67,7 +67,7 @@ def links_to_estimate(
         first = len(limb.joints) - limb.own
         for joint, link in zip(reversed(own), reversed(limb.bodies[first : first + len(own)]), strict=True):
             body = robot.link_body(link)
-            if masses[joint] > LEAST_MASS * robot.total_mass and _is_usable(robot, link):
+            if masses[joint] > LEAST_MASS * robot.total_mass and has_usable_prior(robot, link):
                 chosen += [_named(robot, described, body.joint_id)] if body.joint_id not in taken else []
                 taken.add(body.joint_id)
                 break
@@ -78,14 +78,6 @@ def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
     if count_of([*own, limb.end], HEAD):
         return False
     return fixed or (len(own) >= ARM_JOINTS and count_of(own, ARM) >= count_of(own, LEG))
-
-
-def _is_usable(robot: RobotModel, link: str) -> bool:
-    try:
-        check_priors(robot, (BodyReference.of_link(robot, link),))
-    except InconsistentInertiaError:
-        return False
-    return True
 
 
 def _named(robot: RobotModel, described: Description, joint: int) -> str:

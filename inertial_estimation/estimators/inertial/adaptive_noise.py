@@ -117,8 +117,7 @@ class AdaptiveNoise:
         """Return an equation with the noise in use, R = D R_0 D, instead of the stated one."""
         if self._scales is None:
             return equation
-        e, noise = equation, self._scales * equation.noise
-        return LinearEquation(e.regressor, e.value, noise, e.measured, e.paths, e.state)
+        return equation.with_noise(self._scales * equation.noise)
 
     def feed(self, update: FilterUpdate, equation: LinearEquation, dt: float, *, suspect: bool) -> None:
         """Learn from one innovation.

@@ -94,16 +94,15 @@ class CauseBank:
         logs: Array = np.log(np.linalg.det(self._identity + self._information / variance))
         return logs
 
-    def log_evidence(self, total: float, scale: NoiseScale, log_det: Array | None = None) -> Array:
+    def log_evidence(self, total: float, scale: NoiseScale, log_det: Array) -> Array:
         """Return the logarithm of the evidence up to a constant, shape (n,).
 
         Args:
             total: Number N of independent residuals seen, weights included.
             scale: Prior of the noise.
-            log_det: Logarithm of the Occam factors' determinants, shape (n,); None for those of the causes.
+            log_det: Logarithm of the Occam factors' determinants, shape (n,).
         """
-        occam = 0.5 * (self.log_det if log_det is None else log_det)
-        evidence: Array = log_student(self.rss, total, scale) - occam
+        evidence: Array = log_student(self.rss, total, scale) - 0.5 * log_det
         return evidence
 
 

@@ -14,9 +14,9 @@ from inertial_estimation.estimators.inputs.alignment import AlignedSample
 from inertial_estimation.estimators.inputs.rows import (
     BASE_STATE,
     IMU,
-    JOINTS,
     base_state_row,
     imu_row,
+    judge_joints,
     push_joints,
     wrench_stream,
 )
@@ -104,9 +104,7 @@ class InertialPipeline:
         """Add a joint state, joints by name in any order; one that does not fit is dropped and counted."""
         self._inputs.checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joints.row)
-        self._stepper.aligner.remark(JOINTS, self._joints.remark)
-        if self._joints.begins_anew:
-            self._stepper.aligner.clear()
+        judge_joints(self._stepper.aligner, self._joints.map)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of a contact; the filter ignores it if it does not need it.
@@ -145,7 +143,7 @@ class InertialPipeline:
                 corrected.guarded,
                 corrected.noise,
                 short_windows=self._windows.short,
-                velocity_source=self._joints.velocity_source,
+                velocity_source=self._joints.map.velocity_source,
             ),
             learning=estimator.learning,
             calibrating=corrected.bias.active,

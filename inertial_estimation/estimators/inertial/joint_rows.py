@@ -21,6 +21,7 @@ class InertialJointRows:
 
     Attributes:
         columns: Layout of a row.
+        map: Picks, orders and checks the joints.
     """
 
     def __init__(self, config: InertialPipelineConfig, robot: RobotModel) -> None:
@@ -30,7 +31,7 @@ class InertialJointRows:
             ~inertial_estimation.errors.ConfigurationError: If offsets or gains do not fit the robot.
         """
         effort = bool(config.rows.torque_rows)
-        self._map = JointMap(robot, config.robot, need_effort=effort, checked=True)
+        self.map = JointMap(robot, config.robot, need_effort=effort, checked=True)
         self._law = config.coulomb_law
         estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
         self._needs_sign = estimated or bool(config.robot.nominal_friction.coulomb)
@@ -39,24 +40,9 @@ class InertialJointRows:
         self._directions = ClockBranches(lambda: CoulombDirection(self._law), CoulombDirection.reset)
         self._max_gap_ns = round(config.robot.inputs.max_gap * NANOSECONDS)
 
-    @property
-    def velocity_source(self) -> str:
-        """Human-readable source of the joint velocities."""
-        return self._map.velocity_source
-
-    @property
-    def begins_anew(self) -> bool:
-        """Whether the joint states before the last one were the first ones of all, and wrong."""
-        return self._map.begins_anew
-
-    @property
-    def remark(self) -> str:
-        """What is doubtful about the positions although they are used; empty where nothing is."""
-        return self._map.remark
-
     def reset(self) -> None:
         """Discard the positions from which velocities are derived."""
-        self._map.reset()
+        self.map.reset()
 
     def row(self, reading: JointReading) -> Array:
         """Return the row of a joint state, shape (width,).
@@ -64,7 +50,7 @@ class InertialJointRows:
         Raises:
             ~inertial_estimation.errors.MeasurementError: If the reading does not fit the model.
         """
-        row = self._map.row(reading)
+        row = self.map.row(reading)
         if self.columns.sign:
             row = np.concatenate((row, self._direction_after(row[self.columns.v], reading.stamp_ns)))
         return row

@@ -1,8 +1,7 @@
 """Which links' inertias are published, and which of them are estimated from the start."""
 
-from inertial_estimation.errors import InconsistentInertiaError
 from inertial_estimation.estimators.inertial.inertial_config import AUTO, InertialPipelineConfig
-from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
+from inertial_estimation.models.body_reference import BodyReference, estimated_bodies, has_usable_prior
 from inertial_estimation.models.candidate_columns import candidate_links
 from inertial_estimation.models.robot_model import RobotModel
 
@@ -26,7 +25,7 @@ def published_bodies(robot: RobotModel, config: InertialPipelineConfig) -> tuple
     if AUTO not in config.links:
         return estimated_bodies(robot, named)
     candidates = candidate_links(robot, config.locator.candidates, named)
-    others = (link for link in candidates if link not in named and _is_usable(robot, link))
+    others = (link for link in candidates if link not in named and has_usable_prior(robot, link))
     return estimated_bodies(robot, (*named, *others))
 
 
@@ -43,11 +42,3 @@ def starting_links(config: InertialPipelineConfig, published: tuple[BodyReferenc
 def _named(config: InertialPipelineConfig) -> tuple[str, ...]:
     """Return the links named in `links`, without the entry "auto"."""
     return tuple(link for link in config.links if link != AUTO)
-
-
-def _is_usable(robot: RobotModel, link: str) -> bool:
-    try:
-        check_priors(robot, (BodyReference.of_link(robot, link),))
-    except InconsistentInertiaError:
-        return False
-    return True

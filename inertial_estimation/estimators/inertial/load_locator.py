@@ -10,6 +10,7 @@ and faults may change slowly.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,15 @@ class CausePosterior:
         return max(sums, key=lambda kind: sums[kind])
 
 
+class _Banks(NamedTuple):
+    """The regressions on the causes, named as in `WhiteCauses`."""
+
+    loads: CauseBank
+    weights: CauseBank
+    spatial: CauseBank
+    single: CauseBank
+
+
 class LoadLocator:
     """Accumulates the evidence of single causes of the innovations.
 
@@ -100,7 +110,7 @@ class LoadLocator:
         loads = np.array([carried.get(link, 0.0) for link in model.candidates.links])
         unit = float(model.load_size[0])
         self._prior = LoadPrior(model.candidates.masses, loads, model.spread, unit)
-        self._banks: tuple[CauseBank, CauseBank, CauseBank, CauseBank] | None = None
+        self._banks: _Banks | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
         self._total = self._rss = 0.0
@@ -139,20 +149,22 @@ class LoadLocator:
         """Return the probabilities of all causes; None before the first measurement."""
         if self._banks is None or self._latest is None:
             return None
-        loads, weights, spatial, single = (self._evidence(bank) for bank in self._banks)
+        banks = self._banks
+        loads, weights, spatial, single = (self._evidence(bank) for bank in banks)
         n = len(loads)
         noise = log_student(np.array([self._rss]), self._total, self._scale)
         share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
-        mass, place = self._prior.log_weights(self._banks[0], self._total, self._scale)
-        _mass, place_of_weight = self._prior.log_weights(self._banks[1], self._total, self._scale)
+        prior, seen = self._prior, (self._total, self._scale)
+        mass, place = prior.log_mass(banks.loads, *seen), prior.log_place(banks.loads, *seen)
+        place_of_weight = prior.log_place(banks.weights, *seen)
         lasting = share - self._age / self.config.push_duration
         # The noise of the accelerations in the columns of a load must not count against it.
         pressing = np.minimum(weights + place_of_weight, loads + place) + np.log(PRESSING) + lasting
         pushes = np.logaddexp(spatial[:n] + lasting, pressing)
         inputs = np.concatenate((spatial[n:], single)) + share
         logs = np.concatenate((noise, loads + share + mass + place, pushes, inputs))
-        p = np.exp(logs - logsumexp(logs))
-        pressed = np.exp(pressing - logsumexp(logs))
+        whole = logsumexp(logs)
+        p, pressed = np.exp(logs - whole), np.exp(pressing - whole)
         return CausePosterior(float(p[0]), p[1 : 1 + n], p[1 + n : 1 + 2 * n], pressed, p[1 + 2 * n :])
 
     def located(self) -> LocatedCause:
@@ -176,7 +188,7 @@ class LoadLocator:
 
     def _accumulate(self, causes: WhiteCauses, elapsed: float) -> None:
         if self._banks is None:
-            self._banks = (
+            self._banks = _Banks(
                 CauseBank(*causes.loads.shape[::2]),
                 CauseBank(*causes.weights.shape[::2]),
                 CauseBank(*causes.spatial.shape[::2]),
@@ -187,11 +199,10 @@ class LoadLocator:
         expected = 1.0 / self._scale.variance  # squared amplitude, in units of the noise
         growth = expected * elapsed / self._window if self._age < self._window else 0.0
         walk = growth + WALK * expected * elapsed
-        loads, weights, spatial, single = self._banks
-        loads.feed(causes.loads, causes.residual, weight, growth)
-        weights.feed(causes.weights, causes.residual, weight, growth)
-        spatial.feed(causes.spatial, causes.residual, weight, walk)
-        single.feed(causes.single, causes.residual, weight, walk)
+        self._banks.loads.feed(causes.loads, causes.residual, weight, growth)
+        self._banks.weights.feed(causes.weights, causes.residual, weight, growth)
+        self._banks.spatial.feed(causes.spatial, causes.residual, weight, walk)
+        self._banks.single.feed(causes.single, causes.residual, weight, walk)
         self._total += weight * len(causes.residual)
         self._rss += weight * float(causes.residual @ causes.residual)
 
@@ -214,7 +225,7 @@ class LoadLocator:
         near = self._near(loads, best) | alike
         of_links = float(loads[near].sum())
         mass, com_L = self._model.candidates.load_in_link(
-            best, self._banks[0].amplitudes[best] * self._model.load_size
+            best, self._banks.loads.amplitudes[best] * self._model.load_size
         )
         all_loads, as_push = float(loads.sum()), float(posterior.weights.sum())
         alone = of_links >= self.config.ambiguity * (all_loads - of_links)
@@ -234,7 +245,7 @@ class LoadLocator:
     def _is_explained(self, body: int) -> bool:
         """Return whether a load on a body leaves little of what there was to explain."""
         assert self._banks is not None
-        left, usual = float(self._banks[0].rss[body]), self._scale.variance * self._total
+        left, usual = float(self._banks.loads.rss[body]), self._scale.variance * self._total
         noise = min(EXPLAINED * usual, usual + UNEXPLAINED * max(self._rss - usual, 0.0))
         return left <= max(noise, LEFT * self._rss)
 
@@ -243,7 +254,7 @@ class LoadLocator:
         assert self._latest is not None
         best = int(np.argmax(posterior.pushes))
         near = self._near(posterior.pushes, best)
-        bank, size = self._banks[2], self._model.wrench_size
+        bank, size = self._banks.spatial, self._model.wrench_size
         force, torque, point = self._model.candidates.wrench_in_link(
             best, self._newest_amplitude(best) * size, self._latest.R_BJ[best]
         )
@@ -267,7 +278,7 @@ class LoadLocator:
         """
         assert self._banks is not None
         assert self._latest is not None
-        B, known = self._latest.spatial[body], self._banks[2].amplitudes[body]
+        B, known = self._latest.spatial[body], self._banks.spatial.amplitudes[body]
         information = B.T @ B + self._scale.variance * np.eye(B.shape[1])
         newest: Array = known + linear_algebra.solve(information, B.T @ (self._latest.residual - B @ known))
         return newest

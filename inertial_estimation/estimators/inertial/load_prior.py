@@ -39,25 +39,18 @@ class LoadPrior:
     spread: Array
     unit: float
 
-    def log_weights(self, bank: CauseBank, total: float, scale: NoiseScale) -> tuple[Array, Array]:
-        """Return the logarithms of the weights of mass and place for each body, shape (n,) each.
+    def log_mass(self, bank: CauseBank, total: float, scale: NoiseScale) -> Array:
+        """Return the logarithm of the probability of the mass, relative to either sign alike, shape (n,).
+
+        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
+        body loses some of its own.
 
         Args:
             bank: The regression on a load on each body.
             total: Number of independent residuals that it has seen.
             scale: Prior of the noise.
         """
-        noise = scale.strength * scale.variance
-        variance = (noise + bank.rss) / (scale.strength + total)
-        covariance = variance[:, None, None] * bank.covariance
-        return self._log_mass(bank, covariance), self._log_place(bank, covariance)
-
-    def _log_mass(self, bank: CauseBank, covariance: Array) -> Array:
-        """Return the logarithm of the probability of the mass, relative to either sign alike.
-
-        A load has a positive mass, and one that comes off at most that which the body carries; rarely the
-        body loses some of its own.
-        """
+        covariance = _covariance(bank, total, scale)
         mass = self.unit * bank.amplitudes[:, 0]
         sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
         most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
@@ -66,17 +59,34 @@ class LoadPrior:
         logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
         return logs
 
-    def _log_place(self, bank: CauseBank, covariance: Array) -> Array:
+    def log_place(self, bank: CauseBank, total: float, scale: NoiseScale) -> Array:
         """Return the logarithm of the probability of the place, relative to that of any first moment.
 
         A load of mass m sits on its body, so its first moment h is normal with the covariance m^2 `spread`,
         not with that of the regression, one.
+
+        Args:
+            bank: The regression on a load on each body.
+            total: Number of independent residuals that it has seen.
+            scale: Prior of the noise.
+
+        Returns:
+            Shape (n,).
         """
+        covariance = _covariance(bank, total, scale)
         h, P = bank.amplitudes[:, 1:], covariance[:, 1:, 1:]
         square = bank.amplitudes[:, 0] ** 2 + covariance[:, 0, 0]
         near = square[:, None, None] * (self.spread + POINT * np.eye(3))
         logs: Array = _log_normal(h, P + near) - _log_normal(h, P + np.eye(3))
         return logs
+
+
+def _covariance(bank: CauseBank, total: float, scale: NoiseScale) -> Array:
+    """Return the covariance of mass and first moment of each load, shape (n, 4, 4)."""
+    noise = scale.strength * scale.variance
+    variance = (noise + bank.rss) / (scale.strength + total)
+    covariance: Array = variance[:, None, None] * bank.covariance
+    return covariance
 
 
 def _log_normal(values: Array, covariances: Array) -> Array:

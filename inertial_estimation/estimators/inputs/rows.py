@@ -13,6 +13,7 @@ from inertial_estimation.estimators.inputs.sensor_checks import Quantity
 from inertial_estimation.models.drop_reasons import misfit
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.input_ranges import base_state_range, imu_range, joint_range, wrench_range
+from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.robot_config import IMU_TOPIC, InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array, BaseState, ImuSample, JointReading
@@ -34,6 +35,7 @@ __all__ = [
     "imu_row",
     "imu_spec",
     "joint_spec",
+    "judge_joints",
     "push_joints",
     "wrench_spec",
     "wrench_stream",
@@ -206,3 +208,15 @@ def push_joints(
         aligner.count_drop(JOINTS, misfit(error), str(error))
         return
     aligner.push(JOINTS, reading.stamp_ns, row)
+
+
+def judge_joints(aligner: SignalAligner, joints: JointMap) -> None:
+    """Report what is doubtful about the joint positions, and discard all readings if the first were wrong.
+
+    Args:
+        aligner: The inputs.
+        joints: The map that has read the joint state.
+    """
+    aligner.remark(JOINTS, joints.remark)
+    if joints.begins_anew:
+        aligner.clear()

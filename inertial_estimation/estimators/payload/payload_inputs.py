@@ -20,6 +20,7 @@ from inertial_estimation.estimators.inputs.rows import (
     imu_row,
     imu_spec,
     joint_spec,
+    judge_joints,
     wrench_spec,
     wrench_stream,
 )
@@ -135,9 +136,7 @@ class PayloadInputs:
                 return
         self.trouble = ""
         self.aligner.push(JOINTS, reading.stamp_ns, row)
-        self.aligner.remark(JOINTS, self._map.remark)
-        if self._map.begins_anew:
-            self.aligner.clear()
+        judge_joints(self.aligner, self._map)
 
     def push_base_state(self, state: BaseState) -> None:
         """Take a base state."""

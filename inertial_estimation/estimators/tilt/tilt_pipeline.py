@@ -14,6 +14,7 @@ from inertial_estimation.estimators.inputs.rows import (
     imu_row,
     imu_spec,
     joint_spec,
+    judge_joints,
     push_joints,
     wrench_spec,
     wrench_stream,
@@ -98,9 +99,7 @@ class TiltPipeline:
         """
         self._data_checks.push_joints(reading)
         push_joints(self._stepper.aligner, reading, self._joint_map.row)
-        self._stepper.aligner.remark(JOINTS, self._joint_map.remark)
-        if self._joint_map.begins_anew:
-            self._stepper.aligner.clear()
+        judge_joints(self._stepper.aligner, self._joint_map)
 
     def push_wrench(self, contact: str, sample: WrenchSample) -> None:
         """Add the wrench of one contact.

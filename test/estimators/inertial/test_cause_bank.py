@@ -33,7 +33,7 @@ def test_the_evidence_is_that_of_a_student_distribution_of_all_data():
     for k, walk in enumerate(walks):
         bank.feed(columns[k], residuals[k], 1.0, walk)
     total = STEPS * ROWS
-    evidence = bank.log_evidence(total, SCALE)
+    evidence = bank.log_evidence(total, SCALE, bank.log_det)
     noise = float(log_student(np.array([(residuals**2).sum()]), total, SCALE)[0])
 
     def log_pdf(covariance):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MeasurementError, ModelError
@@ -15,7 +16,6 @@ from inertial_estimation.signals import (
     BaseState,
     Decision,
     HealthLevel,
-    ImuSample,
     JointReading,
     WrenchSample,
 )
@@ -66,15 +66,6 @@ def talos_handed_a_weight():
 @pytest.fixture(scope="module")
 def panda_with_a_weight():
     return samples("panda", NOISE_FREE, payload_s=0.0, duration_s=5.0)
-
-
-def push(pipeline, topic, sample):
-    if isinstance(sample, ImuSample):
-        pipeline.push_imu(sample)
-    elif isinstance(sample, JointReading):
-        pipeline.push_joints(sample)
-    elif isinstance(sample, WrenchSample):
-        pipeline.push_wrench(topic.split("/")[1], sample)
 
 
 def run(pipeline, stream, every=1):

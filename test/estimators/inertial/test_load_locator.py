@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import HealthLevel, ImuSample, JointReading
+from inertial_estimation.signals import HealthLevel
 from inertial_estimation.simulation.disturbances import Push
 from inertial_estimation.simulation.payload import attached_ball
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
@@ -48,14 +49,8 @@ def estimates_of(truth, *disturbances, **changes):
     wanted = [topic for topic in recording.topics if "ground" not in topic]
     rows = []
     for entry in recording.entries(wanted, 0):
-        sample = entry.sample
-        if isinstance(sample, ImuSample):
-            pipeline.push_imu(sample)
-        elif isinstance(sample, JointReading):
-            pipeline.push_joints(sample)
-        else:
-            pipeline.push_wrench(entry.topic.split("/")[1], sample)
-        for estimate in pipeline.tick(sample.stamp_ns):
+        push(pipeline, entry.topic, entry.sample)
+        for estimate in pipeline.tick(entry.sample.stamp_ns):
             time_s = (estimate.stamp_ns - int(truth.stamps_ns[0])) * 1e-9
             rows.append((time_s, estimate, pipeline.health(estimate.stamp_ns)[-1]))
     return rows

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.inertial.recorded_steps import RecordedSteps
 from inertial_estimation.parameters import build_config
-from inertial_estimation.signals import ImuSample, JointReading
 from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.synthetic_robots import synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
@@ -45,14 +45,8 @@ class Scene:
         if keep:
             pipeline.kept_steps = []
         for entry in self.entries:
-            sample = entry.sample
-            if isinstance(sample, ImuSample):
-                pipeline.push_imu(sample)
-            elif isinstance(sample, JointReading):
-                pipeline.push_joints(sample)
-            else:
-                pipeline.push_wrench(entry.topic.split("/")[1], sample)
-            estimates += pipeline.tick(sample.stamp_ns)
+            push(pipeline, entry.topic, entry.sample)
+            estimates += pipeline.tick(entry.sample.stamp_ns)
         return pipeline, estimates
 
     urdf = read_urdf("example-robot-data:talos_reduced")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.inertial_scenes import ArmScene
+from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
@@ -74,15 +75,6 @@ FAULTS = {
         lambda t, s: elbow_drops(s) if isinstance(s, JointReading) else s,
     ),
 }
-
-
-def push(pipeline, topic, sample):
-    if isinstance(sample, ImuSample):
-        pipeline.push_imu(sample)
-    elif isinstance(sample, JointReading):
-        pipeline.push_joints(sample)
-    else:
-        pipeline.push_wrench(topic.split("/")[1], sample)
 
 
 @pytest.mark.parametrize("name", FAULTS)

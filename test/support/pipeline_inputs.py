@@ -1,0 +1,12 @@
+"""Messages of a recording as the readings of an inertial pipeline."""
+
+from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
+
+
+def push(pipeline, topic, sample):
+    if isinstance(sample, ImuSample):
+        pipeline.push_imu(sample)
+    elif isinstance(sample, JointReading):
+        pipeline.push_joints(sample)
+    elif isinstance(sample, WrenchSample):
+        pipeline.push_wrench(topic.split("/")[1], sample)
