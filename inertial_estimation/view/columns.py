@@ -11,7 +11,7 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["TIMELINE", "Columns"]
 
-TIMELINE = "time"  # since the begin of the recording
+TIMELINE = "time"  # since the start of the recording
 ROWS_PER_BLOCK = 256
 
 
