@@ -149,7 +149,7 @@ def _payload_columns(links: list[ShownLink]) -> Any:
 
 def _shell_columns(links: list[ShownLink]) -> Any:
     """The payload and two standard deviations of its mass, as a translucent sphere around it."""
-    masses = [abs(link.payload.mass) + SIGMAS_DRAWN * np.nan_to_num(link.mass_sigma) for link in links]
+    masses = [abs(link.payload.mass) + np.nan_to_num(SIGMAS_DRAWN * link.mass_sigma) for link in links]
     return _spheres(links, masses, SHELL, labelled=False)
 
 
