@@ -33,6 +33,7 @@ __all__ = [
     "compiling",
     "in_place_of",
     "inlined",
+    "keeping",
     "numbers",
     "warm_up",
     "zeros",
@@ -114,6 +115,11 @@ def in_place_of(library: Callable[..., Any]) -> Callable[[FunctionT], FunctionT]
 def compiling() -> bool:
     """Return whether functions are compiled here."""
     return _numba() is not None
+
+
+def keeping() -> bool:
+    """Return whether functions are compiled here and kept on disk, where other processes find them."""
+    return compiling() and bool(_cache_folder())
 
 
 def numbers(array: Array) -> Array:

@@ -80,6 +80,7 @@ def test_without_a_writable_folder_functions_are_compiled_all_the_same(numba, mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     assert compilation._cache_folder.__wrapped__() == ""
     monkeypatch.setattr(compilation, "_cache_folder", lambda: "")
+    assert not compilation.keeping()
 
     def doubled(a: float) -> float:
         return 2.0 * a

@@ -9,7 +9,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 
 __all__ = ["TrialRun", "try_robot"]
 
-HOIST_S, STANDING_S = 1.0, 1.0
+ON_HOIST_S, STANDING_S = 1.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def try_robot(file: str) -> TrialRun:
     """
     loop = RobotLoop(file).build(inertial=True, adaptation=True)
     start = loop.simulation.truth().q.copy()
-    loop.release(HOIST_S)
+    loop.release(ON_HOIST_S)
     loop.run(STANDING_S)
     accuracy = LoopAccuracy(loop)
     accuracy.sample()

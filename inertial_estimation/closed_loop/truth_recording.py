@@ -8,7 +8,7 @@ from inertial_estimation.signals import LinkInertia, seconds
 
 __all__ = ["TruthRecording"]
 
-SMALLEST_CHANGE = 1e-9  # relative, below which an inertia is the same
+SMALLEST_CHANGE = 1e-9  # of a mass, relative, and of a centre of mass [m]; below it, both are the same
 
 
 class TruthRecording:

@@ -23,7 +23,7 @@ from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
 from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
-from inertial_estimation.compilation import compiling, warm_up
+from inertial_estimation.compilation import keeping, warm_up
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.urdf_source import read_urdf
@@ -134,8 +134,11 @@ def _check_packages() -> None:
 
 
 def _compile(*, quiet: bool) -> None:
-    """Compile the estimators' functions before nodes start, all of which would at the same time."""
-    if not compiling():
+    """Compile the estimators' functions before nodes start, all of which would at the same time.
+
+    Where the machine code is not kept, each node has to compile its own in any case.
+    """
+    if not keeping():
         return
     if not quiet:
         print("Loading compiled functions (the first time they are compiled, half a minute).", flush=True)

@@ -103,7 +103,7 @@ def replay_view(
 
 
 def _origin_ns(recording: Recording, topics: RecordedTopics) -> int:
-    """Stamp at the begin of the recording, also where its log times are of another clock [ns]."""
+    """Stamp at the start of the recording, also where its log times are of another clock [ns]."""
     first = next(iter(recording.entries([topics.joints])), None)
     offset = 0 if first is None else first.sample.stamp_ns - first.log_ns
     return recording.start_ns + (offset if abs(offset) > CLOCK_OFFSET_NS else 0)

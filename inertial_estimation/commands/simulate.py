@@ -13,6 +13,7 @@ The exit code is 1 if the robot fell; the bag is written nevertheless.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.bag_writer import STORAGES
 from inertial_estimation.recordings.recording_writer import check_bag_folder, write_recording
 from inertial_estimation.recordings.truth_file import TRUTH_FILE, inertias_as_json
+from inertial_estimation.simulation.disturbances import Disturbance
 from inertial_estimation.simulation.sensor_noise_config import NOISE_FREE
 from inertial_estimation.simulation.simulation_config import SimulationConfig
 from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
@@ -112,15 +114,17 @@ def run(args: argparse.Namespace) -> int:
     check_bag_folder(args.output, overwrite=args.overwrite)
     rrd = checked_rrd(args)
     robot = _robot(args)
-    loop = _loop(robot, args)
+    disturbances = given_disturbances(args)
+    disturbed = sorted({disturbance.link for disturbance in disturbances})
+    loop = _loop(robot, args, disturbances)
     recorder = LoopRecording(loop)
     truth = TruthRecording(loop)
     config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
-    with simulation_view(rrd, loop, config, robot.urdf, _disturbed(args)):
+    with simulation_view(rrd, loop, config, robot.urdf, disturbed):
         accuracy = _go(loop, args, truth)
     recording = recorder.recording()
     frames = {**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"}
-    known = {**_truth(loop, args), "inertias": inertias_as_json(truth.steps(recording.start_ns))}
+    known = {**_truth(loop, args, disturbed), "inertias": inertias_as_json(truth.steps(recording.start_ns))}
     write_recording(
         recording,
         args.output,
@@ -146,9 +150,9 @@ def _robot(args: argparse.Namespace) -> RobotLoop:
     return RobotLoop(args.config, overrides, noise=NOISE_FREE if args.noise_free else None)
 
 
-def _loop(robot: RobotLoop, args: argparse.Namespace) -> ClosedLoop:
+def _loop(robot: RobotLoop, args: argparse.Namespace, disturbances: Sequence[Disturbance]) -> ClosedLoop:
     return robot.build(
-        disturbances=given_disturbances(args),
+        disturbances=disturbances,
         seed=args.seed,
         adaptation=args.inertias != "nominal",
         payload=args.inertias == "trunk_payload",
@@ -177,12 +181,8 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> Lo
     return accuracy
 
 
-def _disturbed(args: argparse.Namespace) -> list[str]:
-    return sorted({disturbance.link for disturbance in given_disturbances(args)})
-
-
-def _truth(loop: ClosedLoop, args: argparse.Namespace) -> dict[str, Any]:
-    inertias = loop.simulation.truth(_disturbed(args)).inertias
+def _truth(loop: ClosedLoop, args: argparse.Namespace, disturbed: Sequence[str]) -> dict[str, Any]:
+    inertias = loop.simulation.truth(disturbed).inertias
     return {
         "disturbances": disturbance_texts(args),
         "released_s": args.hoist,

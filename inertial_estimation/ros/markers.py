@@ -5,26 +5,27 @@ robot_state_publisher. They are published at 10 Hz of the stamps for any rate of
 when the node stops.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from geometry_msgs.msg import Point
 
 from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.drawn_sizes import (
+    GRAVITY_LENGTH,
+    METRES_PER_NEWTON,
+    SIGMAS_DRAWN,
+    payload_radius,
+)
 from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.ros.robot_node import RobotNode
 from inertial_estimation.signals import BaseEstimate, LinkInertia
 
-__all__ = ["MARKERS", "MarkerOutput", "link_markers", "payload_radius", "tilt_markers"]
+__all__ = ["MARKERS", "MarkerOutput", "link_markers", "tilt_markers"]
 
 MARKERS = "~/markers"
 PERIOD_NS = 100_000_000
 LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
-GRAVITY_LENGTH = 0.5  # [m]
-METRES_PER_NEWTON = 0.001  # length of a force
-PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it
-SIGMAS_DRAWN = 2.0  # half axes of the ellipsoid of a centre of mass; smallest payload that is drawn
 SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
 
 Colour = tuple[float, float, float, float]
@@ -137,11 +138,6 @@ def link_markers(
     if not abs(mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
     return [*markers, sphere]
-
-
-def payload_radius(mass: float) -> float:
-    """Return the radius [m] of a sphere of a mass [kg] at the density payloads are drawn with."""
-    return float((3.0 * abs(mass) / (4.0 * math.pi * PAYLOAD_DENSITY)) ** (1.0 / 3.0))
 
 
 def _marker(namespace: str, number: int, frame: str, stamp_ns: int, colour: Colour) -> Any:

@@ -68,9 +68,7 @@ def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = 
         name="robot",
         line_grid=rrb.LineGrid3D(visible=True, spacing=0.5),
         eye_controls=eye,
-        defaults=[
-            kind.from_fields(fill_mode="solid") for kind in (rr.Boxes3D, rr.Cylinders3D, rr.Ellipsoids3D)
-        ],
+        defaults=[kind.from_fields(fill_mode="solid") for kind in SHAPES],
     )
     legend = rrb.PlotLegend(rrb.Corner2D.LeftTop)
     series = [
@@ -90,12 +88,11 @@ def blueprint(panels: Panels, eye: rrb.EyeControls3D, *, roots: Sequence[str] = 
     )
 
 
-def eye_of(robot: RobotModel, root: str = ROOT) -> rrb.EyeControls3D:
-    """Return where a robot is seen from: a distance that fits its size, following a floating base.
+def eye_of(robot: RobotModel) -> rrb.EyeControls3D:
+    """Return where the only robot is seen from: a distance that fits its size, following a floating base.
 
     Args:
         robot: Its model.
-        root: Its entity.
     """
     bodies = BodyPlacements(robot)
     target = np.zeros(3) if robot.floating_base else np.nan_to_num(bodies.com_B())
@@ -103,7 +100,7 @@ def eye_of(robot: RobotModel, root: str = ROOT) -> rrb.EyeControls3D:
         position=target + bodies.extent * np.array(EYE),
         look_target=target,
         eye_up=(0.0, 0.0, 1.0),
-        tracking_entity=f"/{root}/centre_of_mass/nominal" if robot.floating_base else None,
+        tracking_entity=f"/{ROOT}/centre_of_mass/nominal" if robot.floating_base else None,
     )
 
 

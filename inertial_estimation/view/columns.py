@@ -11,7 +11,7 @@ from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["TIMELINE", "Columns"]
 
-TIMELINE = "time"  # since the begin of the recording
+TIMELINE = "time"  # since the start of the recording
 ROWS_PER_BLOCK = 256
 
 
@@ -56,9 +56,8 @@ class Columns:
             self._send(entity, rows)
 
     def scalar(self, entity: str, stamp_ns: int, value: float) -> None:
-        """Add a value of a time series; values that are not finite are left out."""
-        if np.isfinite(value):
-            self.add(entity, stamp_ns, value, _scalars)
+        """Add a value of a time series, which is finite."""
+        self.add(entity, stamp_ns, value, _scalars)
 
     def flush(self) -> None:
         """Send all rows that wait."""

@@ -3,6 +3,8 @@
 import bisect
 import math
 from collections.abc import Sequence
+from operator import itemgetter
+from typing import TypeVar
 
 import numpy as np
 import rerun as rr
@@ -20,6 +22,7 @@ from inertial_estimation.view.robot_view import RobotView
 
 __all__ = ["ELBOW", "DemoRunView", "root_of_run"]
 
+ValueT = TypeVar("ValueT")
 APART = 1.2  # between the robots [m]
 COLOURS_OF_A_RUN = 2  # most series of a run in a panel
 ELBOW = "elbow"  # entity of the panel with the error of the elbow
@@ -128,8 +131,8 @@ class DemoRunView:
         payload = _newest(record.payloads.get(link, ()), stamp_ns)
         if payload is None:
             return ()
-        sigmas = [sigma for at_ns, sigma in record.sigmas[link] if at_ns <= stamp_ns]
-        sigma = sigmas[-1] if sigmas else math.nan
+        sigma = _newest(record.sigmas[link], stamp_ns)
+        sigma = math.nan if sigma is None else sigma
         return (ShownLink(self._loaded(payload), payload, sigma, np.full(3, math.nan)),)
 
     def _loaded(self, payload: LinkInertia) -> LinkInertia:
@@ -154,10 +157,10 @@ def _newest_base(states: Sequence[BaseState], stamp_ns: int) -> BaseState | None
     """The last state at or before a stamp, else the first; None without any."""
     if not states:
         return None
-    return states[max(0, bisect.bisect_right([state.stamp_ns for state in states], stamp_ns) - 1)]
+    return states[max(0, bisect.bisect_right(states, stamp_ns, key=lambda state: state.stamp_ns) - 1)]
 
 
-def _newest(series: Sequence[tuple[int, LinkInertia]], stamp_ns: int) -> LinkInertia | None:
-    """The last inertia at or before a stamp; None without one."""
-    number = bisect.bisect_right([at_ns for at_ns, _inertia in series], stamp_ns)
+def _newest(series: Sequence[tuple[int, ValueT]], stamp_ns: int) -> ValueT | None:
+    """The last value at or before a stamp; None without one."""
+    number = bisect.bisect_right(series, stamp_ns, key=itemgetter(0))
     return series[number - 1][1] if number else None

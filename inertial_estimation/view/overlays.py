@@ -9,6 +9,12 @@ import rerun as rr
 
 from inertial_estimation.models.body_placements import BodyPlacements
 from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.drawn_sizes import (
+    GRAVITY_LENGTH,
+    METRES_PER_NEWTON,
+    SIGMAS_DRAWN,
+    payload_radius,
+)
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
@@ -18,10 +24,6 @@ from inertial_estimation.view.moment import Moment, ShownLink
 
 __all__ = ["Overlays"]
 
-GRAVITY_LENGTH = 0.5  # [m]
-METRES_PER_NEWTON = 0.001  # length of a force
-PAYLOAD_DENSITY = 2000.0  # [kg/m^3]: between water and rock; only the size of the sphere follows from it
-SIGMAS = 2.0  # drawn around a payload and a centre of mass; smallest payload that is drawn
 COM_RADIUS, LARGEST_COM = 0.02, 0.08  # of a centre of mass that is exact, and at most [m]
 ARROW_RADIUS = 0.008  # [m]
 
@@ -100,11 +102,6 @@ class Overlays:
         self._columns.add(entity, stamp_ns, value, columns)
 
 
-def payload_radius(mass: float) -> float:
-    """Return the radius [m] of a sphere of a mass [kg] at the density payloads are drawn with."""
-    return float((3.0 * abs(mass) / (4.0 * math.pi * PAYLOAD_DENSITY)) ** (1.0 / 3.0))
-
-
 def _gravity(colour: tuple[int, int, int]) -> Callable[[list[Array]], Any]:
     def columns(vectors: list[Array]) -> Any:
         n = len(vectors)
@@ -142,7 +139,7 @@ def _com_columns(links: list[ShownLink]) -> Any:
 
 
 def _half_axes(sigmas: Array) -> Array:
-    return np.clip(np.nan_to_num(SIGMAS * sigmas, nan=0.0), 0.25 * COM_RADIUS, LARGEST_COM)
+    return np.clip(np.nan_to_num(SIGMAS_DRAWN * sigmas, nan=0.0), 0.25 * COM_RADIUS, LARGEST_COM)
 
 
 def _payload_columns(links: list[ShownLink]) -> Any:
@@ -152,12 +149,12 @@ def _payload_columns(links: list[ShownLink]) -> Any:
 
 def _shell_columns(links: list[ShownLink]) -> Any:
     """The payload and two standard deviations of its mass, as a translucent sphere around it."""
-    masses = [abs(link.payload.mass) + SIGMAS * np.nan_to_num(link.mass_sigma) for link in links]
+    masses = [abs(link.payload.mass) + np.nan_to_num(SIGMAS_DRAWN * link.mass_sigma) for link in links]
     return _spheres(links, masses, SHELL, labelled=False)
 
 
 def _spheres(links: list[ShownLink], masses: list[float], opacity: int, *, labelled: bool) -> Any:
-    seen = [not abs(link.payload.mass) <= SIGMAS * link.mass_sigma for link in links]
+    seen = [not abs(link.payload.mass) <= SIGMAS_DRAWN * link.mass_sigma for link in links]
     radii = [payload_radius(m) if there else 0.0 for m, there in zip(masses, seen, strict=True)]
     labels = [_label(link) if there else "" for link, there in zip(links, seen, strict=True)]
     return rr.Ellipsoids3D.columns(

@@ -10,7 +10,7 @@ import rerun.blueprint as rrb
 
 from inertial_estimation.files.outputs import PARTIAL
 
-__all__ = ["APPLICATION", "rerun_file"]
+__all__ = ["rerun_file"]
 
 APPLICATION = "inertial_estimation"
 

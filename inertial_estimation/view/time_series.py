@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import rerun as rr
 
+from inertial_estimation.models.drawn_sizes import SIGMAS_DRAWN
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.rotations import rotation_from_quaternion
 from inertial_estimation.view.blueprint import SERIES
@@ -15,7 +16,6 @@ from inertial_estimation.view.moment import Moment, ShownLink
 __all__ = ["TimeSeries"]
 
 Colour = tuple[int, ...]
-SIGMAS = 2.0  # half width of a band
 COLOURS: tuple[Colour, ...] = (
     *((0, 114, 178), (213, 94, 0), (0, 158, 115)),
     *((204, 121, 167), (230, 159, 0), (86, 180, 233)),
@@ -87,7 +87,7 @@ class TimeSeries:
         colour = self._colour("payload", name)
         band, legend = (*colour, BAND_OPACITY), f"{self._label}{name}"
         self.value("payload", name, stamp_ns, mass, colour=colour)
-        for side, bound in (("upper", mass + SIGMAS * sigma), ("lower", mass - SIGMAS * sigma)):
+        for side, bound in (("upper", mass + SIGMAS_DRAWN * sigma), ("lower", mass - SIGMAS_DRAWN * sigma)):
             self.value(
                 "payload", f"{name}, {side}", stamp_ns, bound, colour=band, width=BAND_WIDTH, legend=legend
             )

@@ -17,15 +17,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, TiltTelemetry
 from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
 from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
-from inertial_estimation.ros.markers import (
-    PAYLOAD_DENSITY,
-    MarkerOutput,
-    link_markers,
-    payload_radius,
-    tilt_markers,
-)
+from inertial_estimation.ros.markers import MarkerOutput, link_markers, tilt_markers
 from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper

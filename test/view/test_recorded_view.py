@@ -46,11 +46,11 @@ def base_at(stamp_ns: int, contacts: tuple[str, ...]) -> BaseEstimate:
     return BaseEstimate(state, up, np.zeros(3), contacts, np.zeros(3), True, False, 1e-4 * np.eye(3) / 3)
 
 
-def inertial_at(stamp_ns: int, nis: float) -> InertialEstimate:
+def inertial_at(stamp_ns: int, nis: float, sigma: float = SIGMA) -> InertialEstimate:
     value, load = (
         LinkInertia("arm", mass, np.array([0.0, 0.0, 0.1]), 0.1 * np.eye(3)) for mass in (3.5, PAYLOAD)
     )
-    link = LinkEstimate(value, value, load, SIGMA**2 * np.eye(10))
+    link = LinkEstimate(value, value, load, np.diag(np.full(10, sigma**2)))
     return InertialEstimate(
         stamp_ns, (link,), (), np.zeros(0), nis, 20.0, True, Decision.ACCEPTED, np.zeros(0), 0
     )
@@ -170,6 +170,15 @@ def test_after_an_error_no_file_is_left(tmp_path: Path) -> None:
     ):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_body_that_was_never_measured_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    robot, path = RobotModel.from_urdf(URDF), tmp_path / "legs.rrd"
+    recording = recorded_view(path, robot, RobotConfig(), URDF, panels=ALL_PANELS, origin_ns=0)
+    with recording as (estimates, _view):
+        estimates.see([], [inertial_at(0, 1.0, math.inf)], [])
+        estimates.push_joints(JointReading(0, NAMES, np.zeros(len(NAMES))))
 
 
 def test_rows_do_not_pile_up() -> None:

@@ -6,8 +6,6 @@ from xml.etree.ElementTree import Element, fromstring
 import numpy as np
 import pytest
 
-pytest.importorskip("rerun")
-
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.view.shown_urdf import shown_urdf
 
