@@ -94,10 +94,7 @@ def _print_differences(comparison: Comparison) -> None:
 
 def _print_table(rows: list[tuple[str, ...]], *, left: bool = False) -> None:
     """Print rows of texts in columns; a text that is too wide is cut."""
-    cut = [
-        (row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:]))
-        for row in rows
-    ]
+    cut = [(row[0], *map(_cut, row[1:])) for row in rows]
     widths = [max(len(row[k]) for row in cut) for k in range(len(cut[0]))]
     for row in cut:
         texts = [
