@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
-from inertial_estimation.comparison.comparison import Comparison, Row, compare
+from inertial_estimation.comparison.comparison import FIGURES, Comparison, Row, compare
 from inertial_estimation.comparison.result_values import Value
 from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
@@ -23,7 +23,6 @@ __all__ = ["EXAMPLES", "add_arguments", "run"]
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
-FIGURES = ("tilt_errors.png", "base.png", "masses_over_time.png", "nis.png", "masses_at_the_end.png")
 MOST_DIFFERENCES = 30  # lines in the terminal
 WIDEST = 32  # characters of a column there
 

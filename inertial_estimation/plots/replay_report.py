@@ -1,6 +1,5 @@
 """Report of a replay: one self-contained page."""
 
-import base64
 from collections.abc import Iterable, Mapping
 from math import nan
 from pathlib import Path
@@ -115,7 +114,7 @@ def _measured_com(link: Mapping[str, Any]) -> list[float]:
 
 
 def _sections(figures: Iterable[Path]) -> list[dict[str, Any]]:
-    images = {path.name: base64.b64encode(path.read_bytes()).decode("ascii") for path in figures}
+    images = {path.name: path for path in figures}
     sections = []
     for title, names in SECTIONS:
         drawn = [images[name] for name in names if name in images]
