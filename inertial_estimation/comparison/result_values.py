@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inertial_estimation.replay.result_files import BASE_ERRORS
+
 __all__ = ["Value", "identified_values", "replayed_values"]
 
 
@@ -48,15 +50,10 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
 
 
 def _base(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    for name, title, unit in (
-        ("tilt_error_deg", "tilt error", "deg"),
-        ("yaw_error_deg", "yaw error", "deg"),
-        ("position_error_m", "position error", "m"),
-        ("velocity_error_m_s", "velocity error", "m/s"),
-    ):
+    for name, quantity, unit in BASE_ERRORS:
         for statistic in ("rms", "p95"):
             if name in metrics:
-                yield f"{title}, {statistic}", _error(metrics[name][statistic], unit)
+                yield f"{quantity} error, {statistic}", _error(metrics[name][statistic], unit)
     true = metrics.get("truth", {}).get("tilt_error_deg")
     if true:
         yield "tilt error against the truth, rms", _error(true["rms"], "deg")

@@ -132,9 +132,7 @@ def tilt_errors(
     return TiltErrors(t_ref, errors, flags, aligned, summarise(errors[flags]))
 
 
-def lies_within(
-    t_ref: NDArray[np.int64], stamps_ns: NDArray[np.int64], settle_ns: int
-) -> NDArray[np.bool_]:
+def lies_within(t_ref: NDArray[np.int64], stamps_ns: NDArray[np.int64], settle_ns: int) -> NDArray[np.bool_]:
     """Return which samples of a reference lie within the estimates that count.
 
     Args:

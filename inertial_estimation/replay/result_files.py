@@ -19,6 +19,7 @@ from inertial_estimation.signals import Array
 
 __all__ = [
     "BASE_COLUMNS",
+    "BASE_ERRORS",
     "BASE_FILE",
     "BASE_STATE_FIGURE",
     "BIAS_FIGURE",
@@ -51,6 +52,12 @@ __all__ = [
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
 TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
+BASE_ERRORS = (  # name in metrics.json, quantity, unit
+    ("tilt_error_deg", "tilt", "deg"),
+    ("yaw_error_deg", "yaw", "deg"),
+    ("position_error_m", "position", "m"),
+    ("velocity_error_m_s", "velocity", "m/s"),
+)
 METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
 ESTIMATES_BAG = "estimates"
 TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
