@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from inertial_estimation.comparison.comparison import Comparison
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.plots.style import COLOURS, WIDTH, draw_line, new_figure, thin, tidy
+from inertial_estimation.plots.style import COLOURS, TIME_LABEL, WIDTH, draw_band, draw_line, new_figure, tidy
 from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
@@ -95,11 +95,9 @@ def _figure_of_masses(names: Sequence[str], tables: Tables) -> Any:
             mass, sigma = table.get(f"mass/{link} [kg]"), table.get(f"mass_sigma/{link} [kg]")
             if mass is None or sigma is None:
                 continue
-            style = _style(number)
-            t, low = thin(table["time_s"], mass - 2.0 * sigma)
-            high = thin(table["time_s"], mass + 2.0 * sigma)[1]
-            axis.fill_between(t, low, high, color=style["color"], alpha=0.12, lw=0)
-            draw_line(axis, table["time_s"], mass, label=f"{name}: {mass[-1]:.3f}", **style)
+            t, style = table["time_s"], _style(number)
+            draw_band(axis, t, mass, 2.0 * sigma, style["color"], alpha=0.12)
+            draw_line(axis, t, mass, label=f"{name}: {mass[-1]:.3f}", **style)
         _limit_to_masses(axis)
         tidy(axis, ylabel="mass [kg]", title=f"{link}, with two sigma")
     return figure
@@ -167,4 +165,4 @@ def _share_time(figures: Iterable[Any], tables: Tables) -> None:
     for figure in figures:
         for axis in figure.axes:
             axis.set_xlim(min(begin for begin, _end in ends), max(end for _begin, end in ends))
-        figure.axes[-1].set_xlabel("time since the start of the recording [s]")
+        figure.axes[-1].set_xlabel(TIME_LABEL)
