@@ -7,13 +7,12 @@ and compare.html shows it with the curves of all results, one over the other.
 import argparse
 import csv
 import io
-import math
 import sys
 from pathlib import Path
 
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
 from inertial_estimation.comparison.comparison import FIGURES, Comparison, Row, compare
-from inertial_estimation.comparison.result_values import Value
+from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
@@ -108,19 +107,10 @@ def _cut(text: str) -> str:
 
 
 def _shown(row: Row, place: int) -> str:
-    text = _text(row.values[place])
+    text = value_text(row.values[place], nothing="-", plus_minus="+-")
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""
     return f"{text} *" if place in row.best else text
-
-
-def _text(value: Value | None) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value.value, str):
-        return value.value
-    number = f"{value.value:.4g}" if math.isfinite(value.value) else "-"
-    return f"{number} +- {value.sigma:.2g}" if value.sigma is not None else number
 
 
 def _csv(comparison: Comparison) -> str:

@@ -1,12 +1,13 @@
 """The numbers of a result that are compared, by names that replay and identify share where they can."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from inertial_estimation.replay.result_files import BASE_ERRORS
 
-__all__ = ["Value", "identified_values", "replayed_values"]
+__all__ = ["Value", "identified_values", "replayed_values", "value_text"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,22 @@ class Value:
     sigma: float | None = None
     smaller_is_better: bool = False
     mass_of: str = ""
+
+
+def value_text(value: Value | None, *, nothing: str, plus_minus: str) -> str:
+    """Return a value with its standard deviation as text.
+
+    Args:
+        value: The value, or None.
+        nothing: Text of a value that there is not.
+        plus_minus: Text before the standard deviation.
+    """
+    if value is None:
+        return nothing
+    if isinstance(value.value, str):
+        return value.value
+    number = f"{value.value:.4g}" if math.isfinite(value.value) else nothing
+    return f"{number} {plus_minus} {value.sigma:.2g}" if value.sigma is not None else number
 
 
 def replayed_values(metrics: Mapping[str, Any]) -> dict[str, Value]:
