@@ -31,8 +31,10 @@ FIGURES = {
 def main() -> int:
     """Replay, compare, copy."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--results", type=Path, help="folder that keeps the results; a temporary one")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images", help="folder")
+    parser.add_argument(
+        "--results", type=Path, help="folder that keeps the results (default: none, they are removed)"
+    )
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images", help="folder of the figures")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         results = args.results or Path(temporary)

@@ -7,13 +7,12 @@ and compare.html shows it with the curves of all results, one over the other.
 import argparse
 import csv
 import io
-import math
 import sys
 from pathlib import Path
 
 from inertial_estimation.commands.warnings_on_stderr import print_warnings
-from inertial_estimation.comparison.comparison import Comparison, Row, compare
-from inertial_estimation.comparison.result_values import Value
+from inertial_estimation.comparison.comparison import FIGURES, Comparison, Row, compare
+from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
@@ -23,7 +22,6 @@ __all__ = ["EXAMPLES", "add_arguments", "run"]
 EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
-FIGURES = ("tilt_errors.png", "base.png", "masses_over_time.png", "nis.png", "masses_at_the_end.png")
 MOST_DIFFERENCES = 30  # lines in the terminal
 WIDEST = 32  # characters of a column there
 
@@ -94,10 +92,7 @@ def _print_differences(comparison: Comparison) -> None:
 
 def _print_table(rows: list[tuple[str, ...]], *, left: bool = False) -> None:
     """Print rows of texts in columns; a text that is too wide is cut."""
-    cut = [
-        (row[0], *(text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..." for text in row[1:]))
-        for row in rows
-    ]
+    cut = [(row[0], *map(_cut, row[1:])) for row in rows]
     widths = [max(len(row[k]) for row in cut) for k in range(len(cut[0]))]
     for row in cut:
         texts = [
@@ -112,19 +107,10 @@ def _cut(text: str) -> str:
 
 
 def _shown(row: Row, place: int) -> str:
-    text = _text(row.values[place])
+    text = value_text(row.values[place], nothing="-", plus_minus="+-")
     change = row.change(place)
     text += f" ({100 * change:+.1f} %)" if change is not None else ""
     return f"{text} *" if place in row.best else text
-
-
-def _text(value: Value | None) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value.value, str):
-        return value.value
-    number = f"{value.value:.4g}" if math.isfinite(value.value) else "-"
-    return f"{number} +- {value.sigma:.2g}" if value.sigma is not None else number
 
 
 def _csv(comparison: Comparison) -> str:

@@ -13,6 +13,7 @@ from inertial_estimation.estimators.payload.payload_estimate import Phase
 from inertial_estimation.replay.consistency import NOISE_BAND
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
+from inertial_estimation.replay.result_files import BASE_ERRORS
 from inertial_estimation.signals import Health
 
 __all__ = ["print_input_warnings", "print_summary"]
@@ -93,13 +94,9 @@ def _number(metrics: Mapping[str, Any], name: str, text: str, results: list[Chec
 
 
 def _print_base(metrics: Mapping[str, Any]) -> None:
-    for name, title in (
-        ("tilt_error_deg", "tilt error [deg]"),
-        ("yaw_error_deg", "yaw error [deg]"),
-        ("position_error_m", "position error [m]"),
-        ("velocity_error_m_s", "velocity error [m/s]"),
-    ):
+    for name, quantity, unit in BASE_ERRORS:
         if name in metrics:
+            title = f"{quantity} error [{unit}]"
             print(f"{title:<21} {_statistics(metrics[name])}")
     true = metrics.get("truth", {}).get("tilt_error_deg")
     if true is not None:

@@ -9,10 +9,18 @@ from inertial_estimation.comparison.result_values import Value
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.errors import listing
 
-__all__ = ["Comparison", "Difference", "Row", "compare"]
+__all__ = ["FIGURES", "Comparison", "Difference", "Row", "compare"]
 
+FIGURES = {  # title by file
+    "tilt_errors.png": "Tilt error",
+    "base.png": "Tilt and gyroscope bias",
+    "masses_over_time.png": "Masses over time",
+    "nis.png": "Innovations",
+    "masses_at_the_end.png": "Masses at the end",
+}
 SMALLEST_CHANGE = 5e-4  # relative, below which a value is called the same
-COUNTED_OPTIONS = ("start", "hold_out", "settle", "reference", "trusted", "split")  # decide which data count
+# Options that decide which data count.
+COUNTED_OPTIONS = ("--start", "--hold-out", "--settle", "--reference", "--trusted", "--split")
 
 
 @dataclass(frozen=True)
@@ -157,7 +165,7 @@ def _warnings(results: Sequence[RunResult], differences: Sequence[Difference]) -
     options = [
         difference.name
         for difference in differences
-        if difference.group == "option" and difference.name[2:].replace("-", "_") in COUNTED_OPTIONS
+        if difference.group == "option" and difference.name in COUNTED_OPTIONS
     ]
     if options:
         said = "errors are over different parts of the data, or against different references"

@@ -1,12 +1,13 @@
 """The numbers of a result that are compared, by names that replay and identify share where they can."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Value", "identified_values", "mass_name", "mass_of", "replayed_values"]
+from inertial_estimation.replay.result_files import BASE_ERRORS
 
-MASS = "mass of "
+__all__ = ["Value", "identified_values", "replayed_values", "value_text"]
 
 
 @dataclass(frozen=True)
@@ -18,22 +19,30 @@ class Value:
         unit: Its unit.
         sigma: Its standard deviation, None where there is none.
         smaller_is_better: Whether a smaller magnitude is a better result.
+        mass_of: Link whose mass it is; empty for another quantity.
     """
 
     value: float | str
     unit: str = ""
     sigma: float | None = None
     smaller_is_better: bool = False
+    mass_of: str = ""
 
 
-def mass_name(link: str) -> str:
-    """Return the name of the mass of a link among the values."""
-    return f"{MASS}{link}"
+def value_text(value: Value | None, *, nothing: str, plus_minus: str) -> str:
+    """Return a value with its standard deviation as text.
 
-
-def mass_of(name: str) -> str:
-    """Return the link whose mass a value is; empty for another value."""
-    return name.removeprefix(MASS) if name.startswith(MASS) else ""
+    Args:
+        value: The value, or None.
+        nothing: Text of a value that there is not.
+        plus_minus: Text before the standard deviation.
+    """
+    if value is None:
+        return nothing
+    if isinstance(value.value, str):
+        return value.value
+    number = f"{value.value:.4g}" if math.isfinite(value.value) else nothing
+    return f"{number} {plus_minus} {value.sigma:.2g}" if value.sigma is not None else number
 
 
 def replayed_values(metrics: Mapping[str, Any]) -> dict[str, Value]:
@@ -58,15 +67,10 @@ def _replayed(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
 
 
 def _base(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
-    for name, title, unit in (
-        ("tilt_error_deg", "tilt error", "deg"),
-        ("yaw_error_deg", "yaw error", "deg"),
-        ("position_error_m", "position error", "m"),
-        ("velocity_error_m_s", "velocity error", "m/s"),
-    ):
+    for name, quantity, unit in BASE_ERRORS:
         for statistic in ("rms", "p95"):
             if name in metrics:
-                yield f"{title}, {statistic}", _error(metrics[name][statistic], unit)
+                yield f"{quantity} error, {statistic}", _error(metrics[name][statistic], unit)
     true = metrics.get("truth", {}).get("tilt_error_deg")
     if true:
         yield "tilt error against the truth, rms", _error(true["rms"], "deg")
@@ -79,15 +83,16 @@ def _masses(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         yield "total mass", Value(metrics["total_mass_kg"], "kg")
     truth = metrics.get("truth", {}).get("links", {})
     for link, found in metrics.get("links", {}).items():
-        yield mass_name(link), Value(found["mass_kg"], "kg", found["mass_sigma_kg"])
+        yield _mass(link, found["mass_kg"], found["mass_sigma_kg"])
         if link in truth:
             yield f"mass error of {link}", _error(truth[link]["mass_error_kg"], "kg")
     trunk = metrics.get("trunk")
     if trunk:
-        yield mass_name(f"{trunk['link']} (at rest)"), Value(trunk["mass_kg"], "kg", trunk["mass_sigma_kg"])
+        link = f"{trunk['link']} (at rest)"
+        yield _mass(link, trunk["mass_kg"], trunk["mass_sigma_kg"])
         true = metrics.get("truth", {}).get("trunk")
         if true:
-            yield f"mass error of {trunk['link']} (at rest)", _error(true["mass_error_kg"], "kg")
+            yield f"mass error of {link}", _error(true["mass_error_kg"], "kg")
 
 
 def _torques(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -117,10 +122,14 @@ def _identified(report: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
             yield title, _error(100.0 * result[name], "%")
     for link, body in result["bodies"].items():
         parameter = result["parameters"].get(f"{link}/m", {})
-        yield mass_name(link), Value(body["identified"]["mass"], "kg", parameter.get("sigma"))
+        yield _mass(link, body["identified"]["mass"], parameter.get("sigma"))
     load = result.get("payload")
     if load:
-        yield mass_name(load["link"]), Value(load["mass"], "kg", load["mass_sigma"])
+        yield _mass(load["link"], load["mass"], load["mass_sigma"])
+
+
+def _mass(link: str, mass: float, sigma: float | None) -> tuple[str, Value]:
+    return f"mass of {link}", Value(mass, "kg", sigma, mass_of=link)
 
 
 def _error(value: float | None, unit: str) -> Value:

@@ -1,17 +1,19 @@
 """Results on disk: checked before anything is computed, and written whole or not at all."""
 
+import csv
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, listing, one_line
 from inertial_estimation.files.text_file import resolved_path
 
-__all__ = ["PARTIAL", "check_output_folder", "output_file", "result_folder", "write_text"]
+__all__ = ["PARTIAL", "check_output_folder", "output_file", "result_folder", "write_table", "write_text"]
 
 PARTIAL = ".partial-"  # prefix of what is being written
 
@@ -97,6 +99,20 @@ def write_text(path: Path, text: str) -> Path:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
     return path
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a CSV file row by row, for a folder of `result_folder`.
+
+    Args:
+        path: File to write.
+        columns: Names of the columns.
+        rows: The rows, which may be made as they are written.
+    """
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
 
 
 @contextmanager

@@ -8,10 +8,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from inertial_estimation.comparison.comparison import Comparison
-from inertial_estimation.comparison.result_values import mass_of
 from inertial_estimation.comparison.run_result import RunResult
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
-from inertial_estimation.plots.style import COLOURS, WIDTH, draw_line, new_figure, thin, tidy
+from inertial_estimation.plots.style import COLOURS, TIME_LABEL, WIDTH, draw_band, draw_line, new_figure, tidy
 from inertial_estimation.replay.result_files import ERRORS_FILE, TELEMETRY_FILES
 from inertial_estimation.signals import Array
 
@@ -45,7 +44,7 @@ def comparison_figures(comparison: Comparison) -> dict[str, Any]:
         figures["masses_over_time.png"] = _figure_of_masses(names, inertial)
         figures["nis.png"] = _figure_of_nis(names, inertial)
     _share_time(figures.values(), [*errors, *tilt, *inertial])
-    if any(mass_of(name) for result in comparison.results for name in result.values):
+    if any(value.mass_of for result in comparison.results for value in result.values.values()):
         figures["masses_at_the_end.png"] = _figure_of_final_masses(comparison.results)
     return figures
 
@@ -89,18 +88,16 @@ def _bias(table: dict[str, Array]) -> Array:
 
 
 def _figure_of_masses(names: Sequence[str], tables: Tables) -> Any:
-    links = _most_different([_links(table) for table in tables], tables)
+    links = _most_different(tables)
     figure, axes = new_figure(len(links), row_height=2.4 if len(links) < 3 else 1.8)
     for axis, link in zip(axes, links, strict=True):
         for number, (name, table) in enumerate(zip(names, tables, strict=True)):
             mass, sigma = table.get(f"mass/{link} [kg]"), table.get(f"mass_sigma/{link} [kg]")
             if mass is None or sigma is None:
                 continue
-            style = _style(number)
-            t, low = thin(table["time_s"], mass - 2.0 * sigma)
-            high = thin(table["time_s"], mass + 2.0 * sigma)[1]
-            axis.fill_between(t, low, high, color=style["color"], alpha=0.12, lw=0)
-            draw_line(axis, table["time_s"], mass, label=f"{name}: {mass[-1]:.3f}", **style)
+            t, style = table["time_s"], _style(number)
+            draw_band(axis, t, mass, 2.0 * sigma, style["color"], alpha=0.12)
+            draw_line(axis, t, mass, label=f"{name}: {mass[-1]:.3f}", **style)
         _limit_to_masses(axis)
         tidy(axis, ylabel="mass [kg]", title=f"{link}, with two sigma")
     return figure
@@ -129,25 +126,17 @@ def _figure_of_nis(names: Sequence[str], tables: Tables) -> Any:
 
 def _figure_of_final_masses(results: Sequence[RunResult]) -> Any:
     """Draw the masses at the end as points with two sigma, one row a link."""
-    links = list(
-        dict.fromkeys(link for result in results for name in result.values if (link := mass_of(name)))
-    )
+    masses = [[value for value in result.values.values() if value.mass_of] for result in results]
+    links = list(dict.fromkeys(value.mass_of for values in masses for value in values))
     figure = Figure(figsize=(WIDTH, 0.32 * len(links) + 1.2), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    for number, result in enumerate(results):
-        found = [
-            (row, value)
-            for name, value in result.values.items()
-            if (link := mass_of(name)) and not isinstance(value.value, str)
-            for row in [links.index(link)]
-        ]
+    for number, (result, values) in enumerate(zip(results, masses, strict=True)):
         shift = 0.6 * (number / max(len(results) - 1, 1) - 0.5)
-        places = [row + shift for row, _value in found]
-        masses = [float(value.value) for _row, value in found]
-        sigmas = [2.0 * (value.sigma or 0.0) for _row, value in found]
-        colour = COLOURS[number % len(COLOURS)]
-        axis.errorbar(masses, places, xerr=sigmas, fmt="o", ms=4, color=colour, label=result.name)
+        places = [links.index(value.mass_of) + shift for value in values]
+        sigmas = [2.0 * (value.sigma or 0.0) for value in values]
+        numbers, colour = [float(value.value) for value in values], COLOURS[number % len(COLOURS)]
+        axis.errorbar(numbers, places, xerr=sigmas, fmt="o", ms=4, color=colour, label=result.name)
     axis.set_yticks(range(len(links)), links, fontsize=8)
     axis.set_ylim(len(links) - 0.4, -0.6)
     axis.set_xlabel("mass [kg]")
@@ -159,9 +148,9 @@ def _links(table: dict[str, Array]) -> list[str]:
     return [name[len("mass/") : -len(" [kg]")] for name in table if name.startswith("mass/")]
 
 
-def _most_different(links: Sequence[Sequence[str]], tables: Tables) -> list[str]:
+def _most_different(tables: Tables) -> list[str]:
     """Return the links whose masses at the end differ most, in their order."""
-    every = list(dict.fromkeys(link for some in links for link in some))
+    every = list(dict.fromkeys(link for table in tables for link in _links(table)))
     spread = {}
     for link in every:
         ends = [table[f"mass/{link} [kg]"][-1] for table in tables if f"mass/{link} [kg]" in table]
@@ -176,4 +165,4 @@ def _share_time(figures: Iterable[Any], tables: Tables) -> None:
     for figure in figures:
         for axis in figure.axes:
             axis.set_xlim(min(begin for begin, _end in ends), max(end for _begin, end in ends))
-        figure.axes[-1].set_xlabel("time since the start of the recording [s]")
+        figure.axes[-1].set_xlabel(TIME_LABEL)

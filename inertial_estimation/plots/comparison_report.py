@@ -1,24 +1,15 @@
 """Page of a comparison of results."""
 
-import base64
-import math
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
-from inertial_estimation.comparison.comparison import Comparison
-from inertial_estimation.comparison.result_values import Value
+from inertial_estimation.comparison.comparison import FIGURES, Comparison
+from inertial_estimation.comparison.result_values import value_text
 from inertial_estimation.files.outputs import write_text
-from inertial_estimation.plots.page import page_environment
+from inertial_estimation.plots.page import NO_NUMBER, page_environment
 
 __all__ = ["comparison_page", "write_comparison_report"]
-
-TITLES = {
-    "tilt_errors": "Tilt error",
-    "base": "Tilt and gyroscope bias",
-    "masses_over_time": "Masses over time",
-    "nis": "Innovations",
-    "masses_at_the_end": "Masses at the end",
-}
 
 
 def write_comparison_report(path: Path, comparison: Comparison, figures: Iterable[Path]) -> Path:
@@ -38,18 +29,9 @@ def write_comparison_report(path: Path, comparison: Comparison, figures: Iterabl
 def comparison_page(comparison: Comparison, figures: Iterable[Path]) -> str:
     """Return the page as HTML; see `write_comparison_report`."""
     environment = page_environment()
-    environment.filters["shown"] = _shown
-    images = [(TITLES[path.stem], base64.b64encode(path.read_bytes()).decode("ascii")) for path in figures]
+    environment.filters["shown"] = partial(value_text, nothing=NO_NUMBER, plus_minus="±")
+    images = [(FIGURES[path.name], path) for path in figures]
     page: str = environment.get_template("comparison.html").render(
         title=f"{' and '.join(comparison.names[:3])} compared", comparison=comparison, images=images
     )
     return page
-
-
-def _shown(value: Value | None) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value.value, str):
-        return value.value
-    text = f"{value.value:.4g}" if math.isfinite(value.value) else "–"
-    return f"{text} ± {value.sigma:.2g}" if value.sigma is not None else text

@@ -11,6 +11,8 @@ from inertial_estimation.plots.style import (
     COLOURS,
     GREY,
     MAX_POINTS,
+    TRUTH,
+    draw_band,
     draw_line,
     mark_time,
     new_figure,
@@ -26,7 +28,6 @@ from inertial_estimation.signals import Array, Decision
 __all__ = ["figure_of_coms", "figure_of_inertias", "figure_of_masses", "figure_of_nis"]
 
 AXES = ("x", "y", "z")
-TRUTH: dict[str, Any] = {"color": BLACK, "lw": 3.0, "alpha": 0.35, "zorder": 1.0}
 DIAGONAL = (4, 7, 9)  # places of xx, yy and zz among the ten parameters
 NOT_INFORMED = "not measured by this recording"
 
@@ -45,7 +46,7 @@ def figure_of_masses(series: InertialSeries, time: TimeAxis, truth: TrueInertias
         informed = bool(link.informed[0])
         colour = COLOURS[k % len(COLOURS)] if informed else GREY
         band = 2.0 * link.mass_sigmas
-        _band(axis, t, link.masses, band, colour)
+        draw_band(axis, t, link.masses, band, colour)
         draw_line(axis, t, link.published_masses, color=BLACK, lw=1.0, ls="--", label="published")
         label = "estimate, 2 sigma" if informed else "prior, 2 sigma"
         draw_line(axis, t, link.masses, color=colour, lw=1.3, label=label)
@@ -159,7 +160,7 @@ def _figure_of_triples(
         for k, name in enumerate(names):
             change, band = values[:, k] - values[0, k], 2.0 * sigmas[:, k]
             if informed[k]:
-                _band(axis, t, change, band, COLOURS[k])
+                draw_band(axis, t, change, band, COLOURS[k])
                 label = f"{name} {values[-1, k]:{digits}} +- {sigmas[-1, k]:{digits}} {unit}"
                 draw_line(axis, t, change, color=COLOURS[k], lw=1.2, label=label)
                 shown += [change, change[-1] + np.array([-band[-1], band[-1]])]
@@ -186,11 +187,6 @@ def _true_com(truth: TrueInertias | None, link: LinkSeries) -> Array | None:
 def _true_moments(truth: TrueInertias | None, link: LinkSeries) -> Array | None:
     true = truth.at_end(link.link) if truth is not None else None
     return None if true is None else np.diagonal(true.inertia_Lcm)
-
-
-def _band(axis: Any, t: Array, values: Array, half: Array, colour: str) -> None:
-    thin_t, low = thin(t, values - half)
-    axis.fill_between(thin_t, low, thin(t, values + half)[1], color=colour, alpha=0.2, lw=0)
 
 
 def _limit_to(axis: Any, values: Array, least: float = 1e-3) -> None:

@@ -1,5 +1,6 @@
 """Self-contained HTML pages for a phone or a printer: Jinja templates with autoescaping, no network."""
 
+import base64
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["page_environment"]
+__all__ = ["NO_NUMBER", "page_environment"]
 
 NO_NUMBER = "–"  # in place of a number that there is not
 MINUS = "−"
@@ -18,7 +19,7 @@ MINUS = "−"
 def page_environment() -> Environment:
     """Return the templates of this package; every value is escaped unless it is marked as safe.
 
-    Filters: ``number``, ``percent``, ``triple``, ``principal_moments``, ``file_name``.
+    Filters: ``number``, ``percent``, ``triple``, ``principal_moments``, ``file_name``, ``base64``.
     """
     environment = Environment(
         loader=PackageLoader("inertial_estimation.plots"),
@@ -33,6 +34,7 @@ def page_environment() -> Environment:
         triple=_triple,
         principal_moments=_principal_moments,
         file_name=lambda path: Path(path).name,
+        base64=lambda path: base64.b64encode(Path(path).read_bytes()).decode("ascii"),
     )
     return environment
 

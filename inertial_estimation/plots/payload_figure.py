@@ -8,11 +8,12 @@ from inertial_estimation.plots.style import (
     BLACK,
     COLOURS,
     GREY,
+    TRUTH,
+    draw_band,
     draw_line,
     mark_time,
     new_figure,
     spans,
-    thin,
     tidy,
 )
 from inertial_estimation.recordings.truth_file import TrueInertias
@@ -38,8 +39,9 @@ def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias |
     """
     figure, axes = new_figure(4, row_height=1.8)
     t = time.of(series.stamps_ns)
-    known = truth is not None and series.link in truth.steps
-    true_mass = truth.masses(series.link, t) if truth is not None and known else None
+    known = truth if truth is not None and series.link in truth.steps else None
+    true_mass = None if known is None else known.masses(series.link, t)
+    true_coms = None if known is None else 1e3 * known.coms(series.link, t)
     _draw(axes[0], t, (series.masses, series.mass_sigmas, series.published_masses, true_mass))
     for axis in axes:
         _mark(axis, t, series, time, legend=axis is axes[0])
@@ -49,19 +51,13 @@ def figure_of_trunk(series: PayloadSeries, time: TimeAxis, truth: TrueInertias |
     tidy(axes[0], ylabel="mass [kg]", title=f"{series.link}: {mass}")
     for k, name in enumerate("xyz"):
         axis = axes[1 + k]
-        true_com = _true_com(truth, series, t, k)
+        true_com = None if true_coms is None else true_coms[:, k]
         com = (1e3 * series.coms_L[:, k], 1e3 * series.com_sigmas[:, k], 1e3 * series.published_coms_L[:, k])
-        _draw(axis, t, (*com, true_com), labels=bool(not measured[1 + k]))
+        _draw(axis, t, (*com, true_com), labels=not measured[1 + k])
         value = f"{ends[1 + k]:.1f} mm at the end" if measured[1 + k] else "not measured"
         tidy(axis, ylabel=f"{name} [mm]", title=f"Centre of mass, {name}: {value}")
     mark_time(axes, time)
     return figure
-
-
-def _true_com(truth: TrueInertias | None, series: PayloadSeries, t: Array, k: int) -> Array | None:
-    if truth is None or series.link not in truth.steps:
-        return None
-    return 1e3 * truth.coms(series.link, t)[:, k]
 
 
 def _draw(
@@ -71,9 +67,7 @@ def _draw(
     values, sigmas, published, true = lines
     measured = np.isfinite(sigmas)
     known = np.where(measured, values, np.nan)
-    band = np.where(measured, 2.0 * sigmas, np.nan)
-    thin_t, low = thin(t, known - band)
-    axis.fill_between(thin_t, low, thin(t, known + band)[1], color=COLOURS[0], alpha=0.25, lw=0)
+    draw_band(axis, t, known, np.where(measured, 2.0 * sigmas, np.nan), COLOURS[0], alpha=0.25)
 
     def draw(line: Array, name: str, **style: Any) -> None:
         draw_line(axis, t, line, label=name if labels else None, **style)
@@ -84,7 +78,7 @@ def _draw(
         draw(known, "identified, 2 sigma", color=COLOURS[0], lw=1.6)
     draw(published, "published", color=BLACK, lw=1.0, ls="--")
     if true is not None:
-        draw(true, "truth", color=BLACK, lw=3.0, alpha=0.35, zorder=1.0)
+        draw(true, "truth", **TRUTH)
     least = 0.02 * max(abs(float(values[0])), 50.0)
     low_y, high_y = axis.get_ylim()
     middle, half = 0.5 * (low_y + high_y), 0.5 * max(high_y - low_y, least)

@@ -1,6 +1,5 @@
 """Report of a replay: one self-contained page."""
 
-import base64
 from collections.abc import Iterable, Mapping
 from math import nan
 from pathlib import Path
@@ -11,6 +10,7 @@ from inertial_estimation.files.outputs import write_text
 from inertial_estimation.plots.page import page_environment
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
+    BASE_ERRORS,
     BASE_STATE_FIGURE,
     BIAS_FIGURE,
     COM_FIGURE,
@@ -46,12 +46,6 @@ NOTES = {
     "link.",
     TRUNK_FIGURE: "Grey and dotted: not measured, the value of the description.",
 }
-ERRORS = (
-    ("tilt_error_deg", "tilt [deg]"),
-    ("yaw_error_deg", "yaw [deg]"),
-    ("position_error_m", "position [m]"),
-    ("velocity_error_m_s", "velocity [m/s]"),
-)
 
 
 def write_replay_report(path: Path, evaluation: ReplayResults, figures: Iterable[Path]) -> Path:
@@ -93,7 +87,9 @@ def replay_page(evaluation: ReplayResults, figures: Iterable[Path]) -> str:
 
 
 def _errors(metrics: Mapping[str, Any]) -> list[tuple[str, Mapping[str, float]]]:
-    rows = [(title, metrics[name]) for name, title in ERRORS if name in metrics]
+    rows = [
+        (f"{quantity} [{unit}]", metrics[name]) for name, quantity, unit in BASE_ERRORS if name in metrics
+    ]
     true = metrics.get("truth", {}).get("tilt_error_deg")
     return [*rows, ("tilt, against the truth without alignment [deg]", true)] if true else rows
 
@@ -115,7 +111,7 @@ def _measured_com(link: Mapping[str, Any]) -> list[float]:
 
 
 def _sections(figures: Iterable[Path]) -> list[dict[str, Any]]:
-    images = {path.name: base64.b64encode(path.read_bytes()).decode("ascii") for path in figures}
+    images = {path.name: path for path in figures}
     sections = []
     for title, names in SECTIONS:
         drawn = [images[name] for name in names if name in images]

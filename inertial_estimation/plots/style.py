@@ -17,6 +17,9 @@ __all__ = [
     "COLOURS",
     "GREY",
     "MAX_POINTS",
+    "TIME_LABEL",
+    "TRUTH",
+    "draw_band",
     "draw_line",
     "mark_time",
     "new_figure",
@@ -31,6 +34,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BLACK = "#222222"
 GREY = "#9a9a9a"
 WIDTH = 8.0  # [inch]
+TRUTH: dict[str, Any] = {"color": BLACK, "lw": 3.0, "alpha": 0.35, "zorder": 1.0}
+TIME_LABEL = "time since the start of the recording [s]"
 MAX_POINTS = 1500  # per line; more cannot be seen
 
 
@@ -97,6 +102,21 @@ def draw_line(axis: Any, t: Array, values: Array, **style: Any) -> None:
     axis.plot(t, values, **style)
 
 
+def draw_band(axis: Any, t: Array, values: Array, half: Array, colour: str, *, alpha: float = 0.2) -> None:
+    """Draw a band around a line.
+
+    Args:
+        axis: Axis to draw on.
+        t: Times, shape (n,).
+        values: Middle of the band, shape (n,).
+        half: Half of its width, shape (n,).
+        colour: Its colour.
+        alpha: Its opacity.
+    """
+    thin_t, low = thin(t, values - half)
+    axis.fill_between(thin_t, low, thin(t, values + half)[1], color=colour, alpha=alpha, lw=0)
+
+
 def mark_time(axes: Sequence[Any], time: TimeAxis) -> None:
     """Give axes one above the other the time axis of a replay, and mark where its hold-out begins."""
     for number, axis in enumerate(axes):
@@ -107,7 +127,7 @@ def mark_time(axes: Sequence[Any], time: TimeAxis) -> None:
                 place = axis.get_xaxis_transform()
                 axis.text(at, 0.98, " hold-out", transform=place, va="top", fontsize=8, color=BLACK)
         axis.set_xlim(time.at(time.begin_ns), max(time.at(time.end_ns), time.at(time.begin_ns) + 1e-3))
-    axes[-1].set_xlabel("time since the start of the recording [s]")
+    axes[-1].set_xlabel(TIME_LABEL)
 
 
 def thin(t: Array, values: Array) -> tuple[Array, Array]:

@@ -1,12 +1,12 @@
 """Joint trajectories as files: CSV, and a rosbag2 with one JointTrajectory message; no ROS needed."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from inertial_estimation.errors import RecordingError, listing
+from inertial_estimation.files.outputs import write_table
 from inertial_estimation.files.text_file import csv_rows
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.recordings.bag_writer import empty_message
@@ -38,11 +38,8 @@ def write_trajectory_csv(path: str | Path, trajectory: JointTrajectory) -> None:
     """
     header = [TIME, *(f"{name}.{field}" for name in trajectory.joint_names for field in FIELDS)]
     values = np.stack([trajectory.q, trajectory.v, trajectory.a], axis=2).reshape(len(trajectory.times_s), -1)
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        for time, row in zip(trajectory.times_s.tolist(), values.tolist(), strict=True):
-            writer.writerow([repr(time), *map(repr, row)])
+    timed = zip(trajectory.times_s.tolist(), values.tolist(), strict=True)
+    write_table(Path(path), header, ([repr(time), *map(repr, row)] for time, row in timed))
 
 
 def read_trajectory_csv(path: str | Path) -> JointTrajectory:

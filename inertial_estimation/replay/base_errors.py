@@ -1,7 +1,7 @@
 """Yaw, position and velocity of the base against a reference, after the best constant alignment."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.recordings.samples import PoseSample
 from inertial_estimation.replay.estimate_series import TiltSeries
-from inertial_estimation.replay.metrics import interpolated, low_pass_zero_phase, summarise
+from inertial_estimation.replay.metrics import interpolated, lies_within, low_pass_zero_phase, summarise
 from inertial_estimation.signals import Array, OrientationSample, seconds
 from inertial_estimation.spatial.rotations import exp_so3
 
@@ -91,13 +91,13 @@ def base_errors(
         The errors; None where too few trusted samples lie within the estimates.
     """
     stamps = np.array([sample.stamp_ns for sample in reference], dtype=np.int64)
-    within = (stamps >= series.stamps_ns[0] + settle_ns) & (stamps <= series.stamps_ns[-1])
+    within = lies_within(stamps, series.stamps_ns, settle_ns)
     chosen = np.flatnonzero(within).tolist()
     flags = np.ones(len(stamps), dtype=bool) if trusted is None else trusted
     stamps, used = stamps[within], flags[within]
     if used.sum() < FEWEST:
         return None
-    yaw = np.unwrap(yaws(np.array([reference[k].quaternion_xyzw for k in chosen])))
+    yaw = yaws(np.array([reference[k].quaternion_xyzw for k in chosen]))
     times, at = seconds(series.stamps_ns - stamps[0]), seconds(stamps - stamps[0])
     estimated = np.interp(at, times, yaws(series.quaternions_xyzw))
     poses = [sample for k in chosen if isinstance(sample := reference[k], PoseSample)]
@@ -150,17 +150,12 @@ def _with_velocities(errors: BaseErrors, series: TiltSeries, poses: Sequence[Pos
         return errors
     doubtful = np.convolve(~used[nearest], np.ones(2 * margin + 1), mode="same") > 0
     doubtful[:margin], doubtful[len(doubtful) - margin :] = True, True
-    return BaseErrors(
-        stamps,
-        used,
-        errors.reference_yaws,
-        errors.yaw_errors,
-        errors.reference_positions_W,
-        errors.position_errors_W,
-        grid,
-        v_ref,
-        v - v_ref,
-        ~doubtful,
+    return replace(
+        errors,
+        velocity_stamps_ns=grid,
+        reference_velocities_B=v_ref,
+        velocity_errors_B=v - v_ref,
+        velocity_used=~doubtful,
     )
 
 

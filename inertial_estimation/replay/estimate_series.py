@@ -147,8 +147,8 @@ def inertial_series(
 ) -> InertialSeries:
     """Stack inertial estimates into arrays.
 
-    Rows are those of the first estimate; a row that is missing later (an input not measured for a
-    while) holds NaN there.
+    Rows are those of the estimate that has the most; a row that another one lacks (an input not measured
+    for a while) holds NaN there.
 
     Args:
         estimates: The estimates, in order.

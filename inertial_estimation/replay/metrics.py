@@ -19,7 +19,9 @@ __all__ = [
     "FILTER_ORDER",
     "ErrorSummary",
     "TiltErrors",
+    "angles_between",
     "interpolated",
+    "lies_within",
     "low_pass_zero_phase",
     "percentiles_us",
     "relative_error",
@@ -116,7 +118,7 @@ def tilt_errors(
         )
     flags = np.ones(len(reference), dtype=bool) if trusted is None else trusted
     t_ref = np.array([sample.stamp_ns for sample in reference], dtype=np.int64)
-    used = _within(t_ref, stamps_ns, settle_ns)
+    used = lies_within(t_ref, stamps_ns, settle_ns)
     if int((used & flags).sum()) < 10:
         raise RecordingError(
             f"only {int((used & flags).sum())} trusted reference samples lie within the estimates; "
@@ -126,9 +128,33 @@ def tilt_errors(
     quaternions = np.array([sample.quaternion_xyzw for sample in reference])[used]
     estimated = _interpolate(stamps_ns, tilts_B, t_ref)
     aligned = _aligned_verticals(estimated, quaternions, flags)
-    chord = np.linalg.norm(estimated - aligned, axis=1)
-    errors = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
+    errors = angles_between(estimated, aligned)
     return TiltErrors(t_ref, errors, flags, aligned, summarise(errors[flags]))
+
+
+def lies_within(t_ref: NDArray[np.int64], stamps_ns: NDArray[np.int64], settle_ns: int) -> NDArray[np.bool_]:
+    """Return which samples of a reference lie within the estimates that count.
+
+    Args:
+        t_ref: Stamps of the reference [ns], shape (k,).
+        stamps_ns: Stamps of the estimates, ascending [ns], shape (n,).
+        settle_ns: Time after the first estimate that does not count [ns].
+    """
+    if not len(stamps_ns):
+        return np.zeros(len(t_ref), dtype=bool)
+    return np.asarray((t_ref >= stamps_ns[0] + settle_ns) & (t_ref <= stamps_ns[-1]))
+
+
+def angles_between(a: Array, b: Array) -> Array:
+    """Return the angles between unit vectors, precise also for small ones [rad], shape (n,).
+
+    Args:
+        a: Unit vectors, shape (n, 3).
+        b: Unit vectors, shape (n, 3).
+    """
+    chord = np.linalg.norm(a - b, axis=1)
+    angles: Array = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
+    return angles
 
 
 def interpolated(at: Array, times: Array, values: Array) -> Array:
@@ -191,12 +217,6 @@ def percentiles_us(durations_ns: Sequence[float]) -> dict[str, float]:
         return {}
     p50, p99 = np.percentile(np.array(durations_ns) * 1e-3, [50.0, 99.0])
     return {"p50": round(float(p50), 2), "p99": round(float(p99), 2)}
-
-
-def _within(t_ref: NDArray[np.int64], stamps_ns: NDArray[np.int64], settle_ns: int) -> NDArray[np.bool_]:
-    if not len(stamps_ns):
-        return np.zeros(len(t_ref), dtype=bool)
-    return np.asarray((t_ref >= stamps_ns[0] + settle_ns) & (t_ref <= stamps_ns[-1]))
 
 
 def _interpolate(stamps_ns: NDArray[np.int64], tilts: Array, at_ns: NDArray[np.int64]) -> Array:

@@ -1,8 +1,9 @@
 """Messages that the nodes would have published in a replay, topic by topic."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines
@@ -51,7 +52,7 @@ Output = tuple[int, str, Any]
 """Stamp [ns], topic and message, which is valid until the next one is asked for."""
 
 
-class NodeOutputs(Protocol):
+class NodeOutputs(ABC):
     """What one node publishes.
 
     Attributes:
@@ -60,13 +61,13 @@ class NodeOutputs(Protocol):
 
     topics: Mapping[str, str]
 
+    @abstractmethod
     def outputs(self, new: NewMessage) -> Iterator[Output]:
         """Yield the messages in the order of their stamps.
 
         Args:
             new: Makes messages.
         """
-        ...
 
 
 def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
@@ -86,7 +87,7 @@ def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
     return found
 
 
-class _TiltOutputs:
+class _TiltOutputs(NodeOutputs):
     """What the node tilt_observer publishes."""
 
     def __init__(self, estimates: Sequence[BaseEstimate], pipelines: Pipelines) -> None:
@@ -96,7 +97,7 @@ class _TiltOutputs:
         self._world = pipelines.tilt_options.world_frame
         self._base = pipelines.tilt_options.base_frame or pipelines.tilt.robot.base_link
         self._figures = f"/{TILT_NODE}/telemetry"
-        self.topics: Mapping[str, str] = {
+        self.topics = {
             "/base_orientation": QUATERNION_TYPE,
             "/base_state": ODOMETRY_TYPE,
             "/tilt": VECTOR_TYPE,
@@ -118,7 +119,7 @@ class _TiltOutputs:
             yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
 
 
-class _InertialOutputs:
+class _InertialOutputs(NodeOutputs):
     """What the node inertial_ekf publishes."""
 
     def __init__(self, estimates: Sequence[InertialEstimate], pipelines: Pipelines) -> None:
@@ -132,7 +133,7 @@ class _InertialOutputs:
             {link: f"/{name}/{topic_token(link)}" for link in links}
             for name in ("link_inertias", "payloads", "link_covariances")
         )
-        self.topics: Mapping[str, str] = {
+        self.topics = {
             **dict.fromkeys((*self._inertias.values(), *self._payloads.values()), INERTIA_TYPE),
             **dict.fromkeys(self._covariances.values(), JOINT_STATE_TYPE),
             "/torque_residual": JOINT_STATE_TYPE,
@@ -177,7 +178,7 @@ class _InertialOutputs:
             yield stamp_ns, topic, figures_to_msg(stamp_ns, upper.tolist(), messages[topic])
 
 
-class _TrunkOutputs:
+class _TrunkOutputs(NodeOutputs):
     """What the node trunk_payload publishes."""
 
     def __init__(self, estimates: Sequence[PayloadEstimate], pipelines: Pipelines) -> None:
@@ -185,7 +186,7 @@ class _TrunkOutputs:
         self._estimates = estimates
         self._telemetry = PayloadTelemetry(pipelines.payload.trunk)
         self._figures = f"/{PAYLOAD_NODE}/telemetry"
-        self.topics: Mapping[str, str] = {
+        self.topics = {
             "/trunk_inertia": INERTIA_TYPE,
             "/payload": INERTIA_TYPE,
             self._figures: JOINT_STATE_TYPE,

@@ -137,8 +137,8 @@ def replay_recording(
     """Push a recording's messages in the order they were logged, and tick after each, as a node does.
 
     Steps are driven by the stamps of the data and the order of the messages; the time of a tick only decides
-    when an input is stale. The base
-    estimate of the tilt pipeline is the base state of the others, as over DDS.
+    when an input is stale. The base estimate of the tilt pipeline is the base state of the others, as over
+    DDS.
 
     Args:
         recording: The recording.

@@ -1,8 +1,7 @@
 """Results of a replay as files: tables and the metrics."""
 
-import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.files.outputs import write_text
+from inertial_estimation.files.outputs import write_table, write_text
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
 from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
@@ -19,6 +18,7 @@ from inertial_estimation.signals import Array
 
 __all__ = [
     "BASE_COLUMNS",
+    "BASE_ERRORS",
     "BASE_FILE",
     "BASE_STATE_FIGURE",
     "BIAS_FIGURE",
@@ -41,7 +41,9 @@ __all__ = [
     "TRUNK_COLUMNS",
     "TRUNK_FIGURE",
     "TRUNK_FILE",
+    "number_text",
     "read_trusted",
+    "upper_entries",
     "write_base_orientation",
     "write_link_inertias",
     "write_metrics",
@@ -51,6 +53,12 @@ __all__ = [
 BASE_FILE, LINK_FILE, TRUNK_FILE = "base_orientation.csv", "link_inertias.csv", "trunk_inertia.csv"
 STATE_FILE, ERRORS_FILE = "base_state.csv", "base_errors.csv"
 TELEMETRY_FILES = {node: f"{node}.csv" for node in (TILT_NODE, INERTIAL_NODE, PAYLOAD_NODE)}
+BASE_ERRORS = (  # name in metrics.json, quantity, unit
+    ("tilt_error_deg", "tilt", "deg"),
+    ("yaw_error_deg", "yaw", "deg"),
+    ("position_error_m", "position", "m"),
+    ("velocity_error_m_s", "velocity", "m/s"),
+)
 METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
 ESTIMATES_BAG = "estimates"
 TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
@@ -86,7 +94,7 @@ def write_base_orientation(path: Path, series: TiltSeries) -> None:
     """
     numbers = np.hstack([series.quaternions_xyzw, series.tilts_B, series.gyro_biases_I]).tolist()
     rows = zip(series.stamps_ns.tolist(), numbers, series.contacts, strict=True)
-    _write(path, BASE_COLUMNS, ([t, *map(_number, row), " ".join(c)] for t, row, c in rows))
+    write_table(path, BASE_COLUMNS, ([t, *map(number_text, row), " ".join(c)] for t, row, c in rows))
 
 
 def write_link_inertias(path: Path, series: InertialSeries) -> None:
@@ -96,7 +104,7 @@ def write_link_inertias(path: Path, series: InertialSeries) -> None:
         path: File to write, CSV with the columns `LINK_COLUMNS`.
         series: Inertial estimates.
     """
-    _write(path, LINK_COLUMNS, _link_rows(series))
+    write_table(path, LINK_COLUMNS, _link_rows(series))
 
 
 def write_trunk_inertia(path: Path, series: PayloadSeries) -> None:
@@ -107,15 +115,15 @@ def write_trunk_inertia(path: Path, series: PayloadSeries) -> None:
         series: Estimates of the trunk.
     """
     h = series
-    published = (h.published_masses, h.published_coms_L, _six(h.published_inertias_Lcm))
+    published = (h.published_masses, h.published_coms_L, upper_entries(h.published_inertias_Lcm))
     identified = (h.masses, h.coms_L, h.mass_sigmas, h.com_sigmas, h.residuals)
     numbers = np.column_stack([*published, *identified]).tolist()
     rest = zip(h.phases, h.at_rest.tolist(), h.holds.tolist(), strict=True)
     rows = zip(h.stamps_ns.tolist(), numbers, rest, strict=True)
-    _write(
+    write_table(
         path,
         TRUNK_COLUMNS,
-        ([t, h.link, *map(_number, row), p, int(r), int(s)] for t, row, (p, r, s) in rows),
+        ([t, h.link, *map(number_text, row), p, int(r), int(s)] for t, row, (p, r, s) in rows),
     )
 
 
@@ -146,27 +154,24 @@ def read_trusted(path: Path) -> "np.ndarray[Any, np.dtype[np.bool_]]":
 
 def _link_rows(series: InertialSeries) -> Iterable[list[Any]]:
     tables = [
-        np.column_stack([link.published_masses, link.published_coms_L, _six(link.published_inertias_Lcm)])
+        np.column_stack(
+            [link.published_masses, link.published_coms_L, upper_entries(link.published_inertias_Lcm)]
+        )
         for link in series.links
     ]
     values = [table.tolist() for table in tables]
     nis, accepted = series.nis.tolist(), series.accepted.tolist()
     for k, stamp_ns in enumerate(series.stamps_ns.tolist()):
         for link, table in zip(series.links, values, strict=True):
-            yield [stamp_ns, link.link, *map(_number, table[k]), _number(nis[k]), int(accepted[k])]
+            yield [stamp_ns, link.link, *map(number_text, table[k]), number_text(nis[k]), int(accepted[k])]
 
 
-def _six(inertias: Array) -> Array:
-    six: Array = inertias[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return six
+def upper_entries(matrices: Array) -> Array:
+    """Return the entries xx, xy, xz, yy, yz, zz of symmetric matrices, shape (n, 6)."""
+    entries: Array = matrices[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return entries
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
+    """Return a number as all tables have it."""
     return f"{value:.9g}"
-
-
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(rows)

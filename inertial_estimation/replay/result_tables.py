@@ -1,6 +1,5 @@
 """Wide tables of a replay: one row a stamp, seconds in the first column, one column a quantity."""
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,9 +9,11 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from inertial_estimation.estimators.telemetry import AGE, Telemetry
+from inertial_estimation.files.outputs import write_table
 from inertial_estimation.replay.base_errors import BaseErrors, yaws
 from inertial_estimation.replay.estimate_series import TiltSeries
 from inertial_estimation.replay.metrics import TiltErrors
+from inertial_estimation.replay.result_files import number_text, upper_entries
 from inertial_estimation.replay.time_axis import TimeAxis
 from inertial_estimation.signals import Array
 
@@ -35,7 +36,6 @@ ERROR_COLUMNS = (
     *TIME_COLUMNS,
     *("trusted", "tilt_error_deg", "yaw_error_deg", "error_x", "error_y", "error_z"),
 )
-UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])
 EstimateT = TypeVar("EstimateT")
 
 
@@ -51,7 +51,7 @@ def write_base_state(path: Path, series: TiltSeries, time: TimeAxis) -> None:
     """
     angles = Rotation.from_quat(series.quaternions_xyzw).as_euler("ZYX")[:, ::-1]
     angles[:, 2] = yaws(series.quaternions_xyzw)
-    covariances = series.covariances_B[:, UPPER[0], UPPER[1]]
+    covariances = upper_entries(series.covariances_B)
     columns = (series.positions_W, angles, series.velocities_B, series.angular_rates_B, covariances)
     _write(path, STATE_COLUMNS, series.stamps_ns, np.column_stack(columns), time)
 
@@ -100,11 +100,8 @@ def _write(
     path: Path, columns: Sequence[str], stamps_ns: NDArray[np.int64], numbers: Array, time: TimeAxis
 ) -> None:
     rows = zip(time.of(stamps_ns).tolist(), stamps_ns.tolist(), numbers.tolist(), strict=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(_texts(at, stamp, row) for at, stamp, row in rows)
+    write_table(path, columns, (_texts(at, stamp, row) for at, stamp, row in rows))
 
 
 def _texts(at: float, stamp_ns: int, row: Iterable[float]) -> list[Any]:
-    return [f"{at:.6f}", stamp_ns, *("" if value != value else f"{value:.9g}" for value in row)]
+    return [f"{at:.6f}", stamp_ns, *("" if value != value else number_text(value) for value in row)]

@@ -58,16 +58,11 @@ def torque_series(
     """
     if not np.isfinite(series.innovations).all():
         return None
-    with_effort = [reading for reading in efforts if reading.effort is not None]
-    names = with_effort[0].names if with_effort else ()
-    joints = [i for i, name in enumerate(series.row_names) if name in names]
+    joints, torques = _measured_rows(series, efforts, joint_delay_s)
     try:
         innovations = low_pass_zero_phase(series.stamps_ns, series.innovations)
         measured = np.full_like(innovations, np.nan)
         if joints:
-            chosen = [series.row_names[i] for i in joints]
-            delay_ns = round(joint_delay_s * NANOSECONDS)
-            torques = _efforts_at(series.stamps_ns, with_effort, chosen, delay_ns)
             measured[:, joints] = low_pass_zero_phase(series.stamps_ns, torques)
     except MeasurementError:
         return None
@@ -153,32 +148,31 @@ def innovation_error(
     Returns:
         The error, or None without a hold-out or measured torques.
     """
-    with_effort = [reading for reading in efforts if reading.effort is not None]
-    if hold_out_ns is None or not with_effort:
+    if hold_out_ns is None:
         return None
-    names = with_effort[0].names
-    rows = [i for i, name in enumerate(series.row_names) if name in names]
     later = series.stamps_ns >= hold_out_ns
+    rows, measured = _measured_rows(series, efforts, joint_delay_s)
     if not rows or not later.any():
         return None
-    stamps = series.stamps_ns[later]
-    chosen = [series.row_names[i] for i in rows]
-    measured = _efforts_at(stamps, with_effort, chosen, round(joint_delay_s * NANOSECONDS))
     try:
-        return relative_error(stamps, measured, series.innovations[later][:, rows])
+        return relative_error(series.stamps_ns[later], measured[later], series.innovations[later][:, rows])
     except MeasurementError:
         return None
 
 
-def _efforts_at(
-    stamps_ns: NDArray[np.int64], readings: Sequence[JointReading], joints: list[str], delay_ns: int
-) -> Array:
-    """Efforts interpolated at the stamps, shape (n, joints)."""
-    first = readings[0].names
-    order = [first.index(name) for name in joints]
-    same = [reading for reading in readings if reading.names == first]
-    t0 = int(stamps_ns[0])
+def _measured_rows(
+    series: InertialSeries, efforts: Sequence[JointReading], joint_delay_s: float
+) -> tuple[list[int], Array]:
+    """Return the rows that are measured torques, and these at the stamps of the series, shape (n, rows)."""
+    readings = [reading for reading in efforts if reading.effort is not None]
+    names = readings[0].names if readings else ()
+    rows = [i for i, name in enumerate(series.row_names) if name in names]
+    if not rows:
+        return [], np.zeros((len(series.stamps_ns), 0))
+    same = [reading for reading in readings if reading.names == names]
+    order = [names.index(series.row_names[i]) for i in rows]
+    t0, delay_ns = int(series.stamps_ns[0]), round(joint_delay_s * NANOSECONDS)
     t = np.array([reading.stamp_ns - delay_ns - t0 for reading in same], dtype=np.float64)
     table = np.array([reading.effort for reading in same])[:, order]
-    at = (stamps_ns - t0).astype(np.float64)
-    return interpolated(at, t, table)
+    at = (series.stamps_ns - t0).astype(np.float64)
+    return rows, interpolated(at, t, table)

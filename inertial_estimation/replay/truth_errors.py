@@ -7,7 +7,7 @@ import numpy as np
 
 from inertial_estimation.recordings.truth_file import TrueInertias
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
-from inertial_estimation.replay.metrics import interpolated, summarise, verticals
+from inertial_estimation.replay.metrics import angles_between, interpolated, lies_within, summarise, verticals
 from inertial_estimation.replay.payload_series import PayloadSeries
 from inertial_estimation.signals import Array, LinkInertia, OrientationSample, seconds
 
@@ -23,14 +23,12 @@ def true_tilt_errors(series: TiltSeries, reference: Sequence[OrientationSample],
         settle_ns: Time after the first estimate that is excluded [ns].
     """
     stamps = np.array([sample.stamp_ns for sample in reference], dtype=np.int64)
-    within = (stamps >= series.stamps_ns[0] + settle_ns) & (stamps <= series.stamps_ns[-1])
+    within = lies_within(stamps, series.stamps_ns, settle_ns)
     true_B = verticals(np.array([sample.quaternion_xyzw for sample in reference])[within])
     at, times = seconds(stamps[within] - stamps[0]), seconds(series.stamps_ns - stamps[0])
     estimated = interpolated(at, times, series.tilts_B)
     estimated /= np.linalg.norm(estimated, axis=1, keepdims=True)
-    chord = np.linalg.norm(estimated - true_B, axis=1)
-    errors: Array = 2.0 * np.arcsin(np.clip(0.5 * chord, 0.0, 1.0))
-    return errors
+    return angles_between(estimated, true_B)
 
 
 def truth_metrics(
