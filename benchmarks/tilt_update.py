@@ -22,6 +22,7 @@ from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfig
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import build_config
@@ -105,7 +106,7 @@ def batches() -> dict[str, list[float]]:
     """Durations of the observer, and of VQF, over a recording of white noise about rest [s]."""
     rng = np.random.default_rng(0)
     w, f = 0.1 * rng.normal(size=(BATCH, 3)), rng.normal(size=(BATCH, 3))
-    f[:, 2] += 9.80665
+    f[:, 2] += STANDARD_GRAVITY
     readings = ObserverReadings(np.full(BATCH, 1e-3), w, f, 0.05 * rng.normal(size=(BATCH, 3)))
     start = np.zeros(3), np.array([0.0, 0.0, 1.0])
     durations: dict[str, list[float]] = {"observer two_stage": [], "VQF, without magnetometer": []}
@@ -123,7 +124,7 @@ def _gravity(robot: RobotModel) -> np.ndarray:
     """Specific force of the upright robot at rest, in the IMU frame."""
     data = robot.model.createData()
     pin.framesForwardKinematics(robot.model, data, pin.neutral(robot.model))
-    return data.oMf[robot.frame_id(IMU_LINK)].rotation.T @ np.array([0.0, 0.0, 9.80665])
+    return data.oMf[robot.frame_id(IMU_LINK)].rotation.T @ np.array([0.0, 0.0, STANDARD_GRAVITY])
 
 
 def _motion(robot: RobotModel, steps: int) -> tuple[np.ndarray, np.ndarray]:

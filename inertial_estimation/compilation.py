@@ -128,15 +128,13 @@ def numbers(array: Array) -> Array:
     Python reads and writes the numbers of a list several times faster than those of an array. Functions index
     a table as `table[i][j]`, which suits both.
     """
-    listed: Any = array if compiling() else array.tolist()
-    numbers: Array = listed
-    return numbers
+    made: Array = array if compiling() else array.tolist()
+    return made
 
 
 def zeros(*shape: int) -> Array:
     """Return zeros which compiled functions can read and write, as `numbers` returns them."""
-    made = np.zeros(shape)
-    return made if compiling() else numbers(made)
+    return numbers(np.zeros(shape))
 
 
 def warm_up() -> None:

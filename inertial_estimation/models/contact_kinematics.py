@@ -30,6 +30,8 @@ from inertial_estimation.spatial.vectors import (
     cross,
     matrix_of,
     product,
+    store,
+    store_matrix,
     times,
     transposed,
     vector_of,
@@ -215,9 +217,10 @@ def _in_base(
 
 @inlined
 def _store(out: MutableColumn, R: Matrix, p: Vector, v: Vector, w: Vector) -> None:
-    for k in range(3):
-        out[k], out[3 + k], out[6 + k] = R[0][k], R[1][k], R[2][k]
-        out[9 + k], out[12 + k], out[15 + k] = p[k], v[k], w[k]
+    store_matrix(out, 0, R)
+    store(out, 9, p)
+    store(out, 12, v)
+    store(out, 15, w)
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.drop_reasons import REPORTED_NS
 from inertial_estimation.models.input_ranges import FREE_POSITION
+from inertial_estimation.models.joint_turns import remove_turns
 from inertial_estimation.models.position_jump import JUMP, START_S, PositionJump
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
@@ -14,7 +15,6 @@ from inertial_estimation.signals import NANOSECONDS, Array, seconds
 
 __all__ = ["JointContinuity"]
 
-FULL_TURN = 2.0 * np.pi
 START_NS = round(2.0 * START_S * NANOSECONDS)
 STILL_TRAVEL = 0.02  # that frozen positions lag behind their velocity [rad or m]
 USUAL_RUNS = 3.0  # times the usual time for which joint states repeat, from which they are frozen
@@ -154,9 +154,8 @@ class _Track:
         else:
             frozen, found = self._still.ended(), ""
             if not frozen and (largest > JUMP or self._jump.lasts):
-                found = self._jump.update(
-                    self._h, self._wrapped(change), v, sent, self._travel.difference(last)
-                )
+                remove_turns(change, self._turning)
+                found = self._jump.update(self._h, change, v, sent, self._travel.difference(last))
             else:
                 self._jump.passed(self._h)
             if frozen or self._jump.new:
@@ -177,11 +176,6 @@ class _Track:
             self._travel.restart()
             return ""
         return self._travel.add(h, q, v)
-
-    def _wrapped(self, change: Array) -> Array:
-        if len(self._turning):
-            change[self._turning] -= FULL_TURN * np.round(change[self._turning] / FULL_TURN)
-        return change
 
 
 class _Still:
@@ -264,7 +258,7 @@ class _Travel:
     def _off(self, q: Array) -> Array:
         assert self._begin is not None
         off = q - self._begin - self._travel
-        off[self._turning] -= FULL_TURN * np.round(off[self._turning] / FULL_TURN)
+        remove_turns(off, self._turning)
         return off
 
     def _block(self, q: Array, v: Array) -> str:

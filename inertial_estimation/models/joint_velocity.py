@@ -1,6 +1,5 @@
 """Joint velocities derived causally from positions, for robots that do not measure all of them."""
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +9,7 @@ from inertial_estimation.errors import MeasurementError, listing
 from inertial_estimation.models.clock_branches import ClockBranches
 from inertial_estimation.models.differentiation import FEWEST_SAMPLES, end_slope_weights
 from inertial_estimation.models.input_ranges import joint_range
+from inertial_estimation.models.joint_turns import FULL_TURN, remove_turns
 from inertial_estimation.models.robot_config import InputConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.stamp_regulator import StampRegulator
@@ -19,7 +19,6 @@ __all__ = ["JointVelocity", "PositionDerivative"]
 
 INITIAL_CAPACITY = 64  # rows of the buffer at first; doubled where a window holds more
 LARGEST_TRAVEL_AT_ZERO_VELOCITY = 0.01  # [rad or m]; a velocity sensor notices more
-FULL_TURN = 2.0 * math.pi
 
 
 class PositionDerivative:
@@ -289,8 +288,7 @@ class JointVelocity:
             self._still_at = q.copy()
         else:
             travel = q - self._still_at
-            joints = self._robot.continuous_joints
-            travel[joints] -= FULL_TURN * np.round(travel[joints] / FULL_TURN)
+            remove_turns(travel, self._robot.continuous_joints)
             moved = bool((np.abs(travel) > LARGEST_TRAVEL_AT_ZERO_VELOCITY).any())
             self._zeros_are_fake = self._zeros_are_fake or (moved and self._derivatives.current.ready)
 

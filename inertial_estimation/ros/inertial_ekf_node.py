@@ -23,8 +23,8 @@ from inertial_estimation.recordings.estimate_messages import external_wrench_of,
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.ros.located_messages import located_event_to_msg
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
+from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
 from inertial_estimation.ros.telemetry import CovarianceOutputs, TelemetryOutput
@@ -112,7 +112,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             self.send(self._external_wrench, partial(wrench_to_msg, sample, self._wrench_msg, link))
         event = self._events.take(estimate)
         if event is not None:
-            self.publish(self._located, located_event_to_msg(event, self.get_name()))
+            self.publish(self._located, event_to_array(event.health, event.stamp_ns, self.get_name()))
 
     def _calibrate(self) -> str:
         self.pipeline.calibrate()

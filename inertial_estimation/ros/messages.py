@@ -1,4 +1,4 @@
-"""Messages of rclpy read from their bytes, and transforms.
+"""Messages of rclpy read from their bytes, transforms, and events.
 
 All other conversions are those of `recordings.message_conversion` and `recordings.estimate_messages`, which
 bags use, too.
@@ -8,13 +8,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped
 from rclpy.serialization import deserialize_message
 
+from inertial_estimation.recordings.estimate_messages import event_to_msg
 from inertial_estimation.recordings.message_conversion import bytes_reader, set_stamp
-from inertial_estimation.signals import BaseState
+from inertial_estimation.signals import BaseState, Health
 
-__all__ = ["base_state_to_transform", "message_reader"]
+__all__ = ["base_state_to_transform", "event_to_array", "message_reader"]
 
 
 def message_reader(
@@ -41,3 +43,14 @@ def base_state_to_transform(state: BaseState, world_frame: str, base_frame: str)
     t.x, t.y, t.z = state.p_WB.tolist()
     q.x, q.y, q.z, q.w = state.quaternion_xyzw.tolist()
     return msg
+
+
+def event_to_array(event: Health, stamp_ns: int, node_name: str) -> DiagnosticArray:
+    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
+
+    Args:
+        event: What has happened, as the state of one part; its kind is the first value.
+        stamp_ns: Stamp of the measurement [ns].
+        node_name: Name of the node.
+    """
+    return event_to_msg(event, stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue)

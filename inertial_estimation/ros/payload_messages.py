@@ -1,33 +1,18 @@
-"""Message conversions of the events and requests of the trunk's identification, in pairs."""
+"""Message conversions of the events and requests of the trunk's identification."""
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import Bool
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.estimators.payload.payload_events import KIND, PayloadEvent
-from inertial_estimation.recordings.estimate_messages import event_to_msg, health_from_msg
+from inertial_estimation.recordings.estimate_messages import health_from_msg
 from inertial_estimation.recordings.message_conversion import stamp_from_msg
 
-__all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg", "load_change_to_msg"]
-
-
-def load_change_to_msg(event: PayloadEvent, node_name: str) -> DiagnosticArray:
-    """Convert an event to diagnostic_msgs/DiagnosticArray with one status.
-
-    Args:
-        event: The event.
-        node_name: Name of the node.
-
-    Returns:
-        The message, with the stamp of the measurement; the first value is the event's kind.
-    """
-    return event_to_msg(
-        event.health, event.stamp_ns, node_name, DiagnosticArray(), DiagnosticStatus, KeyValue
-    )
+__all__ = ["hold_from_msg", "hold_to_msg", "load_change_from_msg"]
 
 
 def load_change_from_msg(msg: DiagnosticArray) -> PayloadEvent:
-    """Inverse of `load_change_to_msg`.
+    """Inverse of `messages.event_to_array` for a `PayloadEvent`.
 
     Raises:
         MeasurementError: If there is not one status with a kind.

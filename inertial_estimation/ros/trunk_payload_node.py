@@ -25,7 +25,8 @@ from inertial_estimation.recordings.message_conversion import link_inertia_to_ms
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.ros.markers import MarkerOutput, link_markers
-from inertial_estimation.ros.payload_messages import hold_to_msg, load_change_to_msg
+from inertial_estimation.ros.messages import event_to_array
+from inertial_estimation.ros.payload_messages import hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS, LATCHED
 from inertial_estimation.ros.telemetry import TelemetryOutput
@@ -112,7 +113,7 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         self._asked = reference
 
     def _tell(self, event: PayloadEvent) -> None:
-        self.publish(self._load_change, load_change_to_msg(event, self.get_name()))
+        self.publish(self._load_change, event_to_array(event.health, event.stamp_ns, self.get_name()))
         logger = self.get_logger()
         if event.level == HealthLevel.OK:
             logger.info(event.message)

@@ -26,6 +26,7 @@ __all__ = [
     "rotate",
     "rotation",
     "store",
+    "store_matrix",
     "times",
     "transposed",
     "transposed_times",
@@ -85,6 +86,20 @@ def store(row: Any, first: int, a: Vector) -> None:
         a: The vector.
     """
     row[first], row[first + 1], row[first + 2] = a
+
+
+@inlined
+def store_matrix(row: Any, first: int, A: Matrix) -> None:
+    """Write a matrix, by its rows, to nine consecutive numbers of a row.
+
+    Args:
+        row: Numbers.
+        first: Index of the first one.
+        A: The matrix.
+    """
+    store(row, first, A[0])
+    store(row, first + 3, A[1])
+    store(row, first + 6, A[2])
 
 
 @inlined

@@ -20,10 +20,15 @@ def joints(t):
     return AMPLITUDE * np.sin(phase) + [0.0, 0.0, 1.0], AMPLITUDE * FREQUENCY * np.cos(phase)
 
 
+def follower(turning=()):
+    """A new `JointContinuity`; joints of these indices turn without limits."""
+    robot = SimpleNamespace(joint_names=NAMES, continuous_joints=np.array(turning, dtype=int))
+    return JointContinuity(robot, InputConfig())
+
+
 def run(change=lambda t, q, v: (q, v), rate=200.0, duration=4.0, keep=lambda t: True, turning=()):
     """Feed a motion; return (time, fault, remark) of every joint state."""
-    robot = SimpleNamespace(joint_names=NAMES, continuous_joints=np.array(turning, dtype=int))
-    continuity, found = JointContinuity(robot, InputConfig()), []
+    continuity, found = follower(turning), []
     rng = np.random.default_rng(0)
     for t in np.arange(0.0, duration, 1.0 / rate).tolist():
         if not keep(t):
@@ -128,8 +133,7 @@ def test_position_that_its_driver_holds_may_catch_up():
 
 
 def test_single_reading_of_a_second_clock_leaves_the_first_alone():
-    robot = SimpleNamespace(joint_names=NAMES, continuous_joints=np.array([], dtype=int))
-    continuity = JointContinuity(robot, InputConfig())
+    continuity = follower()
     for k in range(400):
         q, v = joints(k / 200.0)
         stray = k % 50 == 30
@@ -161,8 +165,7 @@ def test_wrong_first_joint_states_do_not_hold_the_right_ones_for_long():
 
 @pytest.mark.parametrize(("change", "gap", "expected"), [(0.06, 9.0, 1), (2.0, 9.0, 0), (2.05, 2.0, 0)])
 def test_all_begins_anew_once_the_first_joint_states_of_all_prove_wrong(change, gap, expected):
-    robot = SimpleNamespace(joint_names=NAMES, continuous_joints=np.array([], dtype=int))
-    continuity, times = JointContinuity(robot, InputConfig()), 0
+    continuity, times = follower(), 0
     for t in np.arange(0.0, 4.0, 0.005).tolist():
         q, v = joints(t)
         if not continuity.fault(round((t + 0.5 * (t > gap)) * NANOSECONDS), q + 0.5 * (t < change), v):

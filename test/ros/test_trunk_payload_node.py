@@ -32,7 +32,8 @@ from inertial_estimation.recordings.message_conversion import (
 )
 from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
 from inertial_estimation.replay.replay import replay_recording
-from inertial_estimation.ros.payload_messages import load_change_from_msg, load_change_to_msg
+from inertial_estimation.ros.messages import event_to_array
+from inertial_estimation.ros.payload_messages import load_change_from_msg
 from inertial_estimation.signals import HealthLevel
 
 LOAD, PLACE = 8.0, (-0.2, 0.1, 0.05)
@@ -192,7 +193,7 @@ def test_what_is_told_is_read_again():
     told = PayloadEvent(
         7_000_000_001, "loaded", HealthLevel.WARN, "loaded: ...", {"mass measured [kg]": "71"}
     )
-    msg = load_change_to_msg(told, "trunk_payload")
+    msg = event_to_array(told.health, told.stamp_ns, "trunk_payload")
     assert load_change_from_msg(msg) == told
     assert msg.status[0].name == "trunk_payload: load"
     with pytest.raises(MeasurementError, match="expected one with the value 'kind'"):

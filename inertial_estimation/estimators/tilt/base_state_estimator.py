@@ -1,8 +1,5 @@
 """Estimator of base orientation, position and twist from aligned readings, one step at a time."""
 
-from inertial_estimation.compilation import (
-    warm_up,
-)
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.tilt.accelerometer_scale import AccelerometerScale
 from inertial_estimation.estimators.tilt.base_track import BaseTrack
@@ -18,12 +15,7 @@ from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
-from inertial_estimation.spatial.vectors import (
-    Matrix,
-    Vector,
-    rotate,
-    times,
-)
+from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 
@@ -68,7 +60,6 @@ class BaseStateEstimator:
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
-        warm_up()
         self.reset()
 
     def reset(self) -> None:

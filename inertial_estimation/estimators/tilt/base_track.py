@@ -36,6 +36,7 @@ from inertial_estimation.spatial.vectors import (
     combine,
     matrix_of,
     store,
+    store_matrix,
     times,
     vector_of,
 )
@@ -81,8 +82,7 @@ class BaseTrack:
         Args:
             x2_B: The vertical in the base frame.
         """
-        for i, row in enumerate(align_rows(IDENTITY, x2_B)):
-            store(self._track, 3 * i, row)
+        store_matrix(self._track, 0, align_rows(IDENTITY, x2_B))
 
     def step(
         self,
@@ -141,8 +141,7 @@ def _advance(
     R_WB = align_rows(R_reference, x2_B) if referenced else turned(h, w_mean_B, x2_B, matrix_of(track, 0))
     started = track[STARTED] > 0.0
     p_WB, started = position_after(h, vector_of(track, 9), started, R_WB, v_B, points_B, weights, anchors)
-    for i in range(3):
-        store(track, 3 * i, R_WB[i])
+    store_matrix(track, 0, R_WB)
     store(track, 9, p_WB)
     track[STARTED] = 1.0 if started else 0.0
     _write(R_WB, p_WB, v_B, w_B, x2_B, bias, innovation, variances, out)
@@ -203,6 +202,4 @@ def _write(
     store(out, 13, x2_B)
     store(out, 16, bias)
     store(out, 19, innovation)
-    covariance = rotation_covariance(variances[0], variances[1], x2_B)
-    for i in range(3):
-        store(out, 22 + 3 * i, covariance[i])
+    store_matrix(out, 22, rotation_covariance(variances[0], variances[1], x2_B))

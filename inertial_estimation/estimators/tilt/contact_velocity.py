@@ -30,7 +30,9 @@ from inertial_estimation.spatial.vectors import (
     dot,
     matrix_of,
     norm,
+    store,
     times,
+    vector,
     vector_of,
 )
 
@@ -112,15 +114,15 @@ class ContactVelocity:
             Velocity of the IMU in its own frame [m/s]; None where no contact is in use.
         """
         self._wrenches = wrenches
-        config, previous = self.config, self._previous
-        begin_known = previous is not None and h <= self._max_gap
+        config, previous = self.config, self._previous if h <= self._max_gap else None
+        differentiated = previous is not None and config.velocity == "position_difference"
         self._used, y_v = _velocity(
-            (state.motions, previous.motions if previous is not None and begin_known else state.motions),
+            (state.motions, state.motions if previous is None else previous.motions),
             state.wrench_frames,
             wrenches,
             x2,
             w,
-            h if begin_known and config.velocity == "position_difference" else 0.0,
+            h if differentiated else 0.0,
             (config.force_on, config.force_off),
             config.extent if config.point == "centre_of_pressure" else 0.0,
             self._triggers,
@@ -155,7 +157,7 @@ class ContactVelocity:
             point_B = add(state.p_BI, times(state.R_BI, _point(motion, centre)))
             force_C, _torque_C = _in_contact_frame(frame, wrench_F)
             force_B = times(state.R_BI, times(matrix_of(motion, 0), force_C))
-            loads.append(ContactLoad(name, _floats(point_B), _floats(force_B), float(weight)))
+            loads.append(ContactLoad(name, vector(point_B), vector(force_B), float(weight)))
         return tuple(loads)
 
 
@@ -200,7 +202,7 @@ def _velocity(
         centre = ZERO
         if extent > 0.0:
             centre = centre_of_pressure(force_C, torque_C, extent, vector_of(centres[i], 0))
-        centres[i][0], centres[i][1], centres[i][2] = centre
+        store(centres[i], 0, centre)
     if total <= 0.0:
         return 0, ZERO
     r, v, used = ZERO, ZERO, 0
@@ -241,7 +243,3 @@ def _point(motion: Column, centre: Column) -> Vector:
 def _point_velocity(motion: Column, centre: Column) -> Vector:
     lever = times(matrix_of(motion, 0), vector_of(centre, 0))
     return add(vector_of(motion, 12), cross(vector_of(motion, 15), lever))
-
-
-def _floats(a: Vector) -> Vector:
-    return float(a[0]), float(a[1]), float(a[2])

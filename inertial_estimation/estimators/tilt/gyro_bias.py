@@ -194,10 +194,9 @@ class GyroBiasEstimator:
             *(config.rest_force_deviation, self._window, self._sums),
         )
         self.resting = joint_speed <= config.rest_joint_speed and quiet
-        variances = self.variance_horizontal, self.variance_vertical
         drift = config.drift * config.drift * h
-        self.variance_horizontal, self.variance_vertical = variances[0] + drift, variances[1] + drift
-        variances = self.variance_horizontal, self.variance_vertical
+        variances = self.variance_horizontal + drift, self.variance_vertical + drift
+        self.variance_horizontal, self.variance_vertical = variances
         if self.resting and config.at_rest:
             self.bias, self.variance_horizontal, self.variance_vertical = _learnt_at_rest(
                 h, self.bias, variances, x2, config.rest_sigma, self._sums

@@ -14,9 +14,7 @@ WHOLE_WINDOW = 1.5  # from which on the observer continues [s]
 LONGEST_WINDOW = 2.0  # after which a fit that is not accepted begins again, and a startup ends anyway [s]
 ACCEPTED_SIGMA = 0.01  # of the direction [rad]
 ACCEPTED_LENGTH = 0.06  # error of the length of the vertical
-WITH_GRAVITY = (
-    0.5  # error of the length at rest from which on the accelerometer does not sense gravity in m/s^2
-)
+WITH_GRAVITY = 0.5  # error of the length at rest, beyond which the force is not gravity, or not in m/s^2
 AT_REST = math.radians(0.5)  # angle between mean accelerometer and fit up to which the former is used
 REPLACED = math.radians(1.0)  # angle between fit and output from which the output is replaced, plus
 REPLACED_SIGMA = 3.0  # this many standard deviations of the fit

@@ -234,7 +234,6 @@ def lost_in_flight(flight: float, x1: Vector, y_v: Vector) -> bool:
     return flight > LONGEST_FLIGHT or distance(x1, y_v) > LARGEST_LANDING
 
 
-@inlined
 def slow_root(a1: float, a2: float) -> float:
     """Return the rate of the slower root of s^2 + a1 s + a2, its real part where complex [1/s]."""
     return 0.5 * (a1 - math.sqrt(max(a1 * a1 - 4.0 * a2, 0.0)))

@@ -12,7 +12,7 @@ exponential of a 2 x 2 matrix between two half rotations, which is stable for an
 
 from dataclasses import dataclass
 
-from inertial_estimation.compilation import compiled, warm_up
+from inertial_estimation.compilation import compiled
 from inertial_estimation.estimators.tilt.linear_stage import first_stage
 from inertial_estimation.estimators.tilt.tilt_observer import (
     GravityFallbackConfig,
@@ -66,7 +66,6 @@ class TwoStageObserver(TiltObserver[TwoStageConfig]):
     x2_intermediate: Vector
 
     def __init__(self, config: TwoStageConfig, fallback: GravityFallbackConfig) -> None:
-        warm_up()
         self._rate: float | None = None  # that which was set [1/s]
         super().__init__(config, fallback)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from inertial_estimation.compilation import numbers, warm_up, zeros
+from inertial_estimation.compilation import numbers, zeros
 from inertial_estimation.estimators.tilt.base_position import position_after
 
 
@@ -16,11 +16,6 @@ class Position:
         self.p_WB, self._started = position_after(
             h, self.p_WB, self._started, R_WB, v_WB_B, points, weights, self._anchors
         )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled():
-    warm_up()
 
 
 EYE = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

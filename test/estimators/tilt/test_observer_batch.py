@@ -31,10 +31,8 @@ def readings():
 def test_a_batch_gives_the_numbers_of_single_steps(readings, changing, gain):
     config, fallback = TwoStageConfig(20.0, 100.0, 3.0), GravityFallbackConfig(gain, 4.0)
     rates = np.linspace(0.5, 3.0, N) if changing else None
-    observer, start = (
-        TwoStageObserver(config, fallback),
-        (np.array([0.1, 0.0, -0.2]), np.array([0.1, 0.0, 1.0])),
-    )
+    observer = TwoStageObserver(config, fallback)
+    start = np.array([0.1, 0.0, -0.2]), np.array([0.1, 0.0, 1.0])
     observer.initialise(vec(start[0]), vec(start[1]))
     states = observe(readings, config, fallback, start, rates)
     aided = []
