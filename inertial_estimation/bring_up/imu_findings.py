@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.delay_findings import delay_finding, lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.imu_mounting import (
     FEWEST,
@@ -17,7 +18,6 @@ from inertial_estimation.bring_up.imu_mounting import (
     ground_normal,
     nearest_axes,
 )
-from inertial_estimation.bring_up.joint_findings import lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
@@ -90,17 +90,17 @@ def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     if lag is None or verdict is None:
         why = "the base hardly turns over standing feet, so nothing dates the angular rate"
         return [cannot_tell("IMU delay", IMU_TOPIC, why)], lag
-    late = lag.seconds
-    said = f"it comes {1e3 * late:+.0f} ms (sigma {1e3 * lag.sigma:.1g}) against the joint states"
-    if verdict is Verdict.OK:
-        return [finding("IMU delay", IMU_TOPIC, verdict, 1e3 * late, "ms", said)], lag
-    delay = round(case.config.inputs.imu_delay + late, 4)
-    remedy = f"set inputs.imu_delay to {delay:g}, or stamp at the time of measurement"
-    mend = partial(RobotStreams.delayed, seconds={IMU_TOPIC: -late})
-    ms, values = 1e3 * late, {"inputs.imu_delay": delay}
-    return [
-        finding("IMU delay", IMU_TOPIC, verdict, ms, "ms", said, remedy, mend=mend, parameters=values)
-    ], lag
+    found = delay_finding(
+        "IMU delay",
+        IMU_TOPIC,
+        lag,
+        verdict,
+        f"it comes {lag.words} against the joint states",
+        parameter="inputs.imu_delay",
+        present_s=case.config.inputs.imu_delay,
+        inputs=[IMU_TOPIC],
+    )
+    return [found], lag
 
 
 def mounting_findings(case: Case) -> list[Finding]:
