@@ -20,8 +20,9 @@ from inertial_estimation.bring_up.imu_mounting import (
 )
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
-from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
+from inertial_estimation.bring_up.time_offsets import gyroscope_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.imu_checks import (
     NO_GRAVITY,
     PERMUTATIONS,
@@ -85,7 +86,7 @@ def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     """Find how late the IMU is against the joint states, whatever its unit and axes."""
     if case.streams.imu is None:
         return [], None
-    lag = gyroscope_lag(case.signals, expected_rate(case.signals))
+    lag = gyroscope_lag(case.signals, expected_rate(case.signals.table))
     verdict = lag_verdict(lag)
     if lag is None or verdict is None:
         why = "the base hardly turns over standing feet, so nothing dates the angular rate"
@@ -112,10 +113,11 @@ def mounting_findings(case: Case) -> list[Finding]:
     if case.streams.imu is None:
         return []
     signals = case.signals
-    fit = fit_gyroscope(signals.table.w_I, expected_rate(signals))
+    expected = expected_rate(signals.table)
+    fit = fit_gyroscope(signals.table.w_I, expected)
     normal_B = ground_normal(signals, case.setup) if case.setup.contacts else None
     tilt = math.nan if normal_B is None else gravity_angle(signals, normal_B, np.eye(3))
-    if fit is None or fit.score < EXPLAINS or not _turns(case):
+    if fit is None or fit.score < EXPLAINS or not _turns(expected):
         found = _by_gravity(case, normal_B, tilt)
         at_rest = gyroscope_at_rest(signals.windows, case.robot)
         return [*found, *([plain(at_rest)] if at_rest is not None else []), _untold()]
@@ -136,8 +138,7 @@ def mounting_findings(case: Case) -> list[Finding]:
     return [*found, _gyroscope_axes(fit), *_by_gravity(case, normal_B, tilt)]
 
 
-def _turns(case: Case) -> bool:
-    expected = expected_rate(case.signals)
+def _turns(expected: Array) -> bool:
     known = np.isfinite(expected).all(axis=1)
     return bool(known.any()) and float(np.sqrt(np.mean(expected[known] ** 2) * 3.0)) > 0.03
 

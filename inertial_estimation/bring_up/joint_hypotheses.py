@@ -19,7 +19,7 @@ from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.data_table import DataTable, WindowPredictor
 from inertial_estimation.data_checks.data_window import DataWindow
-from inertial_estimation.data_checks.foot_rotation import rotation_of_base
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -218,7 +218,7 @@ def _rotation(table: DataTable) -> float | None:
     """Share of the angular rate that the rotation over the feet does not explain in any axes."""
     if table.n_base != 6:
         return None
-    expected = np.einsum("nji,nj->ni", table.R_BI, rotation_of_base(table)) + table.w_BI_I
+    expected = expected_rate(table)
     known = np.isfinite(expected).all(axis=1) & np.isfinite(table.w_I).all(axis=1)
     if known.sum() < 8:
         return None
