@@ -174,14 +174,13 @@ class _Search:
 
 
 def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
-    """Apply a hypothesis to positions, velocities, accelerations (kinds 0 to 3) or efforts (4)."""
+    """Apply a hypothesis about positions to them, velocities, accelerations (kinds 0 to 3) or efforts (4)."""
     if hypothesis is None:
         return values
     changed: Array = values.copy()
     i, j = hypothesis.first, hypothesis.second
     if j >= 0:
-        if kind == 4 or not hypothesis.efforts:
-            changed[[i, j]] = changed[[j, i]]
+        changed[[i, j]] = changed[[j, i]]
     elif kind < 4:
         changed[i] *= -1.0
     return changed
@@ -238,4 +237,4 @@ def _corrected(streams: RobotStreams, hypothesis: _Hypothesis) -> RobotStreams:
         elif j < 0 and k < 2:
             values[:, k * n + i] *= -1.0
     joints = streams.joints.with_values(values)
-    return streams.changed(lambda name, stream: joints if name == "joint_states" else stream)
+    return replace(streams, joints=joints)

@@ -14,7 +14,7 @@ from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
 from inertial_estimation.signals import Array
 
-__all__ = ["FootContact", "added_frames", "first_contacts", "placed_contacts"]
+__all__ = ["FootContact", "added_frames", "placed_contacts"]
 
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
@@ -52,20 +52,6 @@ def added_frames(contacts: Sequence[FootContact]) -> AddedFrames:
     return AddedFrames(
         tuple(c.frame for c in new), tuple(c.link for c in new), tuple(x for c in new for x in c.pose)
     )
-
-
-def first_contacts(
-    robot: RobotModel, legs: Sequence[Limb], names: Sequence[str], shapes: LinkShapes
-) -> tuple[FootContact, ...]:
-    """Return contacts for the search of a standing posture: below the shapes at zero joint positions.
-
-    Args:
-        robot: The robot.
-        legs: Its legs.
-        names: Name of each foot's contact.
-        shapes: Shapes of the links of the feet.
-    """
-    return placed_contacts(robot, np.zeros(robot.n_joints), legs, names, shapes, soles=True, named=False)
 
 
 def placed_contacts(
