@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.added_frames import AddedFrames
-from inertial_estimation.models.limbs import Limb, frame_poses
+from inertial_estimation.models.limbs import Limb, end_links, frame_poses
 from inertial_estimation.models.link_shapes import LinkShapes
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
@@ -97,8 +97,7 @@ class _Foot:
 
     def __init__(self, robot: RobotModel, q: Array, leg: Limb, shapes: LinkShapes) -> None:
         self._robot, self._q = robot, q
-        last = robot.link_body(leg.end).joint_id
-        self.links = tuple(n for n in leg.links if robot.link_body(n).joint_id == last)
+        self.links = end_links(robot, leg)
         poses = dict(zip(self.links, frame_poses(robot, q, self.links), strict=True))
         self._poses = poses
         shaped = [link for link in self.links if link in shapes.points]
