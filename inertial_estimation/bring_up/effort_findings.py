@@ -95,11 +95,7 @@ def _with_gain(result: CheckResult, case: Case) -> Finding:
         gain, exact = (float(10.0**-thousand), True) if close else (1.0 / result.value, False)
     if gain is None:
         return plain(result)
-    mend = partial(_scaled, joint=case.robot.names.index(result.subject), factor=gain)
+    mend = partial(
+        RobotStreams.scaled_joint, part=2, joint=case.robot.names.index(result.subject), factor=gain
+    )
     return Finding(result, mend, drive_gains={result.subject: gain}, exact=exact)
-
-
-def _scaled(streams: RobotStreams, joint: int, factor: float) -> RobotStreams:
-    factors = np.ones(streams.n_joints)
-    factors[joint] = factor
-    return streams.scaled_joints(2, factors)

@@ -1,6 +1,7 @@
 """Joint positions and velocities: units, turns, signs, order, and how late velocities are."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +32,9 @@ def position_findings(case: Case) -> list[Finding]:
             mend = partial(_offset, joint=case.robot.names.index(result.subject), offset=offset)
             found.append(Finding(result, mend, joint_offsets={result.subject: offset}))
         elif result.remedy.startswith("degrees"):
-            found.append(Finding(result, partial(_radians, joint=case.robot.names.index(result.subject))))
+            joint = case.robot.names.index(result.subject)
+            mend = partial(RobotStreams.scaled_joint, part=0, joint=joint, factor=1.0 / DEGREES)
+            found.append(Finding(result, mend))
         else:
             found.append(plain(result))
     return _all_degrees(found, case)
@@ -92,15 +95,7 @@ def _all_radians(streams: RobotStreams) -> RobotStreams:
     return streams.scaled_joints(0, np.full(streams.n_joints, 1.0 / DEGREES))
 
 
-def _radians(streams: RobotStreams, joint: int) -> RobotStreams:
-    factors = np.ones(streams.n_joints)
-    factors[joint] = 1.0 / DEGREES
-    return streams.scaled_joints(0, factors)
-
-
 def _offset(streams: RobotStreams, joint: int, offset: float) -> RobotStreams:
     values = streams.joints.values.copy()
     values[:, joint] += offset
-    return streams.changed(
-        lambda name, stream: stream.with_values(values) if name == "joint_states" else stream
-    )
+    return replace(streams, joints=streams.joints.with_values(values))
