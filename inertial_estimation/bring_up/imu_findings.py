@@ -34,7 +34,7 @@ from inertial_estimation.data_checks.imu_checks import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, skew, yaw_of
 from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_findings"]
@@ -151,10 +151,9 @@ def _untold() -> Finding:
 def _scale(fit: AxesFit) -> list[Finding]:
     """Judge the unit of the gyroscope."""
     factor = fit.scale
-    if abs(math.log(factor)) < SCALE_WARN:
-        said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
-        return [finding("gyroscope scale", IMU_TOPIC, Verdict.OK, factor, "", said)]
     said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
+    if abs(math.log(factor)) < SCALE_WARN:
+        return [finding("gyroscope scale", IMU_TOPIC, Verdict.OK, factor, "", said)]
     gross = not 0.5 < factor < 2.0
     remedy = "check its scale in the driver of imu/data, expected rad/s"
     if abs(math.log(factor / DEGREES)) < 0.4:
@@ -280,8 +279,7 @@ def _exact(R: Array) -> Array:
 
 def _shortest(f: Array, n: Array) -> Array:
     """Return the smallest rotation that turns one unit vector into another one."""
-    axis, cosine = np.cross(f, n), float(f @ n)
-    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    K, cosine = skew(np.cross(f, n)), float(f @ n)
     R: Array = np.eye(3) + K + K @ K / max(1.0 + cosine, 1e-9)
     return R
 
