@@ -39,11 +39,6 @@ OF_KINEMATICS = OF_IMU | {  # checks that fail if a joint has the wrong sign or 
     *("effort sign", "effort unit", "effort order", "effort scale"),
     *("link mass", "link centre of mass", "masses"),
 }
-HARMLESS = (
-    "joint velocities",
-    "wrench delay",
-    "efforts",
-)  # on which no later check but that of masses relies
 NOT_MENDED = ", which is wrong and cannot be corrected with certainty"
 
 
@@ -150,9 +145,9 @@ def _execute(diagnosis: Diagnosis) -> None:
         _add(diagnosis, found)
         rough = [item.result for item in found if item.wrong and (item.mend is None or not item.exact)]
         if not rough or name == "joint velocities":
-            continue
+            continue  # later checks take the slopes of the positions
         doubtful = doubtful or f"the {rough[0].check} of {rough[0].subject}"
-        if name not in HARMLESS and any(item.wrong and item.mend is None for item in found):
+        if any(item.wrong and item.mend is None for item in found):
             blocked = doubtful
     if doubtful:
         why = f"they rely on {doubtful}{NOT_MENDED}"

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.delay_findings import lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
-from inertial_estimation.bring_up.joint_findings import lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import effort_lag
@@ -50,8 +50,7 @@ def effort_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     if lag is None or verdict is None:
         why = "the torques change too slowly, or agree too little with the prediction, to date them"
         return [*found, cannot_tell("effort delay", "joint_states", why)], lag
-    late = f"{1e3 * lag.seconds:+.0f} ms (sigma {1e3 * lag.sigma:.1g})"
-    said = f"they come {late} against the torques of the motion"
+    said = f"they come {lag.words} against the torques of the motion"
     remedy = ""
     if verdict is not Verdict.OK:
         remedy = "a filter, or commanded instead of measured torques? Send both of one time in one message"
@@ -96,11 +95,7 @@ def _with_gain(result: CheckResult, case: Case) -> Finding:
         gain, exact = (float(10.0**-thousand), True) if close else (1.0 / result.value, False)
     if gain is None:
         return plain(result)
-    mend = partial(_scaled, joint=case.robot.names.index(result.subject), factor=gain)
+    mend = partial(
+        RobotStreams.scaled_joint, part=2, joint=case.robot.names.index(result.subject), factor=gain
+    )
     return Finding(result, mend, drive_gains={result.subject: gain}, exact=exact)
-
-
-def _scaled(streams: RobotStreams, joint: int, factor: float) -> RobotStreams:
-    factors = np.ones(streams.n_joints)
-    factors[joint] = factor
-    return streams.scaled_joints(2, factors)

@@ -45,7 +45,6 @@ class ForceRows:
         masses: Their nominal masses [kg], shape (b,).
         joints: Names of the measured joints.
         contacts: Names of the contacts with measured wrenches.
-        projected: Whether unknown contact wrenches were projected out.
     """
 
     left: Array
@@ -60,7 +59,6 @@ class ForceRows:
     masses: Array
     joints: tuple[str, ...]
     contacts: tuple[str, ...]
-    projected: bool
 
 
 def force_rows(signals: UniformSignals, setup: RobotSetup) -> ForceRows | None:
@@ -144,7 +142,6 @@ class _Builder:
             masses=self._candidates.masses,
             joints=tuple(names[j] for j in self._joints.tolist()),
             contacts=contacts,
-            projected=bool(self._n_base) and not self._measured,
         )
 
     def _window(self, i: int) -> tuple[Array, ...]:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.delay_findings import delay_finding, lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.imu_mounting import (
     FEWEST,
@@ -17,11 +18,11 @@ from inertial_estimation.bring_up.imu_mounting import (
     ground_normal,
     nearest_axes,
 )
-from inertial_estimation.bring_up.joint_findings import lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
-from inertial_estimation.bring_up.time_offsets import expected_rate, gyroscope_lag
+from inertial_estimation.bring_up.time_offsets import gyroscope_lag
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.imu_checks import (
     NO_GRAVITY,
     PERMUTATIONS,
@@ -33,7 +34,7 @@ from inertial_estimation.data_checks.imu_checks import (
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import IMU_TOPIC, RobotConfig
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, yaw_of
+from inertial_estimation.spatial.rotations import roll_pitch_of, rotation_from_roll_pitch_yaw, skew, yaw_of
 from inertial_estimation.spatial.vectors import DEGREES
 
 __all__ = ["accelerometer_findings", "gyroscope_lag_findings", "mounting_findings"]
@@ -85,22 +86,22 @@ def gyroscope_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     """Find how late the IMU is against the joint states, whatever its unit and axes."""
     if case.streams.imu is None:
         return [], None
-    lag = gyroscope_lag(case.signals, expected_rate(case.signals))
+    lag = gyroscope_lag(case.signals, expected_rate(case.signals.table))
     verdict = lag_verdict(lag)
     if lag is None or verdict is None:
         why = "the base hardly turns over standing feet, so nothing dates the angular rate"
         return [cannot_tell("IMU delay", IMU_TOPIC, why)], lag
-    late = lag.seconds
-    said = f"it comes {1e3 * late:+.0f} ms (sigma {1e3 * lag.sigma:.1g}) against the joint states"
-    if verdict is Verdict.OK:
-        return [finding("IMU delay", IMU_TOPIC, verdict, 1e3 * late, "ms", said)], lag
-    delay = round(case.config.inputs.imu_delay + late, 4)
-    remedy = f"set inputs.imu_delay to {delay:g}, or stamp at the time of measurement"
-    mend = partial(RobotStreams.delayed, seconds={IMU_TOPIC: -late})
-    ms, values = 1e3 * late, {"inputs.imu_delay": delay}
-    return [
-        finding("IMU delay", IMU_TOPIC, verdict, ms, "ms", said, remedy, mend=mend, parameters=values)
-    ], lag
+    found = delay_finding(
+        "IMU delay",
+        IMU_TOPIC,
+        lag,
+        verdict,
+        f"it comes {lag.words} against the joint states",
+        parameter="inputs.imu_delay",
+        present_s=case.config.inputs.imu_delay,
+        inputs=[IMU_TOPIC],
+    )
+    return [found], lag
 
 
 def mounting_findings(case: Case) -> list[Finding]:
@@ -112,10 +113,11 @@ def mounting_findings(case: Case) -> list[Finding]:
     if case.streams.imu is None:
         return []
     signals = case.signals
-    fit = fit_gyroscope(signals.table.w_I, expected_rate(signals))
+    expected = expected_rate(signals.table)
+    fit = fit_gyroscope(signals.table.w_I, expected)
     normal_B = ground_normal(signals, case.setup) if case.setup.contacts else None
     tilt = math.nan if normal_B is None else gravity_angle(signals, normal_B, np.eye(3))
-    if fit is None or fit.score < EXPLAINS or not _turns(case):
+    if fit is None or fit.score < EXPLAINS or not _turns(expected):
         found = _by_gravity(case, normal_B, tilt)
         at_rest = gyroscope_at_rest(signals.windows, case.robot)
         return [*found, *([plain(at_rest)] if at_rest is not None else []), _untold()]
@@ -136,8 +138,7 @@ def mounting_findings(case: Case) -> list[Finding]:
     return [*found, _gyroscope_axes(fit), *_by_gravity(case, normal_B, tilt)]
 
 
-def _turns(case: Case) -> bool:
-    expected = expected_rate(case.signals)
+def _turns(expected: Array) -> bool:
     known = np.isfinite(expected).all(axis=1)
     return bool(known.any()) and float(np.sqrt(np.mean(expected[known] ** 2) * 3.0)) > 0.03
 
@@ -150,10 +151,9 @@ def _untold() -> Finding:
 def _scale(fit: AxesFit) -> list[Finding]:
     """Judge the unit of the gyroscope."""
     factor = fit.scale
-    if abs(math.log(factor)) < SCALE_WARN:
-        said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
-        return [finding("gyroscope scale", IMU_TOPIC, Verdict.OK, factor, "", said)]
     said = f"the gyroscope reads {factor:.3g} times the rotation over the feet"
+    if abs(math.log(factor)) < SCALE_WARN:
+        return [finding("gyroscope scale", IMU_TOPIC, Verdict.OK, factor, "", said)]
     gross = not 0.5 < factor < 2.0
     remedy = "check its scale in the driver of imu/data, expected rad/s"
     if abs(math.log(factor / DEGREES)) < 0.4:
@@ -279,8 +279,7 @@ def _exact(R: Array) -> Array:
 
 def _shortest(f: Array, n: Array) -> Array:
     """Return the smallest rotation that turns one unit vector into another one."""
-    axis, cosine = np.cross(f, n), float(f @ n)
-    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    K, cosine = skew(np.cross(f, n)), float(f @ n)
     R: Array = np.eye(3) + K + K @ K / max(1.0 + cosine, 1e-9)
     return R
 

@@ -192,13 +192,8 @@ def _verdict(cause: Cause, rows: ForceRows) -> Verdict:
 def _words(cause: Cause) -> str:
     if cause.kind is CauseKind.LINK:
         return f"{cause.size:+.2g} kg on '{cause.subject}'"
-    what = {
-        CauseKind.WHOLE: "all masses",
-        CauseKind.WRENCH: "the contact wrenches",
-        CauseKind.EFFORT: "the efforts",
-    }
     of = "" if cause.subject == "all" else f" of {cause.subject}"
-    return f"{what[cause.kind]}{of} {100 * cause.size:+.0f} %"
+    return f"{SCALED[cause.kind]}{of} {100 * cause.size:+.0f} %"
 
 
 def _said(cause: Cause, rows: ForceRows) -> str:
@@ -238,8 +233,7 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
 
 
 def _informed_links(fit: ForceFit, rows: ForceRows) -> list[str]:
-    masses = dict(zip(rows.links, rows.masses.tolist(), strict=True))
-    return [link for link in rows.links if fit.mass_sigma[link] < INFORMS * masses[link]]
+    return [link for link in rows.links if fit.mass_sigma[link] < INFORMS * fit.masses[link]]
 
 
 def _informed(fit: ForceFit, rows: ForceRows) -> Finding:

@@ -91,7 +91,6 @@ class ForceFit:
 
     Attributes:
         causes: The most probable first.
-        noise: Standard deviation of each row's noise [N or Nm], shape (m,).
         unexplained: Rms of the whitened residual without any cause; 1 where the description is right.
         mass_sigma: Standard deviation of each link's mass if only it were wrong [kg], by link.
         masses: Nominal mass [kg], by link.
@@ -100,7 +99,6 @@ class ForceFit:
     """
 
     causes: tuple[Cause, ...]
-    noise: Array
     unexplained: float
     mass_sigma: dict[str, float]
     masses: dict[str, float]
@@ -161,7 +159,6 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
     joints = {name: slice(4 * j, 4 * j + 4) for j, name in enumerate(rows.joints)}
     return ForceFit(
         causes=tuple(causes),
-        noise=noise,
         unexplained=math.sqrt(left / count),
         mass_sigma={c.subject: c.sigma for c in causes if c.kind is CauseKind.LINK},
         masses=dict(zip(rows.links, rows.masses.tolist(), strict=True)),

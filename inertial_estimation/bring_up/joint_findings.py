@@ -1,25 +1,22 @@
 """Joint positions and velocities: units, turns, signs, order, and how late velocities are."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.delay_findings import lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
-from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import velocity_lag
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.position_checks import position_checks, turns_off, velocity_checks
 from inertial_estimation.spatial.vectors import DEGREES
 
-__all__ = ["AGREE", "LATE_S", "NOTICED_S", "lag_verdict", "position_findings", "velocity_findings"]
+__all__ = ["position_findings", "velocity_findings"]
 
-NOTICED_S, LATE_S = 0.012, 0.03  # offsets that are unusual, and that corrupt estimates of moving robots [s]
-SIGMAS = 4.0
-IMPROVED = 0.1  # share of what does not agree that the shift must remove
-AGREE = 0.5  # agreement after the shift, below which it means nothing
 IN_DEGREES = 0.5  # share of the joints outside their limits that degrees explain, for all to be in degrees
 
 
@@ -35,7 +32,9 @@ def position_findings(case: Case) -> list[Finding]:
             mend = partial(_offset, joint=case.robot.names.index(result.subject), offset=offset)
             found.append(Finding(result, mend, joint_offsets={result.subject: offset}))
         elif result.remedy.startswith("degrees"):
-            found.append(Finding(result, partial(_radians, joint=case.robot.names.index(result.subject))))
+            joint = case.robot.names.index(result.subject)
+            mend = partial(RobotStreams.scaled_joint, part=0, joint=joint, factor=1.0 / DEGREES)
+            found.append(Finding(result, mend))
         else:
             found.append(plain(result))
     return _all_degrees(found, case)
@@ -62,30 +61,17 @@ def velocity_findings(case: Case) -> list[Finding]:
     verdict = lag_verdict(lag)
     if lag is None or verdict is None:
         return found
-    late = f"{1e3 * lag.seconds:+.0f} ms (sigma {1e3 * lag.sigma:.1g})"
-    said = f"they come {late} against the slopes of the positions"
-    remedy = (
-        ""
-        if verdict is Verdict.OK
-        else ("a filter in the drive? Set inputs.joint_velocity to 'derived', or shorten the filter")
-    )
-    parameters = {"inputs.joint_velocity": "derived"} if verdict is not Verdict.OK else {}
+    said = f"they come {lag.words} against the slopes of the positions"
+    remedy = ""
+    parameters: dict[str, str] = {}
+    if verdict is not Verdict.OK:
+        remedy = "a filter in the drive? Set inputs.joint_velocity to 'derived', or shorten the filter"
+        parameters = {"inputs.joint_velocity": "derived"}
     value = 1e3 * lag.seconds
     return [
         *found,
         finding("velocity delay", "joint_states", verdict, value, "ms", said, remedy, parameters=parameters),
     ]
-
-
-def lag_verdict(lag: Lag | None) -> Verdict | None:
-    """Judge a time offset; None where the data do not determine it."""
-    if lag is None or lag.score < AGREE or lag.at_edge or not lag.sigma < NOTICED_S:
-        return None
-    improved = (lag.score - lag.unshifted) / max(1.0 - lag.unshifted, 1e-6)
-    size = abs(lag.seconds)
-    if size < max(NOTICED_S, SIGMAS * lag.sigma) or improved < IMPROVED:
-        return Verdict.OK
-    return Verdict.WRONG if size > LATE_S else Verdict.WARN
 
 
 def _all_degrees(found: list[Finding], case: Case) -> list[Finding]:
@@ -109,15 +95,7 @@ def _all_radians(streams: RobotStreams) -> RobotStreams:
     return streams.scaled_joints(0, np.full(streams.n_joints, 1.0 / DEGREES))
 
 
-def _radians(streams: RobotStreams, joint: int) -> RobotStreams:
-    factors = np.ones(streams.n_joints)
-    factors[joint] = 1.0 / DEGREES
-    return streams.scaled_joints(0, factors)
-
-
 def _offset(streams: RobotStreams, joint: int, offset: float) -> RobotStreams:
     values = streams.joints.values.copy()
     values[:, joint] += offset
-    return streams.changed(
-        lambda name, stream: stream.with_values(values) if name == "joint_states" else stream
-    )
+    return replace(streams, joints=streams.joints.with_values(values))

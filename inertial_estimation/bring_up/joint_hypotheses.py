@@ -19,7 +19,7 @@ from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.data_table import DataTable, WindowPredictor
 from inertial_estimation.data_checks.data_window import DataWindow
-from inertial_estimation.data_checks.foot_rotation import rotation_of_base
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -174,14 +174,13 @@ class _Search:
 
 
 def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
-    """Apply a hypothesis to positions, velocities, accelerations (kinds 0 to 3) or efforts (4)."""
+    """Apply a hypothesis about positions to them, velocities, accelerations (kinds 0 to 3) or efforts (4)."""
     if hypothesis is None:
         return values
     changed: Array = values.copy()
     i, j = hypothesis.first, hypothesis.second
     if j >= 0:
-        if kind == 4 or not hypothesis.efforts:
-            changed[[i, j]] = changed[[j, i]]
+        changed[[i, j]] = changed[[j, i]]
     elif kind < 4:
         changed[i] *= -1.0
     return changed
@@ -218,7 +217,7 @@ def _rotation(table: DataTable) -> float | None:
     """Share of the angular rate that the rotation over the feet does not explain in any axes."""
     if table.n_base != 6:
         return None
-    expected = np.einsum("nji,nj->ni", table.R_BI, rotation_of_base(table)) + table.w_BI_I
+    expected = expected_rate(table)
     known = np.isfinite(expected).all(axis=1) & np.isfinite(table.w_I).all(axis=1)
     if known.sum() < 8:
         return None
@@ -238,4 +237,4 @@ def _corrected(streams: RobotStreams, hypothesis: _Hypothesis) -> RobotStreams:
         elif j < 0 and k < 2:
             values[:, k * n + i] *= -1.0
     joints = streams.joints.with_values(values)
-    return streams.changed(lambda name, stream: joints if name == "joint_states" else stream)
+    return replace(streams, joints=joints)

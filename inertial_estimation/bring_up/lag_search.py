@@ -40,6 +40,11 @@ class Lag:
     curve: Array
 
     @property
+    def words(self) -> str:
+        """The shift with its standard deviation, to be read."""
+        return f"{1e3 * self.seconds:+.0f} ms (sigma {1e3 * self.sigma:.1g})"
+
+    @property
     def at_edge(self) -> bool:
         """Whether the best agreement is at the longest shift looked for."""
         return abs(self.seconds) > MOST_S - 1.5 * STEP_S

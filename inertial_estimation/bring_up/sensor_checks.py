@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.bring_up.finding import Finding, Mend, cannot_tell, finding, plain
+from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
@@ -23,6 +23,7 @@ SATURATED = 0.003  # share of the values at the very largest one
 FEWEST_SATURATED = 10
 CLOCKS_S = 0.2  # between the clocks of two streams
 LOST = 0.001  # share of values that are no number
+REPEATS = "check cable, driver and timeouts of the sensor; it repeats its last value"
 AXES = (
     "specific force x",
     "specific force y",
@@ -102,13 +103,13 @@ def _positions(stamps: NDArray[np.int64], q: Array, v: Array, names: tuple[str, 
     t = (stamps - stamps[0]) / NANOSECONDS
     for j, name in enumerate(names):
         factor = min(1.0, _size(np.gradient(q[:, j], t)) / max(_size(v[:, j]), 1e-9))  # another unit
-        for begin, end in _runs(q[:, j]):
+        for begin, end in _long_runs(q[:, j]):
             span = (stamps[end - 1] - stamps[begin]) / NANOSECONDS
             sent = v[begin:end, j]
             speed = factor * abs(float(np.nanmean(sent))) if np.isfinite(sent).any() else 0.0
-            if span > STUCK_S and end - begin >= FEWEST_EQUAL and speed > MOVES:
+            if span > STUCK_S and speed > MOVES:
                 said = f"its position stays the same for {span:.2g} s while its velocity is {speed:.2g} rad/s"
-                found.append(_sensor("stuck", name, Verdict.WRONG, span, "s", said))
+                found.append(finding("stuck", name, Verdict.WRONG, span, "s", said, REPEATS))
                 break
     return found
 
@@ -142,53 +143,43 @@ def _channels(stream: Stream, subject: str, names: tuple[str, ...] | list[str]) 
     if stuck:
         mend = partial(_without_stuck, subject=subject)
         said = f"{listing(stuck, limit=6)}: the same value for up to {longest:.2g} s, otherwise it varies"
-        found.append(_sensor("stuck", subject, Verdict.WRONG, longest, "s", said, mend=mend))
+        found.append(finding("stuck", subject, Verdict.WRONG, longest, "s", said, REPEATS, mend=mend))
     if saturated:
         said = (
             f"{listing(saturated, limit=6)}: up to {100 * share:.2g} % of the values are the very largest one"
         )
         remedy = "raise the range of the sensor in its driver, or move less"
-        found.append(_sensor("saturated", subject, Verdict.WARN, share, "", said, remedy))
+        found.append(finding("saturated", subject, Verdict.WARN, share, "", said, remedy))
     if lost:
         said = f"{listing(lost, limit=6)}: more than {100 * LOST:g} % of the values are no number"
-        found.append(_sensor("missing values", subject, Verdict.WARN, float(len(lost)), "", said))
+        remedy = "check the driver; the nodes drop such messages"
+        found.append(finding("missing values", subject, Verdict.WARN, float(len(lost)), "", said, remedy))
     return found
 
 
-def _sensor(
-    check: str,
-    subject: str,
-    verdict: Verdict,
-    value: float,
-    unit: str,
-    said: str,
-    remedy: str = "",
-    mend: Mend | None = None,
-) -> Finding:
-    remedy = remedy or "check cable, driver and timeouts of the sensor; it repeats its last value"
-    if check == "missing values":
-        remedy = "check the driver; the nodes drop such messages"
-    return finding(check, subject, verdict, value, unit, said, remedy, mend=mend)
-
-
-def _runs(values: Array) -> list[tuple[int, int]]:
-    """Return begin and end of runs of equal values of `FEWEST_EQUAL` or more."""
+def _runs(values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return begins and ends of all runs of equal values."""
     changes = np.flatnonzero(np.diff(values) != 0.0) + 1
-    begins, ends = np.concatenate(([0], changes)), np.concatenate((changes, [len(values)]))
+    return np.concatenate(([0], changes)), np.concatenate((changes, [len(values)]))
+
+
+def _long_runs(values: Array) -> list[tuple[int, int]]:
+    """Return begin and end of runs of equal values of `FEWEST_EQUAL` or more."""
+    begins, ends = _runs(values)
     long = ends - begins >= FEWEST_EQUAL
     return list(zip(begins[long].tolist(), ends[long].tolist(), strict=True))
 
 
 def _stuck(stamps: NDArray[np.int64], values: Array) -> list[tuple[int, int]]:
     """Return the runs in which a value is stuck; a value that rests at zero is not."""
-    changes = np.flatnonzero(np.diff(values) != 0.0) + 1
-    lengths = np.diff(np.concatenate(([0], changes, [len(values)])))
+    begins, ends = _runs(values)
+    lengths = ends - begins
     if len(lengths) < 10:
         return []  # constant throughout: what is not measured is often sent as a constant
     usual = float(np.quantile(np.repeat(lengths, lengths), 0.5))
     return [
         (begin, end)
-        for begin, end in _runs(values)
+        for begin, end in _long_runs(values)
         if values[begin] != 0.0
         and end - begin > STUCK_RUNS * usual
         and stamps[end - 1] - stamps[begin] > STUCK_S * NANOSECONDS
@@ -213,13 +204,12 @@ def _without_stuck(streams: RobotStreams, subject: str) -> RobotStreams:
 
 def _at_largest(values: Array) -> float:
     """Return the share of values at the largest or smallest one, 0 where that is usual."""
-    worst = 0.0
-    for extreme, sign in ((values.max(), 1.0), (values.min(), -1.0)):
-        if extreme * sign <= 0.0:
-            continue
-        count = int(np.sum(values == extreme))
-        _distinct, counts = np.unique(values, return_counts=True)
-        if count >= FEWEST_SATURATED and count > SATURATED * len(values) and count > 10 * np.median(counts):
-            beside = np.sort(counts)[-2] if len(counts) > 1 else 0
-            worst = max(worst, count / len(values)) if count > 3 * beside or len(counts) > 50 else worst
-    return worst
+    distinct, counts = np.unique(values, return_counts=True)  # in increasing order
+    usual = max(SATURATED * len(values), 10 * float(np.median(counts)))
+    beside = int(np.sort(counts)[-2]) if len(counts) > 1 else 0
+    count = max(
+        int(counts[-1]) if distinct[-1] > 0.0 else 0,
+        int(counts[0]) if distinct[0] < 0.0 else 0,
+    )
+    stands_out = count > 3 * beside or len(counts) > 50
+    return count / len(values) if count >= FEWEST_SATURATED and count > usual and stands_out else 0.0

@@ -1,6 +1,6 @@
 """The inputs of a recording as arrays, one stream per sensor."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -103,6 +103,12 @@ class RobotStreams:
         values[:, part * n : (part + 1) * n] *= factors
         return replace(self, joints=self.joints.with_values(values))
 
+    def scaled_joint(self, part: int, joint: int, factor: float) -> "RobotStreams":
+        """Return the streams with `part` (as of `scaled_joints`) of one joint times a factor."""
+        factors = np.ones(self.n_joints)
+        factors[joint] = factor
+        return self.scaled_joints(part, factors)
+
 
 @dataclass(eq=False)
 class _Rows:
@@ -118,9 +124,10 @@ class _Rows:
         self.log_ns.append(log_ns)
 
     def stream(self, columns: int) -> Stream:
-        stamps = np.array(self.stamps_ns, dtype=np.int64)
         return Stream(
-            stamps, np.array(self.values).reshape(-1, columns), np.array(self.log_ns, dtype=np.int64)
+            np.array(self.stamps_ns, dtype=np.int64),
+            np.array(self.values).reshape(-1, columns),
+            np.array(self.log_ns, dtype=np.int64),
         )
 
 
@@ -208,9 +215,5 @@ def read_streams(
             if topic in filled
         },
         missing=joints.missing,
-        absent=tuple(_absent(expected, filled)),
+        absent=tuple(topic for topic in expected if topic not in filled),
     )
-
-
-def _absent(expected: Iterable[str], filled: Mapping[str, _Rows]) -> list[str]:
-    return [topic for topic in expected if topic not in filled]

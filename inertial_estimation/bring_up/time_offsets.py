@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.lag_search import LAGS, PARTS, Lag, best_lag, lagged
 from inertial_estimation.bring_up.uniform_signals import UniformSignals
-from inertial_estimation.data_checks.foot_rotation import rotation_of_base
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["effort_lag", "expected_rate", "gyroscope_lag", "velocity_lag", "wrench_lag"]
+__all__ = ["effort_lag", "gyroscope_lag", "velocity_lag", "wrench_lag"]
 
 FEWEST = 100  # times at which both series are known, 2 s
 TURNING = 0.02  # rms rotation of the base, less does not stand out from joint noise [rad/s]
@@ -27,14 +26,6 @@ MOVING = 0.05  # rms joint speed [rad/s]
 SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
 LEVER = 0.3  # at which moments count as much as forces [m]
 RIDGE = 1e-9
-
-
-def expected_rate(signals: UniformSignals) -> Array:
-    """Return what a gyroscope mounted as described should read over standing feet [rad/s], shape (N, 3)."""
-    table = signals.table
-    w_B = rotation_of_base(table)
-    rate: Array = np.einsum("nji,nj->ni", table.R_BI, w_B) + table.w_BI_I
-    return rate
 
 
 def gyroscope_lag(signals: UniformSignals, expected: Array) -> Lag | None:

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
+from inertial_estimation.bring_up.delay_findings import AGREE, delay_finding, lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
-from inertial_estimation.bring_up.joint_findings import AGREE, lag_verdict
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.bring_up.time_offsets import wrench_lag
@@ -35,20 +35,18 @@ def wrench_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
         if lag is not None and lag.score < AGREE:
             why = "the wrenches balance weight and motion too badly to date them"
         return [cannot_tell("wrench delay", SUBJECT, why)], lag
-    late = lag.seconds
-    said = f"they come {1e3 * late:+.0f} ms (sigma {1e3 * lag.sigma:.1g}) against joint states and IMU"
-    if verdict is Verdict.OK:
-        return [finding("wrench delay", SUBJECT, verdict, 1e3 * late, "ms", said)], lag
-    delay = round(case.config.inputs.wrench_delay + late, 4)
-    remedy = (
-        f"set inputs.wrench_delay to {delay:g}, or stamp at the time of measurement; a filter in the sensor?"
+    found = delay_finding(
+        "wrench delay",
+        SUBJECT,
+        lag,
+        verdict,
+        f"they come {lag.words} against joint states and IMU",
+        parameter="inputs.wrench_delay",
+        present_s=case.config.inputs.wrench_delay,
+        inputs=[f"{name}/wrench" for name in case.streams.wrenches],
+        also="; a filter in the sensor?",
     )
-    shifts = {f"{name}/wrench": -late for name in case.streams.wrenches}
-    mend = partial(RobotStreams.delayed, seconds=shifts)
-    ms, values = 1e3 * late, {"inputs.wrench_delay": delay}
-    return [
-        finding("wrench delay", SUBJECT, verdict, ms, "ms", said, remedy, mend=mend, parameters=values)
-    ], lag
+    return [found], lag
 
 
 def wrench_findings(case: Case) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Angular velocity of the base from joint velocities, while feet stand on the ground."""
+"""Angular velocity of the base from joint velocities while feet stand on the ground, and of the IMU."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from inertial_estimation.data_checks.data_table import DataTable
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["rotation_of_base"]
+__all__ = ["expected_rate", "rotation_of_base"]
 
 LOADED = 0.1  # share of the load above which a contact counts as standing
 CARRIES = 0.2  # share of the weight below which the contacts do not carry the robot
@@ -36,6 +36,15 @@ def rotation_of_base(table: DataTable) -> Array:
         else:
             w_B[i] = _of_soles(turn[i], load)
     return w_B
+
+
+def expected_rate(table: DataTable) -> Array:
+    """Return what a gyroscope mounted as described reads over standing feet [rad/s], shape (N, 3).
+
+    NaN where `rotation_of_base` is.
+    """
+    rate: Array = np.einsum("nji,nj->ni", table.R_BI, rotation_of_base(table)) + table.w_BI_I
+    return rate
 
 
 def _relative(table: DataTable) -> tuple[Array, Array]:

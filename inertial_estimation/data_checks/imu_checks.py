@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict
 from inertial_estimation.data_checks.data_table import CheckedRobot, DataTable
-from inertial_estimation.data_checks.foot_rotation import rotation_of_base
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import IMU_TOPIC
 from inertial_estimation.signals import Array
@@ -101,8 +101,7 @@ def gyroscope_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]
     known = _known(table.w_I)
     if not robot.imu or not known.any():
         return []
-    w_B = rotation_of_base(table)
-    expected = np.einsum("nji,nj->ni", table.R_BI, w_B) + table.w_BI_I
+    expected = expected_rate(table)
     seen = known & np.isfinite(expected).all(axis=1)
     if seen.sum() >= 10:
         found = _axes(table.w_I[seen], expected[seen])

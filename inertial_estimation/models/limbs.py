@@ -10,7 +10,7 @@ from inertial_estimation.models.joint_limits import urdf_limits
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["Limb", "body_links", "frame_poses", "limbs_of", "rest_posture", "subtree_masses"]
+__all__ = ["Limb", "body_links", "end_links", "frame_poses", "limbs_of", "rest_posture", "subtree_masses"]
 
 MARGIN, MARGIN_SHARE = 0.05, 0.1  # kept from a position limit: at most so much, and so much of the range
 
@@ -70,6 +70,11 @@ def body_links(robot: RobotModel, joint: int) -> tuple[str, ...]:
     """Return the links of the body that a Pinocchio joint carries, the first one nearest to the joint."""
     frames = robot.model.frames
     return tuple(f.name for f in frames if f.parentJoint == joint and f.type == pin.FrameType.BODY)
+
+
+def end_links(robot: RobotModel, limb: Limb) -> tuple[str, ...]:
+    """Return the links of the last body of a limb, the first one nearest to its joint."""
+    return body_links(robot, robot.link_body(limb.end).joint_id)
 
 
 def subtree_masses(robot: RobotModel) -> dict[str, float]:

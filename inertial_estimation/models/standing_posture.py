@@ -17,7 +17,7 @@ from inertial_estimation.models.limbs import Limb, rest_posture
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.signals import Array
 
-__all__ = ["free_posture", "gravity_torques", "standing_posture"]
+__all__ = ["free_posture", "standing_posture"]
 
 HEIGHTS_SOLES, HEIGHTS_POINTS = (0.93, 0.98, 0.85, 0.75), (0.75, 0.85, 0.92)  # over the largest, best first
 TOLERANCE = 2e-3  # [m, rad] of a foot, beyond which the posture is refused
@@ -172,18 +172,18 @@ def free_posture(robot: RobotModel, rng: Generator) -> Array:
     drawn = rng.uniform(*near, size=(POSTURES, robot.n_joints))
     tried = np.vstack((rest, *(rest + share * (drawn - rest) for share in SHARES)))
     effort = urdf_limits(robot).effort
-    loads = np.array([float((np.abs(gravity_torques(robot, q)) / effort).max(initial=0.0)) for q in tried])
+    torques = _gravity_torques(robot, tried)
+    loads = np.array([float((np.abs(tau) / effort).max(initial=0.0)) for tau in torques])
     distance = np.linalg.norm(tried - rest, axis=1)
     score = distance + 10.0 * np.maximum(loads - LOAD_SHARE, 0.0) * robot.n_joints
     best: Array = tried[int(np.argmin(score))]
     return best
 
 
-def gravity_torques(robot: RobotModel, q: Array) -> Array:
-    """Return the torques that hold a robot with a fixed base at rest [Nm], shape (n_joints,)."""
-    tau = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), robot.configuration(q))
-    torques: Array = np.asarray(tau)[robot.n_base :]
-    return torques
+def _gravity_torques(robot: RobotModel, postures: Array) -> Array:
+    """Return the torques that hold a robot with a fixed base in some postures [Nm], shape (N, n_joints)."""
+    model, data = robot.model, robot.model.createData()
+    return np.array([pin.computeGeneralizedGravity(model, data, robot.configuration(q)) for q in postures])
 
 
 def _along(R: Array) -> tuple[float, float]:

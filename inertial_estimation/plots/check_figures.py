@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from inertial_estimation.bring_up.doctor import Diagnosis
 from inertial_estimation.bring_up.inertia_hypotheses import CauseKind
 from inertial_estimation.bring_up.lag_search import LAGS
-from inertial_estimation.bring_up.time_offsets import expected_rate
 from inertial_estimation.bring_up.uniform_signals import STEP_S
 from inertial_estimation.data_checks.check_result import Verdict
+from inertial_estimation.data_checks.foot_rotation import expected_rate
 from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.plots.style import BLACK, COLOURS, GREY, WIDTH, new_figure, thin, tidy
 from inertial_estimation.signals import NANOSECONDS, Array
@@ -72,7 +72,7 @@ def figure_of_time_offsets(diagnosis: Diagnosis) -> Any | None:
 def figure_of_gyroscope(diagnosis: Diagnosis) -> Any | None:
     """Draw the gyroscope and what it should read over standing feet; None without."""
     signals = diagnosis.case.signals
-    expected = expected_rate(diagnosis.mended.signals)
+    expected = expected_rate(diagnosis.mended.signals.table)
     measured = signals.table.w_I
     if not np.isfinite(measured).any() or not np.isfinite(expected).any():
         return None

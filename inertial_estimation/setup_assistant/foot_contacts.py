@@ -8,13 +8,13 @@ from scipy.spatial import ConvexHull, QhullError
 
 from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.added_frames import AddedFrames
-from inertial_estimation.models.limbs import Limb, frame_poses
+from inertial_estimation.models.limbs import Limb, end_links, frame_poses
 from inertial_estimation.models.link_shapes import LinkShapes
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import FOOT, count_of, is_imu
 from inertial_estimation.signals import Array
 
-__all__ = ["FootContact", "added_frames", "first_contacts", "placed_contacts"]
+__all__ = ["FootContact", "added_frames", "placed_contacts"]
 
 FLAT = 0.005  # height above the lowest point within which points belong to the sole [m]
 LEVEL = 0.1  # inclination up to which the frame of a sole counts as level [rad]
@@ -52,20 +52,6 @@ def added_frames(contacts: Sequence[FootContact]) -> AddedFrames:
     return AddedFrames(
         tuple(c.frame for c in new), tuple(c.link for c in new), tuple(x for c in new for x in c.pose)
     )
-
-
-def first_contacts(
-    robot: RobotModel, legs: Sequence[Limb], names: Sequence[str], shapes: LinkShapes
-) -> tuple[FootContact, ...]:
-    """Return contacts for the search of a standing posture: below the shapes at zero joint positions.
-
-    Args:
-        robot: The robot.
-        legs: Its legs.
-        names: Name of each foot's contact.
-        shapes: Shapes of the links of the feet.
-    """
-    return placed_contacts(robot, np.zeros(robot.n_joints), legs, names, shapes, soles=True, named=False)
 
 
 def placed_contacts(
@@ -111,8 +97,7 @@ class _Foot:
 
     def __init__(self, robot: RobotModel, q: Array, leg: Limb, shapes: LinkShapes) -> None:
         self._robot, self._q = robot, q
-        last = robot.link_body(leg.end).joint_id
-        self.links = tuple(n for n in leg.links if robot.link_body(n).joint_id == last)
+        self.links = end_links(robot, leg)
         poses = dict(zip(self.links, frame_poses(robot, q, self.links), strict=True))
         self._poses = poses
         shaped = [link for link in self.links if link in shapes.points]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inertial_estimation.errors import ModelError
 from inertial_estimation.models.body_reference import has_usable_prior
-from inertial_estimation.models.limbs import Limb, limbs_of, subtree_masses
+from inertial_estimation.models.limbs import Limb, body_links, limbs_of, subtree_masses
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.description import Description
 from inertial_estimation.setup_assistant.name_words import ARM, HEAD, LEG, count_of
@@ -82,5 +82,5 @@ def _is_arm(own: Sequence[str], limb: Limb, *, fixed: bool) -> bool:
 
 def _named(robot: RobotModel, described: Description, joint: int) -> str:
     """Return the first link of a body with a mass, after which the body is best called."""
-    links = [link for link in robot.link_names if robot.link_body(link).joint_id == joint]
+    links = body_links(robot, joint)
     return next((link for link in links if described.masses.get(link, 0.0) > 0.0), links[0])

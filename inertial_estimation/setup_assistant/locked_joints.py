@@ -1,5 +1,7 @@
 """Joints that the estimators should treat as fixed, and why."""
 
+from collections.abc import Sequence
+
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.limbs import Limb, limbs_of, subtree_masses
 from inertial_estimation.models.robot_model import RobotModel
@@ -65,21 +67,21 @@ def _of_hands(robot: RobotModel) -> dict[str, str]:
     """Return the joints behind the branching of a small hand at the end of a limb."""
     masses = subtree_masses(robot)
     found: dict[str, str] = {}
-    for limb in limbs_of(robot):
+    limbs, small = limbs_of(robot), SMALL_HAND * robot.total_mass
+    for limb in limbs:
         shared = limb.joints[: len(limb.joints) - limb.own]
-        if len(shared) >= WRIST_DEPTH and masses[shared[-1]] < SMALL_HAND * robot.total_mass:
-            wrist = _first_branching(limb, robot, masses)
+        if len(shared) >= WRIST_DEPTH and masses[shared[-1]] < small:
+            wrist = _first_branching(limb, limbs, masses, small)
             found |= dict.fromkeys(limb.joints[wrist:], "grippers and hands")
     return found
 
 
-def _first_branching(limb: Limb, robot: RobotModel, masses: dict[str, float]) -> int:
-    """Return the number of joints of a limb before the hand begins to branch."""
-    limbs = limbs_of(robot)
+def _first_branching(limb: Limb, limbs: Sequence[Limb], masses: dict[str, float], small: float) -> int:
+    """Return the number of joints of a limb before a hand lighter than `small` [kg] begins to branch."""
     for depth in range(WRIST_DEPTH, len(limb.joints)):
         same = [other.joints for other in limbs if other.joints[:depth] == limb.joints[:depth]]
         beyond = {joints[depth] for joints in same if len(joints) > depth}
-        if len(beyond) > 1 and masses[limb.joints[depth - 1]] < SMALL_HAND * robot.total_mass:
+        if len(beyond) > 1 and masses[limb.joints[depth - 1]] < small:
             return depth
     return len(limb.joints)
 

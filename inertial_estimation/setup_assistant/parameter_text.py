@@ -1,7 +1,6 @@
 """A parameter file as text: sections, values and comments."""
 
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -106,12 +105,10 @@ def _stance(survey: Survey) -> list[Entry]:
     soles = [number for contact in survey.contacts for number in contact.sole]
     if soles:
         stance["soles"] = soles
+    if not stance:
+        return []
     said = f"the base {survey.height:.3g} m above level ground" if survey.legged else "where an arm begins"
-    return (
-        [Entry("stance", stance, f"for simulator and controller: {said}; other joints at zero")]
-        if stance
-        else []
-    )
+    return [Entry("stance", stance, f"for simulator and controller: {said}; other joints at zero")]
 
 
 def _why_locked(survey: Survey) -> str:
@@ -123,13 +120,12 @@ def _written(entry: Entry) -> list[str]:
     if entry.value is None:  # a comment alone
         return _comment(f"{entry.name.lstrip('# ')}: {entry.comment}", INDENT)
     if isinstance(entry.value, dict):
-        flat = _flow(entry.value)
+        flat = f"{INDENT}{entry.name}: {_flow(entry.value)}"
+        if len(flat) <= WIDTH - 30:
+            return _commented([flat], entry.comment)
         nested = [
             line for name, value in entry.value.items() for line in _value_lines(name, value, INDENT + "  ")
         ]
-        lines = [f"{INDENT}{entry.name}: {flat}"]
-        if len(lines[0]) <= WIDTH - 30:
-            return _commented(lines, entry.comment)
         return _commented([f"{INDENT}{entry.name}:", *nested], entry.comment)
     return _commented(_value_lines(entry.name, entry.value, INDENT), entry.comment)
 
@@ -156,16 +152,5 @@ def _value_lines(name: str, value: Any, indent: str) -> list[str]:
 
 def _flow(value: Any) -> str:
     """Return a value as YAML on one line."""
-    text = yaml.safe_dump(
-        _plain(value), default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True
-    )
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False, allow_unicode=True)
     return text.strip().removesuffix("...").strip()
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of Python's own types, numbers in the shortest form that ROS reads as the same type."""
-    if isinstance(value, dict):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(inner) for inner in value]
-    return value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertial_estimation.errors import ConfigurationError, listing
-from inertial_estimation.models.limbs import Limb, frame_poses, limbs_of, rest_posture
+from inertial_estimation.models.limbs import Limb, end_links, frame_poses, limbs_of, rest_posture
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.setup_assistant.name_words import ARM, LEG, count_of
 from inertial_estimation.signals import Array
@@ -109,9 +109,7 @@ def _ends(robot: RobotModel, limbs: Sequence[Limb]) -> Array:
     q = rest_posture(robot)
     ends = []
     for limb in limbs:
-        last = robot.link_body(limb.end).joint_id
-        links = [link for link in limb.links if robot.link_body(link).joint_id == last]
-        points = [p for _R, p in frame_poses(robot, q, links)]
+        points = [p for _R, p in frame_poses(robot, q, end_links(robot, limb))]
         ends.append(min(points, key=lambda p: float(p[2])))
     return np.array(ends).reshape(-1, 3)
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.models.added_frames import with_frames
-from inertial_estimation.models.limbs import Limb, frame_poses
+from inertial_estimation.models.limbs import Limb, end_links, frame_poses
 from inertial_estimation.models.link_shapes import link_shapes
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.standing_posture import standing_posture
@@ -75,8 +75,7 @@ def find_feet(
         )
     soles = len(legs) == 2 and min(len(leg.joints) for leg in legs) >= SOLE_JOINTS
     names = _names(legs)
-    ends = {robot.link_body(leg.end).joint_id for leg in legs}
-    of_feet = [n for leg in legs for n in leg.links if robot.link_body(n).joint_id in ends]
+    of_feet = [link for leg in legs for link in end_links(robot, leg)]
     shapes = link_shapes(urdf, of_feet, folders)
     zero = np.zeros(robot.n_joints)
     first = placed_contacts(robot, zero, legs, names, shapes, soles=soles, named=False)
