@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -52,7 +53,7 @@ MAY_IMPORT = {
     | ESTIMATION
     | FILES
     | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"view", "plots", "ros"},
+    | {"export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -83,7 +84,7 @@ ONLY_IN = {
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
-    "mujoco": {"simulation"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},

@@ -231,8 +231,7 @@ class Identifier:
                 f"'{result.method}' gives physically inconsistent bodies, which simulators reject: "
                 f"{listing(bad)}; use the method 'consistent'"
             )
-        model = self.model(result)
-        return model.urdf_with(model.estimate)
+        return self.model(result).estimated_urdf()
 
     def model(self, result: MethodResult) -> EstimatedModel:
         """Return a result with what is known of its bodies, to be written and drawn from.

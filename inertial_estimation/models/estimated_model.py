@@ -89,6 +89,10 @@ class EstimatedModel:
                     )
         return drawn
 
+    def estimated_urdf(self) -> str:
+        """Return the description with the estimates in place of the nominal inertias."""
+        return self.urdf_with(self.estimate)
+
     def urdf_with(self, parameters: Array) -> str:
         """Return the description with other inertias.
 

@@ -29,6 +29,7 @@ __all__ = [
 
 STEPS_PER_UNKNOWN = 10  # of the walk between two draws: a step moves along one direction of all
 FIRST_STEPS = 5  # draws' worth of steps before the first draw
+MOST_NEWTON_STEPS, NEWTON_TOLERANCE = 200, 1e-3
 INSIDE = 1.0 - 1e-9  # share of the way to the boundary that a step may go
 
 
@@ -91,7 +92,9 @@ class TruncatedPosterior(InertiaPosterior):
 
     Drawn by hit-and-run (Smith 1984): from a consistent point, in a random direction, the consistent points
     lie between two generalised eigenvalues of the pseudo-inertias; the next point is drawn among them by a
-    step of slice sampling (Neal 2003), which is exact on a line.
+    step of slice sampling (Neal 2003), which is exact on a line. The walk begins where the density times all
+    det J is largest, which is away from the boundary, and the inverse of the second derivative there is the
+    covariance of its directions: bodies close to plates and rods leave it little room in some of them.
 
     Attributes:
         mean: Of the normal distribution, about the link frames; may be inconsistent, shape (n, 10).
@@ -110,15 +113,16 @@ class TruncatedPosterior(InertiaPosterior):
         Raises:
             ConfigurationError: If the bodies at the start are not consistent.
         """
-        xi, steps = self.start.copy(), STEPS_PER_UNKNOWN * len(self.start)
-        if float(linear_algebra.eigvalsh(pseudo_inertia(self._parameters(xi))).min()) <= 0.0:
+        if float(linear_algebra.eigvalsh(pseudo_inertia(self._parameters(self.start))).min()) <= 0.0:
             raise ConfigurationError("the posterior starts at inconsistent bodies, expected consistent ones")
-        drawn = np.empty((count, *self.mean.shape))
+        xi, H = self._centre()
+        directions = linear_algebra.inv(linear_algebra.cholesky(H)).T
+        steps, drawn = STEPS_PER_UNKNOWN * len(self.start), np.empty((count, *self.mean.shape))
         for _ in range(FIRST_STEPS * steps):
-            xi = self._next(xi, rng)
+            xi = self._next(xi, directions, rng)
         for i in range(count):
             for _ in range(steps):
-                xi = self._next(xi, rng)
+                xi = self._next(xi, directions, rng)
             drawn[i] = self._parameters(xi)
         return drawn
 
@@ -133,8 +137,28 @@ class TruncatedPosterior(InertiaPosterior):
         pi: Array = self.mean + (self.factor @ xi).reshape(self.mean.shape)
         return pi
 
-    def _next(self, xi: Array, rng: Generator) -> Array:
-        direction = rng.standard_normal(len(xi))
+    def _centre(self) -> tuple[Array, Array]:
+        """Return the minimum of |xi|^2 / 2 - sum log det J and its second derivative, by Newton's method.
+
+        The function is self-concordant: a step of 1 / (1 + decrement) stays inside and converges.
+        """
+        xi = self.start.copy()
+        columns = pseudo_inertia(self.factor.T.reshape(len(xi), *self.mean.shape))  # (k, n, 4, 4)
+        for _ in range(MOST_NEWTON_STEPS):
+            L_inv = linear_algebra.inv(linear_algebra.cholesky(pseudo_inertia(self._parameters(xi))))
+            scaled = (L_inv @ columns @ L_inv.transpose(0, 2, 1)).reshape(len(xi), -1, 16)
+            gradient = xi - scaled[:, :, ::5].sum(axis=(1, 2))
+            flat = scaled.reshape(len(xi), -1)
+            H = np.eye(len(xi)) + flat @ flat.T
+            step = linear_algebra.solve(H, gradient)
+            decrement = float(np.sqrt(max(gradient @ step, 0.0)))
+            if decrement < NEWTON_TOLERANCE:
+                break
+            xi = xi - step / (1.0 + decrement)
+        return xi, H
+
+    def _next(self, xi: Array, directions: Array, rng: Generator) -> Array:
+        direction = directions @ rng.standard_normal(len(xi))
         direction /= np.linalg.norm(direction)
         along = float(xi @ direction)
         half = np.sqrt(along**2 + 2.0 * rng.standard_exponential())  # of the slice about the mode at -along

@@ -57,10 +57,10 @@ def test_the_walk_finds_the_distribution_that_rejection_finds():
     plain = mean + rng.standard_normal((40_000, 10)) @ factor.T
     possible = plain[np.linalg.eigvalsh(pseudo_inertia(plain)).min(axis=1) > 0.0]
     assert len(possible) < 0.5 * len(plain)
-    drawn = TruncatedPosterior(mean[None], factor, np.zeros(10)).draw(500, rng)[:, 0]
+    drawn = TruncatedPosterior(mean[None], factor, np.zeros(10)).draw(250, rng)[:, 0]
     sigma = possible.std(axis=0)
-    assert np.abs(drawn.mean(axis=0) - possible.mean(axis=0)).max() < 0.2 * sigma.max()
-    np.testing.assert_allclose(drawn.std(axis=0), sigma, rtol=0.2)
+    assert np.abs(drawn.mean(axis=0) - possible.mean(axis=0)).max() < 0.25 * sigma.max()
+    np.testing.assert_allclose(drawn.std(axis=0), sigma, rtol=0.25)
     truncated = np.abs(plain.mean(axis=0) - possible.mean(axis=0)) / sigma
     assert truncated.max() > 0.3, "the truncation makes a difference that the walk has to find"
 

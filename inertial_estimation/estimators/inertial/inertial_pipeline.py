@@ -185,11 +185,6 @@ class InertialPipeline:
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self.estimator.set_config(config)
 
-    def export_urdf(self) -> str:
-        """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        model = self.estimated_model()
-        return model.urdf_with(model.estimate)
-
     def estimated_model(self) -> EstimatedModel:
         """Return the robot with the trusted estimates, and the posterior of the filter.
 
