@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_robot, check_output
+from inertial_estimation.commands.arguments import add_output, add_param, add_robot, add_workers, check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -22,6 +22,7 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.design_file import random_summary, write_design
 from inertial_estimation.offline.identification_setup import identification_config
+from inertial_estimation.parallel import open_workers
 from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="compare the result with N random motions (0)",
     )
+    add_workers(parser, "random motions to compare with")
     add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figure")
     for spec in iterate_parameters(ExcitationConfig):
@@ -101,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
     if args.links:
         identification = replace_value(identification, "links", args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
-    with _progress_bar(_steps(config, args.compare_random)) as tick:
+    workers = open_workers(args.jobs, args.cluster)
+    with workers, _progress_bar(_steps(config, args.compare_random)) as tick:
         result = design_excitation(
             identification,
             config,
@@ -112,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             compare=args.compare_random,
             tick=tick,
+            workers=workers,
         )
     for note in result.notes:
         print(note, file=sys.stderr)

@@ -36,7 +36,11 @@ COMMANDS = {
 }
 
 
-SINGLE_THREADED = ("replay",)  # commands whose matrices are too small for threads of the linear algebra
+SINGLE_THREADED = (
+    "replay",
+    "experiment",
+    "excite",
+)  # commands whose matrices are too small for threads of the linear algebra
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
