@@ -84,7 +84,7 @@ def correlations(a: Array, b: Array) -> Array:
 
 
 def best_assignment(likeness: Array, like: float, unlike: float) -> dict[int, int]:
-    """Return the signals that belong to another one: {row: column}, each of them to one, the most alike first.
+    """Return the signals that belong to another one, the most alike first: {row: column}, each once.
 
     Args:
         likeness: Likeness of signal i measured and signal j predicted, at most 1, shape (n, n).
