@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -53,7 +54,7 @@ MAY_IMPORT = {
     | ESTIMATION
     | FILES
     | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"view", "plots", "ros"},
+    | {"export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -85,7 +86,7 @@ ONLY_IN = {
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
-    "mujoco": {"simulation"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},

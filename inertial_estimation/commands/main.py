@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": "compare results of replay or identify, and what differs between their runs",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
+    "export": "write an estimated robot as URDF, MJCF or SDF, and variants of it drawn from its uncertainty",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
     "calibrate": "find joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",
