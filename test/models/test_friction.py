@@ -24,7 +24,7 @@ KNOWN = NominalFriction(
 def test_each_term_acts_on_its_own_joint_and_opposes_motion():
     model = FrictionModel((0, 2), ("a", "c"), ("viscous", "coulomb", "offset", "armature"), 3, 1e-3)
     v, a = np.array([2.0, 9.0, -3.0]), np.array([5.0, 9.0, 7.0])
-    torque = {name: model.regressor(v, a)[:, i] for i, name in enumerate(model.names)}
+    torque = {name: model.regressor(v, v, a)[:, i] for i, name in enumerate(model.names)}
     assert np.allclose(torque["a/viscous"], [2.0, 0.0, 0.0])
     assert np.allclose(torque["c/coulomb"], [0.0, 0.0, -1.0])
     assert np.allclose(torque["c/offset"], [0.0, 0.0, 1.0])
@@ -34,7 +34,7 @@ def test_each_term_acts_on_its_own_joint_and_opposes_motion():
 
 def test_averaged_sign_replaces_that_of_the_mean_velocity():
     model = FrictionModel((0,), ("a",), ("coulomb",), 1, 0.02)
-    assert model.regressor(np.array([5.0]), np.zeros(1), np.array([0.25]))[0, 0] == 0.25
+    assert model.regressor(np.zeros(1), np.array([5.0]), np.zeros(1), np.array([0.25]))[0, 0] == 0.25
 
 
 def test_unknown_terms_are_named():
@@ -49,12 +49,12 @@ def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(join
     v, a = rng.normal(size=(2, PANDA.n_joints))
     _none, all_known = friction_model(FrictionTerms(), PANDA, KNOWN)
     estimated, known = friction_model(FrictionTerms(joints, terms), PANDA, KNOWN)
-    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(v, a)
+    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(v, v, a)
     if estimated is not None:
-        torques = torques + estimated.regressor(v, a) @ estimated.nominal_values
+        torques = torques + estimated.regressor(v, v, a) @ estimated.nominal_values
     assert all_known is not None
-    np.testing.assert_allclose(torques, all_known.torques(v, a), atol=1e-14)
-    assert np.count_nonzero(all_known.torques(v, a)) == 2
+    np.testing.assert_allclose(torques, all_known.torques(v, v, a), atol=1e-14)
+    assert np.count_nonzero(all_known.torques(v, v, a)) == 2
 
 
 def test_known_friction_without_its_values_is_refused():
