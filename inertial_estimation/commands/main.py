@@ -23,6 +23,7 @@ COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
     "compare": "compare results of replay or identify, and what differs between their runs",
+    "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
     "export": "write an estimated robot as URDF, MJCF or SDF, and variants of it drawn from its uncertainty",
