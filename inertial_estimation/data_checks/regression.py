@@ -96,8 +96,12 @@ def best_assignment(likeness: Array, like: float, unlike: float) -> dict[int, in
     if not ((np.diag(likeness) < unlike) & (likeness.max(axis=1, initial=-1.0) > like)).any():
         return {}
     rows, columns = linear_sum_assignment(-likeness)
-    return {
+    found = {
         int(i): int(j)
         for i, j in zip(rows, columns, strict=True)
         if i != j and likeness[i, j] > like and likeness[i, i] < unlike
     }
+    while open_ends := [i for i, j in found.items() if j not in found or i not in found.values()]:
+        for i in open_ends:  # exchanged signals form cycles; what only resembles another one does not
+            del found[i]
+    return found
