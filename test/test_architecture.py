@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"compilation", "errors", "files", "located_cause", "parameters", "signals"}
+FOUNDATION = {"compilation", "errors", "files", "located_cause", "parallel", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "parameters": {"errors"},
     "located_cause": set(),
+    "parallel": {"errors"},
     "signals": {"errors", "located_cause"},
     "compilation": {"errors", "signals"},
     "spatial": FOUNDATION,
@@ -83,6 +84,7 @@ ONLY_IN = {
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
+    "distributed": {"parallel"},
     "mujoco": {"simulation"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
