@@ -98,4 +98,7 @@ def best_assignment(likeness: Array, like: float, unlike: float) -> dict[int, in
         i, j = np.unravel_index(np.argmax(np.where(exchanged, likeness, -np.inf)), exchanged.shape)
         found[int(i)] = int(j)
         exchanged[i, :], exchanged[:, j] = False, False
+    while open_ends := [i for i, j in found.items() if j not in found or i not in found.values()]:
+        for i in open_ends:  # exchanged signals form cycles; what only resembles another one does not
+            del found[i]
     return found
