@@ -1,8 +1,9 @@
 """Which link is loaded or pushed, on any robot with a parameter file, and two loads at one instant.
 
-The robot stands (an arm: moves) as its file says; its other joints and its base move. Loads of 1.1 to 5.4 % of
-its mass are put on random links, and it is pushed with 1.1 to 10.8 % of its weight (on TALOS 1 to 5 kg on its
-limbs, 10 to 100 N), with realistic sensor noise of a large robot. Printed are
+The robot stands (an arm: moves) as its file says; its other joints and its base move. Loads of 1.1 to 5.4 %
+of its mass are put on random links, and it is pushed with 1.1 to 10.8 % of its weight (on TALOS 1 to 5 kg on
+its limbs, 10 to 100 N). The sensor noise is that of the file's simulator, or the realistic one of a large
+robot. Printed are
 
 - loads: the share of which the link is named first, or among others, within 0.3 s and at the end (0.8 s)
 - pushes: how many are taken for loads, the largest change of a published mass, and the same over the same
@@ -107,8 +108,7 @@ def pair(scene: LinkScene) -> dict[str, object]:
         "masses": [round(mass, 2) for mass in masses],
         "named": named,
         "first": {names[0] for names in named} == set(links),
-        "among": len(named) == len(links)
-        and (_match(links, named) or _match(links[::-1], named)),
+        "among": len(named) == len(links) and (_match(links, named) or _match(links[::-1], named)),
         "single": last is not None and last.decided and len(named) == 1,
         "delay": next((t - ON_S for t, c in found if len(_named(c)) == len(links)), math.inf),
         "other": _other(trial, Cause.LOAD),
@@ -116,7 +116,7 @@ def pair(scene: LinkScene) -> dict[str, object]:
 
 
 def _named(cause: LocatedCause | None) -> list[tuple[str, ...]]:
-    return [] if cause is None else [cause.links]
+    return [] if cause is None else [load.links for load in cause.loads]
 
 
 def _match(links: Sequence[str], named: Sequence[Sequence[str]]) -> bool:

@@ -1,20 +1,23 @@
-"""Robots on which the locator of loads is tried: TALOS of the experiments, and any robot with a parameter file."""
+"""Robots on which the locator of loads is tried: TALOS, and any robot with a parameter file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.parameters import parameter_values
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.signals import Array
+from inertial_estimation.simulation.sensor_noise_config import REALISTIC, SensorNoise
 from inertial_estimation.synthetic.synthetic_robots import synthetic_robot
 from inertial_estimation.synthetic.synthetic_truth import (
     StanceMotion,
@@ -45,6 +48,8 @@ class LinkRobot:
         loads: Least and largest load [kg].
         pushes: Least and largest push [N].
         spread: Of the point of a load or push about the centre of mass of the body, per axis [m].
+        noise: Imperfections of its sensors: those of the file's simulator and, where it says nothing of one,
+            the realistic ones of a large robot.
     """
 
     file: ConfigFile
@@ -54,6 +59,7 @@ class LinkRobot:
     loads: tuple[float, float]
     pushes: tuple[float, float]
     spread: float
+    noise: SensorNoise
 
     @property
     def contacts(self) -> Mapping[str, str]:
@@ -91,7 +97,7 @@ def talos() -> LinkRobot:
     file, setup = _read(TALOS)
     motion = synthetic_robot(TALOS).motion
     limbs = ("arm_", "leg_", "gripper_", "head_")
-    return LinkRobot(file, setup, motion, limbs, (1.0, 5.0), (10.0, 100.0), 0.04)
+    return LinkRobot(file, setup, motion, limbs, (1.0, 5.0), (10.0, 100.0), 0.04, REALISTIC)
 
 
 def configured_robot(config: str) -> LinkRobot:
@@ -126,6 +132,7 @@ def configured_robot(config: str) -> LinkRobot:
         (SHARES[0] * mass, SHARES[1] * mass),
         (SHARES[0] * weight, STRONGEST * weight),
         0.04 * size,
+        _sensors(file),
     )
 
 
@@ -135,6 +142,12 @@ def _read(config: str) -> tuple[ConfigFile, RobotSetup]:
     if pipelines.inertial is None:
         raise ConfigurationError(f"{file.name} has no inertial filter, expected one")
     return file, robot_from_config(pipelines.inertial.config.robot, pipelines.urdf)
+
+
+def _sensors(file: ConfigFile) -> SensorNoise:
+    given = file.nodes.get(SIMULATOR_NODE, {})
+    names = {f"sensors.{name}": name for name in parameter_values(REALISTIC)}
+    return replace(REALISTIC, **{names[name]: value for name, value in given.items() if name in names})
 
 
 def _free_joints(setup: RobotSetup, posture: Mapping[str, float]) -> dict[str, float]:

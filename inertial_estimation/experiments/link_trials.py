@@ -14,7 +14,6 @@ from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import attached_ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
@@ -118,7 +117,7 @@ class LinkScene:
             until_s: Time after which nothing is read [s].
         """
         truth = disturbed_truth(_until(self._truth, until_s), self.robot.contacts, disturbances)
-        recording = measure(truth, REALISTIC, self._noise)
+        recording = measure(truth, self.robot.noise, self._noise)
         pipeline, topics = self.robot.built()
         estimates = replay_recording(recording, topics, tilt=None, inertial=pipeline).inertial
         start_ns = int(truth.stamps_ns[0])
