@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
@@ -66,7 +67,7 @@ class LinkRobot:
         """Frame of each contact by its name."""
         return {contact.name: contact.frame for contact in self.setup.contacts}
 
-    def truth(self, timing: Timing, rng: np.random.Generator) -> Truth:
+    def truth(self, timing: Timing, rng: Generator) -> Truth:
         """Return a motion without loads and pushes.
 
         Args:
