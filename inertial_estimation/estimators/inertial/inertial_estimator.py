@@ -130,10 +130,10 @@ class InertialEstimator:
         """
         guarded, noise = self.corrected.guarded, self.corrected.noise
         config = self.config
-        located, times = guarded.good.located, (config.hand_over_time, config.window)
-        self._links.set_rate(located.hand_over_rate(config.hand_over_rate, *times))
+        located, lead = guarded.good.located, 0.5 * config.window
+        self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
         pi_C, covariance_C = guarded.estimate()
-        trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, 0.5 * config.window)
+        trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
         links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt)
         information = self.record.information
         information.update(step.time_ns, self.filter.P, self.filter.prior_factor)

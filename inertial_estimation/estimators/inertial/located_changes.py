@@ -174,15 +174,15 @@ class LocatedChanges:
             ahead[body] = load.extrapolation.ahead(pi_C[body], dt, lead, load.least, load.most)
         return ahead
 
-    def hand_over_rate(self, slowest: float, time: float, window: float) -> float:
+    def hand_over_rate(self, slowest: float, time: float, lead: float) -> float:
         """Return the largest rate of change of published masses [kg/s].
 
         Args:
             slowest: That of a change that need not be a load on one body [kg/s].
             time: In which a load that has been located on one body, or is off again, is handed over [s].
-            window: Over which readings are averaged: a load that varies is handed over as it is estimated,
-                since its estimate takes that long for a change [s].
+            lead: Lag of the estimates, half of a window: a load that varies is handed over as fast as the
+                extrapolation of its estimate changes, which takes half a window for a step [s].
         """
         span = max((load.most - load.least for load in self._varying.values()), default=0.0)
         recent = self._size if self._age <= HAND_OVERS * time else 0.0
-        return max(slowest, span / window, recent / time)
+        return max(slowest, span / lead, recent / time)
