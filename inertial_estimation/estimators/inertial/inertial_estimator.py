@@ -134,7 +134,7 @@ class InertialEstimator:
         self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
         pi_C, covariance_C = guarded.estimate()
         trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
-        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt)
+        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
         information = self.record.information
         information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))

@@ -17,7 +17,8 @@ from inertial_estimation.signals import Array
 __all__ = ["LocatedChanges"]
 
 HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
-FORGETTING = 1.0  # time constant with which what was known of a body whose load varies is forgotten [s]
+FORGETTING = 0.3  # time constant with which what was known of a body whose load varies is forgotten: loads
+# that a person or a robot moves vary within tenths of a second [s]
 STILL = 4.0  # standard deviations by which the mass of a load that varies must move to have changed
 
 
@@ -82,6 +83,11 @@ class LocatedChanges:
     def varying(self) -> tuple[str, ...]:
         """Links of the bodies whose loads vary."""
         return tuple(self._filter.bodies[body].link for body in self._varying)
+
+    @property
+    def followed(self) -> tuple[int, ...]:
+        """Numbers of the bodies whose loads vary."""
+        return tuple(self._varying)
 
     def advance(self, dt: float) -> None:
         """Let time pass, in which the filter forgets what it knew of bodies whose loads vary.
@@ -180,8 +186,7 @@ class LocatedChanges:
         Args:
             slowest: That of a change that need not be a load on one body [kg/s].
             time: In which a load that has been located on one body, or is off again, is handed over [s].
-            lead: Lag of the estimates, half of a window: a load that varies is handed over as fast as the
-                extrapolation of its estimate changes, which takes half a window for a step [s].
+            lead: Lag of the estimates, half of a window, in which a load that varies is caught up with [s].
         """
         span = max((load.most - load.least for load in self._varying.values()), default=0.0)
         recent = self._size if self._age <= HAND_OVERS * time else 0.0
