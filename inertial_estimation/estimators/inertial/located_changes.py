@@ -19,7 +19,8 @@ __all__ = ["LocatedChanges"]
 HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
 FORGETTING = 0.3  # time constant with which what was known of a body whose load varies is forgotten: loads
 # that a person or a robot moves vary within tenths of a second [s]
-STILL = 4.0  # standard deviations by which the mass of a load that varies must move to have changed
+STILL = 6.0  # standard deviations by which the mass of a load that varies must move to have changed: those of
+# two estimates, over the many of a few seconds
 
 
 @dataclass
