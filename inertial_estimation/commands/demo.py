@@ -1,11 +1,4 @@
-"""Watch Talos take a weight in simulation, with four live nodes over DDS.
-
-Simulator, tilt observer, inertial filter and whole-body controller run in lockstep. Talos stands, and a
-weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
-URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
-at the same time, each on its own ROS domain. The progress is shown as a live table on a terminal, and as a
-line every two seconds in a pipe. Figure and numbers of both runs are written to the output folder.
-"""
+"""`inertial-estimation demo`: both runs of the scene with live nodes, their figure and numbers."""
 
 import argparse
 import importlib.util
@@ -22,10 +15,11 @@ from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
-from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
+from inertial_estimation.commands.rrd_option import checked_rrd
 from inertial_estimation.compilation import keeping, warm_up
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
@@ -34,48 +28,13 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "",
-    "--duration 8 --no-adaptation",
-    "--viewer",
-)
 
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
 FIRST_DOMAIN, DOMAIN_COUNT = 51, 50  # 1 to 50 are left to robots and to the tests
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "--duration",
-        type=float,
-        default=4.5,
-        metavar="S",
-        help="simulated time of a run, from the release (4.5 s)",
-    )
-    parser.add_argument(
-        "--no-adaptation",
-        action="store_true",
-        help="only the run without adaptation, in which the elbow sags",
-    )
-    parser.add_argument(
-        "--viewer",
-        action="store_true",
-        help="show the robot in real time, one run after the other; needs a display",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("results/demo"),
-        metavar="DIR",
-        help="folder figure and numbers are written to (results/demo)",
-    )
-    parser.add_argument("--no-live", action="store_true", help="print only the last table")
-    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
-    scene = _scene(args.duration)
+    files = load_configs(PARAMETER_FILES)
+    urdf = read_urdf(str(files.shared["urdf"]))
+    scene = _scene(args.duration, files, urdf)
     if not scene.time_s < args.duration < math.inf:
         raise ConfigurationError(
             f"--duration is {args.duration} s, expected more than {scene.time_s} s, the time of the weight"
@@ -96,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     adaptations = (False,) if args.no_adaptation else (False, True)
     first = 2 * os.getpid()  # demos at the same time are on different domains
     domains = [FIRST_DOMAIN + (first + index) % DOMAIN_COUNT for index in range(len(adaptations))]
-    with demo_view(rrd, scene, adaptations) as views:
+    with demo_view(rrd, scene, adaptations, files, urdf) as views:
         runs = [
             DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
             for adaptation, domain, view in zip(adaptations, domains, views, strict=True)
@@ -114,14 +75,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scene(duration_s: float) -> PayloadScene:
+def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
     """Return the scene, from the parameter files and the robot's description."""
-    robot_file, scene_file = PARAMETER_FILES
-    shared = load_config_file(find_config(robot_file)).shared
-    (text,) = load_config_file(find_config(scene_file)).nodes["simulator"]["disturbances"]
+    shared = files.shared
+    (text,) = files.nodes[SIMULATOR_NODE]["disturbances"]
     weight = parse_disturbance(text)
     assert isinstance(weight, Attachment)
-    robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])), floating_base=True)
+    robot = RobotModel.from_urdf(urdf, floating_base=True)
     nominal = float(robot.model.inertias[robot.link_body(weight.link).joint_id].mass)
     home = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))[ELBOW]
     return PayloadScene(ELBOW, home, weight.link, weight.body.mass, nominal, weight.start, duration_s)
