@@ -78,6 +78,7 @@ setup(
         ],
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],
+        "cluster": ["distributed>=2024.1"],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",
@@ -90,6 +91,7 @@ setup(
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
+            "distributed>=2024.1",
         ],
     },
     zip_safe=False,

@@ -29,7 +29,6 @@ extensions = [
     "sphinx_copybutton",
 ]
 exclude_patterns = ["images"]
-suppress_warnings = ["toc.empty_glob"]
 
 # Markdown
 myst_enable_extensions = ["dollarmath", "amsmath"]
