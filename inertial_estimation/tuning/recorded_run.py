@@ -78,16 +78,19 @@ class RecordedRun:
         self.begin_ns = min(entry.sample.stamp_ns for entry in entries)
         self.end_ns = max(entry.sample.stamp_ns for entry in entries)
 
-    def replayed(self, overrides: Overrides = (), *, only: Sequence[str] = ()) -> Replayed:
+    def replayed(
+        self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True
+    ) -> Replayed:
         """Replay the recording.
 
         Args:
             overrides: Parameters that differ from those of the files.
             only: Nodes to run; empty: all that have a section.
+            keep: Whether steps are kept.
         """
         pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._urdf, only=only)
-        kept = pipelines.tilt.keep_steps() if pipelines.tilt is not None else None
-        if pipelines.inertial is not None:
+        kept = pipelines.tilt.keep_steps() if pipelines.tilt is not None and keep else None
+        if pipelines.inertial is not None and keep:
             pipelines.inertial.kept_steps = []
         run = replay_recording(
             self.recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
