@@ -22,6 +22,7 @@ COMMANDS = {
     "init": "write the parameter file of a robot from its URDF",
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
+    "tune": "find better parameters of the estimators from recordings, with a reference or without",
     "compare": "compare results of replay or identify, and what differs between their runs",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
@@ -36,7 +37,7 @@ COMMANDS = {
 }
 
 
-SINGLE_THREADED = ("replay",)  # commands whose matrices are too small for threads of the linear algebra
+SINGLE_THREADED = ("replay", "tune")  # commands whose matrices are too small for threads of the linear algebra
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """One recording in memory, replayed with parameters of one's choice."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSt
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording, required_topics
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["Overrides", "RecordedRun", "Replayed"]
 
@@ -40,6 +42,7 @@ class RecordedRun:
         name: What to call it.
         configs: Parameters of the estimators that have a section, by node; noise that follows from the robot
             has its value.
+        pipelines: Built from the parameter files; never run.
         recording: The messages.
         begin_ns: Stamp from which on it is replayed [ns].
         end_ns: Stamp of its end [ns].
@@ -52,6 +55,7 @@ class RecordedRun:
         *,
         urdf: str = "",
         remappings: Mapping[str, str] | None = None,
+        start_s: float = 0.0,
     ) -> None:
         """Read the messages.
 
@@ -60,6 +64,7 @@ class RecordedRun:
             config: The parameter files.
             urdf: Where the robot description comes from, in place of the parameter ``urdf``.
             remappings: New topic by old one.
+            start_s: Where to begin, after the start of the recording [s].
 
         Raises:
             RecordingError: If a topic is missing, of the wrong type or without a message.
@@ -67,16 +72,26 @@ class RecordedRun:
         """
         self._config, self._urdf, self._remappings = config, urdf, remappings or {}
         self.name = recording.name
-        pipelines = build_pipelines(config, urdf=urdf)
-        self.configs = _configs(pipelines)
-        topics = self._topics(pipelines)
-        wanted = required_topics(recording, topics, use_base_state=pipelines.tilt is None)
-        entries = tuple(recording.entries(wanted))
+        self.pipelines = build_pipelines(config, urdf=urdf)
+        self.configs = _configs(self.pipelines)
+        topics = self._topics(self.pipelines)
+        wanted = required_topics(recording, topics, use_base_state=self.pipelines.tilt is None)
+        entries = tuple(recording.entries(wanted, recording.start_ns + round(start_s * NANOSECONDS)))
         if not entries:
-            raise RecordingError(f"no message of the robot's inputs in '{recording.name}'")
+            raise RecordingError(
+                f"no message of the robot's inputs in '{recording.name}' after {start_s:g} s"
+            )
         self.recording = MemoryRecording(entries, recording.topics, recording.name)
         self.begin_ns = min(entry.sample.stamp_ns for entry in entries)
         self.end_ns = max(entry.sample.stamp_ns for entry in entries)
+
+    def overridden(self, overrides: Overrides) -> "RecordedRun":
+        """Return the same recording, replayed with other parameters."""
+        other = copy(self)
+        other._config = self._config.overridden(overrides)
+        other.pipelines = build_pipelines(other._config, urdf=self._urdf)
+        other.configs = _configs(other.pipelines)
+        return other
 
     def replayed(
         self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True

@@ -6,6 +6,7 @@ depend on how many processes work on them. The optimiser (a tree-structured Parz
 """
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ LAID_OUT = 0.2  # share of an optimiser's trials that are laid out
 FEWEST_LAID_OUT = 10
 STOPPED_P = 0.02  # probability by chance, below which a trial is stopped that is worse than the best one
 STOPPED_BLOCKS = 6  # before which none is stopped
+SEED_STEP = 7919  # between the seeds of two processes
 FAILED_SCORE = 1e9  # of parameters with which the estimator does not run
 SCORES, FAILURE, PROCESS, BLOCKS_DONE = "scores", "failure", "process", "blocks"
 ScoreOf = Callable[[Mapping[str, Any], Report | None], Array]
@@ -125,10 +127,12 @@ def run_trials(search: Search, score_of: ScoreOf, worker: int = 0) -> int:
     """
     optuna.logging.set_verbosity(logging.ERROR)
     study = begin_study(search.study, open_storage(search.storage), search.layout())
-    study.sampler = optuna.samplers.TPESampler(
-        seed=search.seed + 7919 * worker, n_startup_trials=0, multivariate=True, constant_liar=True
-    )
-    study.pruner = optuna.pruners.WilcoxonPruner(p_threshold=STOPPED_P, n_startup_steps=STOPPED_BLOCKS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(
+            seed=search.seed + SEED_STEP * worker, n_startup_trials=0, multivariate=True, constant_liar=True
+        )
+        study.pruner = optuna.pruners.WilcoxonPruner(p_threshold=STOPPED_P, n_startup_steps=STOPPED_BLOCKS)
     done = 0
     while _wanted(study, search):
         trial = study.ask(search.distributions)
