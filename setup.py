@@ -74,7 +74,9 @@ setup(
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
+        "tune": ["optuna>=4"],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
+        "cluster": ["distributed>=2024.1"],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",
@@ -87,6 +89,7 @@ setup(
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
+            "distributed>=2024.1",
         ],
     },
     zip_safe=False,

@@ -37,7 +37,8 @@ COMMANDS = {
 }
 
 
-SINGLE_THREADED = ("replay", "tune")  # commands whose matrices are too small for threads of the linear algebra
+# commands whose matrices are too small for threads of the linear algebra
+SINGLE_THREADED = ("replay", "tune", "experiment", "excite")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,6 +19,7 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NOD
 from inertial_estimation.configuration.provenance import provenance
 from inertial_estimation.errors import ConfigurationError, RecordingError
 from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.parallel import open_workers
 from inertial_estimation.recordings.recording import BagRecording, read_orientations
 from inertial_estimation.recordings.truth_file import read_truth
 from inertial_estimation.replay.replay_metrics import ReplayReference
@@ -32,6 +33,7 @@ from inertial_estimation.tuning.variation import parse_variations
 
 __all__ = ["run"]
 
+MOST_CLUSTER_WORKERS = 64  # that take part
 NODES = (TILT_NODE, INERTIAL_NODE)
 OPTIONS = ("vary", "objective", "method", "trials", "seed", "start", "settle", "folds", "reference", "trusted")
 
@@ -47,14 +49,15 @@ def run(args: argparse.Namespace) -> int:
     judging = Judging(references, args.folds, args.settle)
     source = _provenance(args, runs)
     results, changes = [], []
-    with _storage(args) as storage, progress_words("tune") as show:
+    with _storage(args) as storage, open_workers(args.jobs, args.cluster) as workers, progress_words("tune") as show:
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
+            processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
             options = SearchOptions(
-                args.method, args.trials, args.seed, storage, _identity(source), args.jobs
+                args.method, args.trials, args.seed, storage, _identity(source), processes
             )
             on = [run.overridden(changes) for run in runs]
-            results.append(tuned(on, variations, objective, judging, options))
+            results.append(tuned(on, variations, objective, judging, options, workers))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
         show("replays with the present and the tuned values")
         judged = judged_replays(runs, references, changes)
@@ -73,10 +76,10 @@ def _check_arguments(args: argparse.Namespace) -> None:
         )
     if args.folds < 2:
         raise ConfigurationError(f"--folds is {args.folds}, expected at least 2")
-    if args.trials < 1 or args.jobs < 1:
-        raise ConfigurationError(
-            f"--trials is {args.trials} and --jobs {args.jobs}, expected both to be at least 1"
-        )
+    if args.trials < 1:
+        raise ConfigurationError(f"--trials is {args.trials}, expected at least 1")
+    if args.cluster and not args.storage:
+        raise ConfigurationError("--cluster needs --storage, a file or database that its workers reach")
     if args.settle < 0.0 or args.start < 0.0:
         raise ConfigurationError(
             f"--settle is {args.settle:g} s and --start {args.start:g} s, expected neither to be negative"

@@ -1,29 +1,25 @@
 """A search by one process or several, on one storage."""
 
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 
+from inertial_estimation.parallel.workers import Workers
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.search import Search, Trial, run_trials, trials_of
 
 __all__ = ["searched"]
 
 
-def searched(search: Search, problem: Problem, jobs: int = 1) -> list[Trial]:
+def searched(search: Search, problem: Problem, workers: Workers, count: int = 1) -> list[Trial]:
     """Run a search until it has its trials.
 
     Args:
         search: What is searched, in a storage that all processes reach.
         problem: What scores the values.
-        jobs: Number of processes.
+        workers: The processes.
+        count: How many of them take part at most; each runs trials until there are enough.
 
     Returns:
         The completed trials.
     """
-    if jobs == 1:
-        run_trials(search, problem.scores)
-    else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            for future in [pool.submit(run_trials, search, problem.scores, k) for k in range(jobs)]:
-                future.result()
+    workers.results([partial(run_trials, search, problem.scores, number) for number in range(count)])
     return trials_of(search)

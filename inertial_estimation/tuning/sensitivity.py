@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.errors import InertialEstimationError
+from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import SIGNIFICANT, Comparison
 from inertial_estimation.tuning.problem import Problem
 from inertial_estimation.tuning.trials import Values
@@ -65,7 +66,8 @@ def sensitivity(problem: Problem, variation: Variation, changes: Values, tuned: 
     shares = np.array([variation.share_of(value) for value in values])
     excess = np.array([c.difference - SIGNIFICANT * c.sigma for c in comparisons])
     at = int(np.argmin(np.abs(shares - variation.share_of(tuned))))
-    low, high = _crossing(shares, excess, at, -1), _crossing(shares, excess, at, 1)
+    noise = np.array([SIGNIFICANT * c.sigma for c in comparisons])
+    low, high = (_crossing(shares, excess, noise, at, step) for step in (-1, 1))
     share = variation.share_of(tuned)
     edge = min(share - shares[0], shares[-1] - share) < EDGE or (low <= shares[0] and high >= shares[-1])
     return Sensitivity(
@@ -89,15 +91,20 @@ def _values(variation: Variation, tuned: Any) -> tuple[Any, ...]:
     return tuple(sorted({*grid, float(tuned), float(variation.shipped)}))
 
 
-def _crossing(shares: "np.ndarray[Any, Any]", excess: "np.ndarray[Any, Any]", at: int, step: int) -> float:
-    """Return where the excess over noise becomes positive, from the tuned value in one direction."""
+def _crossing(shares: Array, excess: Array, noise: Array, at: int, step: int) -> float:
+    """Return where the excess over noise becomes positive, from the tuned value in one direction.
+
+    Near the tuned value the difference grows with the square of the distance and its noise linearly, farther
+    away both are taken as linear.
+    """
     k = at
     while 0 <= k + step < len(shares):
         after = k + step
         if excess[after] > 0.0:
-            below = min(excess[k], 0.0)
             if not np.isfinite(excess[after]):
                 return float(shares[k])
-            return float(shares[k] + (shares[after] - shares[k]) * -below / (excess[after] - below))
+            below = min(excess[k], 0.0)
+            part = noise[after] / (excess[after] + noise[after]) if k == at else -below / (excess[after] - below)
+            return float(shares[k] + (shares[after] - shares[k]) * part)
         k = after
     return float(shares[k])

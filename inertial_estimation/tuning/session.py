@@ -8,6 +8,7 @@ from typing import Any
 
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.parallel.workers import Workers
 from inertial_estimation.replay.replay_metrics import ReplayReference
 from inertial_estimation.signals import NANOSECONDS, seconds
 from inertial_estimation.tuning.division import Division
@@ -76,7 +77,7 @@ class SearchOptions:
         seed: Of random values.
         storage: Journal file or URL of a database.
         identity: Everything else that determines the scores, as text.
-        jobs: Number of processes.
+        processes: How many processes take part at most.
     """
 
     method: str
@@ -84,7 +85,7 @@ class SearchOptions:
     seed: int
     storage: str
     identity: str
-    jobs: int = 1
+    processes: int = 1
 
 
 def chosen_objectives(
@@ -118,6 +119,7 @@ def tuned(
     objective: Objective,
     judging: Judging,
     options: SearchOptions,
+    workers: Workers,
 ) -> TuningResult:
     """Search for better values of one estimator.
 
@@ -127,6 +129,7 @@ def tuned(
         objective: What is made small.
         judging: By what estimates are judged.
         options: How values are searched.
+        workers: The processes that run trials.
     """
     own = tuple(v for v in variations if v.node == objective.node)
     trials = [_trials(run, k, own, objective, judging) for k, run in enumerate(runs)]
@@ -140,7 +143,7 @@ def tuned(
         options.storage,
         stops=objective.name == "likelihood",
     )
-    found = searched(search, problem, options.jobs)
+    found = searched(search, problem, workers, options.processes)
     return concluded(problem, own, found, importances(search))
 
 
@@ -162,7 +165,7 @@ def _study(variations: Sequence[Variation], objective: Objective, options: Searc
     content: Mapping[str, Any] = {
         "variations": [repr(variation) for variation in variations],
         "objective": objective.name,
-        "options": repr(replace(options, storage="", jobs=1)),
+        "options": repr(replace(options, storage="", processes=1)),
     }
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     return f"{objective.node}-{objective.name}-{digest}"

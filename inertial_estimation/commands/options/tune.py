@@ -9,7 +9,7 @@ with the same --storage goes on where it was ended, and several processes or mac
 import argparse
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, add_workers
 
 __all__ = ["EXAMPLES", "METHODS", "OBJECTIVES", "add_arguments"]
 
@@ -55,7 +55,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", choices=METHODS, default=METHODS[0], help="how values are chosen (optimiser)")
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="number of trials (100)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (0)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that run trials (1)")
+    add_workers(parser, "trials", "a grid and a random search give the same with any number")
     parser.add_argument(
         "--storage",
         default="",
