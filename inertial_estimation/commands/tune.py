@@ -29,13 +29,25 @@ from inertial_estimation.tuning.judged_replays import judged_replays
 from inertial_estimation.tuning.recorded_run import RecordedRun
 from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
 from inertial_estimation.tuning.study_storage import check_storage
+from inertial_estimation.tuning.tuning import TuningResult
 from inertial_estimation.tuning.variation import parse_variations
 
 __all__ = ["run"]
 
 MOST_CLUSTER_WORKERS = 64  # that take part
 NODES = (TILT_NODE, INERTIAL_NODE)
-OPTIONS = ("vary", "objective", "method", "trials", "seed", "start", "settle", "folds", "reference", "trusted")
+OPTIONS = (
+    "vary",
+    "objective",
+    "method",
+    "trials",
+    "seed",
+    "start",
+    "settle",
+    "folds",
+    "reference",
+    "trusted",
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,8 +60,13 @@ def run(args: argparse.Namespace) -> int:
     objectives = chosen_objectives(args.objective, variations, referenced=bool(args.reference))
     judging = Judging(references, args.folds, args.settle)
     source = _provenance(args, runs)
-    results, changes = [], []
-    with _storage(args) as storage, open_workers(args.jobs, args.cluster) as workers, progress_words("tune") as show:
+    results: list[TuningResult] = []
+    changes: list[tuple[str, str, Any]] = []
+    with (
+        _storage(args) as storage,
+        open_workers(args.jobs, args.cluster) as workers,
+        progress_words("tune") as show,
+    ):
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
             processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
@@ -135,11 +152,11 @@ def _provenance(args: argparse.Namespace, runs: Sequence[RecordedRun]) -> dict[s
     return provenance(
         bags=args.bags,
         configs=args.config,
-        urdf_source=args.urdf or str(first.pipelines.values["urdf"]),
-        urdf=first.pipelines.urdf,
+        urdf_source=args.urdf or str(next(iter(first.parameters.values()))["urdf"]),
+        urdf=first.urdf,
         overrides=args.param,
         options={name: getattr(args, name) for name in OPTIONS},
-        parameters=first.pipelines.parameters,
+        parameters=first.parameters,
     )
 
 

@@ -1,1 +1,1 @@
-"""Better parameters from recordings, with a reference or without: search, judgement on other data, result files."""
+"""Better parameters from recordings: trials of the estimators, scores, searches, and what they conclude."""

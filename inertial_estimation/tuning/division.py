@@ -101,7 +101,8 @@ class Comparison:
 def compared(first: Array, second: Array) -> Comparison:
     """Compare scores of the same blocks.
 
-    The variance of the mean counts the covariance of neighbouring blocks (Newey and West 1987, one lag).
+    Blocks are taken as correlated with their neighbours alone: the variance of the mean is that of a block
+    and twice the covariance of neighbours, where it is positive, over the number of blocks.
 
     Args:
         first: Scores, shape (n,); NaN where a block has none.
@@ -115,4 +116,4 @@ def compared(first: Array, second: Array) -> Comparison:
     e = d - d.mean()
     variance = float(e @ e) / (n - 1)
     lagged = max(float(e[1:] @ e[:-1]) / (n - 1), 0.0)
-    return Comparison(float(d.mean()), float(np.sqrt((variance + lagged) / n)), n)
+    return Comparison(float(d.mean()), float(np.sqrt((variance + 2.0 * lagged) / n)), n)

@@ -63,7 +63,9 @@ class FilterTrials(Trials):
         config = build_config(
             InertialPipelineConfig, {**parameter_values(self._config), **self._fixed, **values}
         )
-        recorded = self._record({**self._fixed, **values}) if self._recorded.dependent(config) else self._recorded
+        recorded = (
+            self._record({**self._fixed, **values}) if self._recorded.dependent(config) else self._recorded
+        )
         end_ns = self.division.part_end_ns(parts - 1)
         for step, update in recorded.updates(config, learn_until_ns):
             if step.stamp_ns > end_ns:
@@ -122,7 +124,8 @@ class TorqueTrials(FilterTrials):
             for stamp_ns, update in self.updates({}, parts, learn_until_ns=0)
             if stamp_ns >= begin_ns
         ]
-        return np.maximum((np.array(rows) ** 2).mean(axis=0), np.finfo(float).tiny)
+        usual: Array = np.maximum((np.array(rows) ** 2).mean(axis=0), np.finfo(float).tiny)
+        return usual
 
 
 def _by_blocks(

@@ -5,13 +5,13 @@ turned into that frame, differ by a line,
 
     d(t) = F(t) - y(t) = -v0 + g0 t z,
 
-whose slope is the vertical z. Fitted over the `WINDOW_S` after a time t, it determines z(t) by readings that an
-estimate at t has not used. The noise of later readings is not that of earlier ones, so the mean square of the
-angle between the two is the mean square error of the estimate plus that of the fit, which is the same for every
-estimate: it is least where the unknown error is (the argument of Lehtinen et al., Noise2Noise, ICML 2018, 2).
-What both have in common cannot be seen: an offset of the accelerometer, errors that repeat in step with the
-window. A constant gyroscope bias turns the two apart, by more than either is wrong: a constant difference
-therefore does not count.
+whose slope is the vertical z. Fitted over the `WINDOW_S` after a time t, it determines z(t) by readings that
+an estimate at t has not used. The noise of later readings is not that of earlier ones, so the mean square of
+the angle between the two is the mean square error of the estimate plus that of the fit, which is the same for
+every estimate: it is least where the unknown error is (the argument of Lehtinen et al., Noise2Noise, ICML
+2018, 2). What both have in common cannot be seen: an offset of the accelerometer, errors that repeat in step
+with the window. A constant gyroscope bias turns the two apart, by more than either is wrong: a constant
+difference therefore does not count.
 """
 
 import numpy as np

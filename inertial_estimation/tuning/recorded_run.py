@@ -42,7 +42,8 @@ class RecordedRun:
         name: What to call it.
         configs: Parameters of the estimators that have a section, by node; noise that follows from the robot
             has its value.
-        pipelines: Built from the parameter files; never run.
+        parameters: All parameters in effect, by node and dotted name.
+        urdf: Text of the robot's description.
         recording: The messages.
         begin_ns: Stamp from which on it is replayed [ns].
         end_ns: Stamp of its end [ns].
@@ -70,12 +71,12 @@ class RecordedRun:
             RecordingError: If a topic is missing, of the wrong type or without a message.
             ~inertial_estimation.errors.ConfigurationError: If parameters do not fit.
         """
-        self._config, self._urdf, self._remappings = config, urdf, remappings or {}
+        self._config, self._source, self._remappings = config, urdf, remappings or {}
         self.name = recording.name
-        self.pipelines = build_pipelines(config, urdf=urdf)
-        self.configs = _configs(self.pipelines)
-        topics = self._topics(self.pipelines)
-        wanted = required_topics(recording, topics, use_base_state=self.pipelines.tilt is None)
+        pipelines = build_pipelines(config, urdf=urdf)
+        self.configs, self.parameters, self.urdf = _configs(pipelines), pipelines.parameters, pipelines.urdf
+        topics = self._topics(pipelines)
+        wanted = required_topics(recording, topics, use_base_state=pipelines.tilt is None)
         entries = tuple(recording.entries(wanted, recording.start_ns + round(start_s * NANOSECONDS)))
         if not entries:
             raise RecordingError(
@@ -89,13 +90,11 @@ class RecordedRun:
         """Return the same recording, replayed with other parameters."""
         other = copy(self)
         other._config = self._config.overridden(overrides)
-        other.pipelines = build_pipelines(other._config, urdf=self._urdf)
-        other.configs = _configs(other.pipelines)
+        pipelines = build_pipelines(other._config, urdf=self._source)
+        other.configs, other.parameters = _configs(pipelines), pipelines.parameters
         return other
 
-    def replayed(
-        self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True
-    ) -> Replayed:
+    def replayed(self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True) -> Replayed:
         """Replay the recording.
 
         Args:
@@ -103,7 +102,7 @@ class RecordedRun:
             only: Nodes to run; empty: all that have a section.
             keep: Whether steps are kept.
         """
-        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._urdf, only=only)
+        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
         kept = pipelines.tilt.keep_steps() if pipelines.tilt is not None and keep else None
         if pipelines.inertial is not None and keep:
             pipelines.inertial.kept_steps = []

@@ -181,7 +181,7 @@ def trials_of(search: Search) -> list[Trial]:
 
 
 def importances(search: Search) -> dict[str, float]:
-    """Return the share of each parameter in the variance of good scores (PED-ANOVA); empty for too few trials.
+    """Return the share of each parameter in what makes scores good; empty for too few trials.
 
     Source: Watanabe et al., PED-ANOVA, IJCAI 2023.
     """

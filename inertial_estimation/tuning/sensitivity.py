@@ -104,7 +104,9 @@ def _crossing(shares: Array, excess: Array, noise: Array, at: int, step: int) ->
             if not np.isfinite(excess[after]):
                 return float(shares[k])
             below = min(excess[k], 0.0)
-            part = noise[after] / (excess[after] + noise[after]) if k == at else -below / (excess[after] - below)
+            part = (
+                noise[after] / (excess[after] + noise[after]) if k == at else -below / (excess[after] - below)
+            )
             return float(shares[k] + (shares[after] - shares[k]) * part)
         k = after
     return float(shares[k])

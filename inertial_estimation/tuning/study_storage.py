@@ -51,7 +51,9 @@ def open_storage(where: str) -> BaseStorage:
             f"the storage '{kind}://' needs the Python package '{missing}' (pip install '{missing}[binary]')"
         ) from error
     except Exception as error:  # whatever SQLAlchemy and its drivers raise
-        raise ConfigurationError(f"cannot open the storage '{kind}://...': {one_line(error, limit=200)}") from error
+        raise ConfigurationError(
+            f"cannot open the storage '{kind}://...': {one_line(error, limit=200)}"
+        ) from error
 
 
 def check_storage(where: str) -> None:
@@ -63,7 +65,9 @@ def check_storage(where: str) -> None:
     if "://" not in where:
         folder = Path(where).resolve().parent
         if Path(where).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise ConfigurationError(f"cannot write the journal '{where}', expected a file in an existing folder")
+            raise ConfigurationError(
+                f"cannot write the journal '{where}', expected a file in an existing folder"
+            )
     open_storage(where)
 
 
@@ -75,17 +79,26 @@ def begin_study(name: str, storage: BaseStorage, layout: Sequence[Mapping[str, A
         storage: Where it is.
         layout: Values of the first trials.
     """
-    try:
-        study = optuna.create_study(storage=storage, study_name=name)
-    except DuplicatedStudyError:
-        study = optuna.load_study(study_name=name, storage=storage)
-        waited_until = time.monotonic() + PATIENCE_S
-        while not study.user_attrs.get(READY) and time.monotonic() < waited_until:
-            time.sleep(0.2)
+    if name in optuna.get_all_study_names(storage):
+        study = _laid_out(name, storage)
+    else:
+        try:
+            study = optuna.create_study(storage=storage, study_name=name)
+        except DuplicatedStudyError:  # another process was first
+            study = _laid_out(name, storage)
     if not study.user_attrs.get(READY):
         for number, values in enumerate(layout):
             study.enqueue_trial(dict(values), user_attrs={"layout": number}, skip_if_exists=True)
         study.set_user_attr(READY, True)
+    return study
+
+
+def _laid_out(name: str, storage: BaseStorage) -> "optuna.Study":
+    """Return a study that another process has made, when it is ready or that process seems to be gone."""
+    study = optuna.load_study(study_name=name, storage=storage)
+    waited_until = time.monotonic() + PATIENCE_S
+    while not study.user_attrs.get(READY) and time.monotonic() < waited_until:
+        time.sleep(0.2)
     return study
 
 

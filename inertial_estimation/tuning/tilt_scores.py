@@ -70,7 +70,9 @@ class LaterReadings(TiltScore):
 
     def of(self, stamps_ns: NDArray[np.int64], tilts_B: Array, until_ns: int) -> Array:
         """Return the mean square difference of each block, without its constant part [deg^2]."""
-        _common, own, theirs = np.intersect1d(self._stamps, stamps_ns, assume_unique=True, return_indices=True)
+        _common, own, theirs = np.intersect1d(
+            self._stamps, stamps_ns, assume_unique=True, return_indices=True
+        )
         stamps = self._stamps[own]
         used = (stamps <= until_ns) & (self.division.blocks_at(stamps) >= 0)
         turned = np.degrees(np.cross(tilts_B[theirs[used]], self._verticals[own[used]]))

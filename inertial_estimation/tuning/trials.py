@@ -12,7 +12,7 @@ from inertial_estimation.errors import MeasurementError
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.division import Division
 
-__all__ = ["OBJECTIVES", "Objective", "Report", "Trials", "Values", "objective_named"]
+__all__ = ["OBJECTIVES", "Objective", "Report", "Trials", "Values"]
 
 Values = Mapping[str, Any]  # by dotted name
 Report = Callable[[int, float], None]  # block and its score, as soon as it is known
@@ -48,7 +48,7 @@ OBJECTIVES = {
         Objective("reference", TILT_NODE, "tilt against the reference, rms", "deg", squared=True),
         Objective("likelihood", INERTIAL_NODE, "negative log-likelihood of an innovation, per row"),
         Objective("calibration", INERTIAL_NODE, "distance of the NIS from chi-square"),
-        Objective("torque", INERTIAL_NODE, "held-out residual over the nominal model's, rms", "", squared=True),
+        Objective("torque", INERTIAL_NODE, "held-out residual over the nominal one, rms", "", squared=True),
     )
 }
 
@@ -85,5 +85,7 @@ class Trials(ABC):
             MeasurementError: If none has.
         """
         if not np.isfinite(scores[self.division.part_of_block < parts]).any():
-            raise MeasurementError("no block of the recording could be scored: the estimator gave no estimates")
+            raise MeasurementError(
+                "no part of the recording could be scored: the estimator gave no estimates"
+            )
         return scores

@@ -69,9 +69,7 @@ def _section(result: TuningResult) -> list[str]:
     ]
     lines = ["", *(line for text in said for line in _comment(text))]
     changed = [parameter for parameter in result.parameters if parameter.changed]
-    if not changed:
-        return lines
-    lines += [f"/**/{objective.node}:", "  ros__parameters:"]
+    lines += [f"/**/{objective.node}:", f"  ros__parameters:{'' if changed else ' {}'}"]
     for parameter in changed:
         value = f"    {parameter.variation.name}: {value_in_words(parameter.value)}"
         shipped = value_in_words(parameter.variation.shipped)

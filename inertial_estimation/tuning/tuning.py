@@ -127,15 +127,18 @@ class TuningResult:
         for parameter in self.parameters:
             if parameter.changed and parameter.sensitivity.at_edge:
                 found.append(
-                    f"{parameter.variation.name} = {parameter.value:.4g} lies at the edge of its range, or the "
-                    "score does not tell it from the edge: the range may be too narrow, or the data do not "
-                    "determine it."
+                    f"{parameter.variation.name} = {parameter.value:.4g} lies at the edge of its range, or "
+                    "the score does not tell it from the edge: the range may be too narrow, or the data do "
+                    "not determine it."
                 )
         return found
 
 
 def concluded(
-    problem: Problem, variations: Sequence[Variation], trials: Sequence[Trial], importance: Mapping[str, float]
+    problem: Problem,
+    variations: Sequence[Variation],
+    trials: Sequence[Trial],
+    importance: Mapping[str, float],
 ) -> TuningResult:
     """Draw the conclusions from trials.
 
@@ -182,7 +185,10 @@ def concluded(
 
 
 def _simplified(
-    problem: Problem, variations: Sequence[Variation], best: Mapping[str, Any], importance: Mapping[str, float]
+    problem: Problem,
+    variations: Sequence[Variation],
+    best: Mapping[str, Any],
+    importance: Mapping[str, float],
 ) -> dict[str, Any]:
     """Return the best values with those at their present value that do not matter."""
     values = dict(best)

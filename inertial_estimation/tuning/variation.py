@@ -54,9 +54,10 @@ class Variation:
         """Return the value at a share of the range, 0 to 1."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
+        value = self.low + share * (self.high - self.low)
         if self.log:
-            return math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
-        return self.low + share * (self.high - self.low)
+            value = self.low * (self.high / self.low) ** share
+        return min(max(value, self.low), self.high)
 
     def share_of(self, value: float) -> float:
         """Return at which share of the range a value is; below 0 or above 1 outside of it."""
@@ -69,8 +70,8 @@ def parse_variations(texts: Iterable[str], configs: Mapping[str, Any]) -> list[V
     """Read what is to be varied.
 
     Args:
-        texts: ``NAME=LOW:HIGH``, ``NAME=LOW:HIGH:log``, ``NAME=A,B,C`` or ``NAME`` alone, which is varied by a
-            factor of ten to either side. The name may begin with that of the node.
+        texts: ``NAME=LOW:HIGH``, ``NAME=LOW:HIGH:log``, ``NAME=A,B,C`` or ``NAME`` alone, which is varied
+            by a factor of ten to either side. The name may begin with that of the node.
         configs: The configs in effect by node.
 
     Returns:
@@ -127,7 +128,9 @@ def _range(spec: ParameterSpec, shipped: float, given: str, values: str) -> tupl
 def _parameter(given: str, configs: Mapping[str, Any]) -> tuple[str, ParameterSpec]:
     """Return the node of a name, and its declaration."""
     specs = {
-        (node, spec.name): spec for node, config in configs.items() for spec in iterate_parameters(type(config))
+        (node, spec.name): spec
+        for node, config in configs.items()
+        for spec in iterate_parameters(type(config))
     }
     node, _dot, name = given.partition(".")
     if (node, name) in specs:

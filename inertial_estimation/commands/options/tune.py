@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         required=True,
         metavar="NAME[=LOW:HIGH[:log]|=A,B]",
-        help="parameters and their ranges or choices; a name alone is varied by a factor of ten to either side",
+        help="parameters and their ranges or choices; a name alone is varied by a factor of ten up and down",
     )
     parser.add_argument(
         "--objective",
@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     """Declare how values are searched."""
-    parser.add_argument("--method", choices=METHODS, default=METHODS[0], help="how values are chosen (optimiser)")
+    parser.add_argument(
+        "--method", choices=METHODS, default=METHODS[0], help="how values are chosen (optimiser)"
+    )
     parser.add_argument("--trials", type=int, default=100, metavar="N", help="number of trials (100)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the search (0)")
     add_workers(parser, "trials", "a grid and a random search give the same with any number")
@@ -80,8 +82,8 @@ def _add_judgement(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         metavar="TOPIC",
-        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped: the tilt is tuned by it, "
-        "or with --objective later_readings only judged",
+        help="topic of the true pose or orientation, PoseStamped or QuaternionStamped: the tilt is tuned by "
+        "it, or with --objective later_readings only judged",
     )
     parser.add_argument(
         "--trusted",

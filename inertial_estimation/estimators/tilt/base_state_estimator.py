@@ -9,9 +9,8 @@ from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, Joi
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
+from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
-from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY
@@ -195,14 +194,14 @@ class BaseStateEstimator:
         else:
             self.noise.set_rate(observer, h, self.bias.variance_horizontal)
         if not checks.enabled:
-            self._advance(stamp_ns, h, w, f, y_v)
+            advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
             self.noise.measure_velocity(observer, h, f)
             return
         before, hold, measured = observer.x2, checks.hold, f
         if hold.active:
             f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])
         observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, before)
-        self._advance(stamp_ns, h, w, f, y_v)
+        advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
         if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
@@ -216,14 +215,6 @@ class BaseStateEstimator:
             self._correct_vertical(h, w)
         else:
             self._refit(h, w, f, None if checks.velocity.doubting else y_v)
-
-    def _advance(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
-        """Advance the observer, and keep the step where that is wanted."""
-        observer, kept = self.observer, self.kept_steps
-        if kept is None or not isinstance(observer, TwoStageObserver):
-            observer.step(h, w, f, y_v)
-        else:
-            kept.advance(stamp_ns, h, (w, f, y_v), observer, self.bias.variance_horizontal)
 
     def _correct_vertical(self, h: float, w: Vector) -> None:
         """Take errors of gyroscope and accelerometer back; begin a fit where the readings disagree."""

@@ -7,6 +7,8 @@ motion, both weakly: a run with other gains is a good forecast of the pipeline's
 
 from array import array
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +22,12 @@ from inertial_estimation.estimators.tilt.observer_batch import (
     observe,
 )
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
+from inertial_estimation.estimators.tilt.tilt_observer import TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import Matrix, Vector
 
-__all__ = ["FREE_SECTIONS", "KeptObserverSteps", "ObservedStretch", "RecordedObserver"]
+__all__ = ["FREE_SECTIONS", "KeptObserverSteps", "ObservedStretch", "RecordedObserver", "advance"]
 
 FREE_SECTIONS = ("two_stage", "gravity", "adaptation")
 MISSING: Vector = (np.nan, np.nan, np.nan)
@@ -82,6 +85,30 @@ class KeptObserverSteps:
         return np.array(self._stamps, dtype=np.int64), numbers.reshape(-1, WIDTH).copy()
 
 
+def advance(
+    observer: TiltObserver[Any],
+    kept: KeptObserverSteps | None,
+    stamp_ns: int,
+    h: float,
+    readings: tuple[Vector, Vector, Vector | None],
+    bias_variance: float,
+) -> None:
+    """Advance an observer by one step, and keep the step where that is wanted.
+
+    Args:
+        observer: The observer; steps of another one than two_stage are not kept.
+        kept: Takes the step; None: it is not kept.
+        stamp_ns: Stamp of the step [ns].
+        h: Its duration [s].
+        readings: As for `KeptObserverSteps.advance`.
+        bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+    """
+    if kept is None or not isinstance(observer, TwoStageObserver):
+        observer.step(h, *readings)
+    else:
+        kept.advance(stamp_ns, h, readings, observer, bias_variance)
+
+
 class ObservedStretch:
     """Steps without a break: nothing but the observer has changed its state.
 
@@ -133,12 +160,12 @@ class RecordedObserver:
         stamps, rows = kept.rows()
         if not len(stamps):
             raise ConfigurationError(
-                "the pipeline has kept no steps of the observer two_stage, expected a recording with all inputs"
+                "the pipeline has kept no steps of the observer, expected a recording with all inputs"
             )
         self._config = config
         changed = (rows[1:, BEFORE:AFTER] != rows[:-1, AFTER:NOISE]).any(axis=1)
         bounds = [0, *(np.flatnonzero(changed) + 1).tolist(), len(rows)]
-        pairs = zip(bounds[:-1], bounds[1:], strict=True)
+        pairs = pairwise(bounds)
         self.stretches = tuple(ObservedStretch(stamps[a:b], rows[a:b]) for a, b in pairs)
 
     def tilts(self, config: TiltPipelineConfig) -> tuple[NDArray[np.int64], Array]:
