@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "replay": FOUNDATION | ESTIMATION | FILES,
     "tuning": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -54,8 +55,7 @@ MAY_IMPORT = {
     | ESTIMATION
     | FILES
     | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
-    | {"experiments"}
-    | {"view", "plots", "ros"},
+    | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -88,7 +88,7 @@ ONLY_IN = {
     "numba": {"compilation"},
     "distributed": {"parallel"},
     "optuna": {"tuning"},
-    "mujoco": {"simulation"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},
