@@ -74,6 +74,11 @@ class CompositeAdaptation:
         """Whether inertias are adapted."""
         return self.config.gain > 0.0 and bool(self._links)
 
+    @property
+    def inertias(self) -> dict[str, LinkInertia]:
+        """Inertias to use now, by link."""
+        return {link: _link_inertia(link, J) for link, J in self._adapted.items()}
+
     def reset(self) -> None:
         """Return to the inertias of the description; no estimate is known."""
         self._estimated = dict(self._described)
@@ -120,7 +125,7 @@ class CompositeAdaptation:
         kept = float(np.exp(-h / self.config.memory))
         for link, J in self._adapted.items():
             self._adapted[link] = kept * J + (1.0 - kept) * self._estimated[link]
-        return {link: _link_inertia(link, J) for link, J in self._adapted.items()}
+        return self.inertias
 
     def _adapt(
         self, h: float, base: BaseMotion | None, joints: JointSample, sliding: Array, wanted: Array

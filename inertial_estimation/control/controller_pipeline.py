@@ -145,7 +145,8 @@ class ControllerPipeline:
         inertias = self._inertias.pop()
         if inertias is not None:
             self._adaptation.set_estimates(inertias)
-            self.controller.dynamics.set_inertias(inertias)
+            adapted = self._adaptation.inertias if self._adaptation.active else inertias
+            self.controller.dynamics.set_inertias(adapted)
         commands = [self._answer(stamp) for stamp in self._ready()]
         return [] if self._inputs.stale(now_ns) else commands
 
