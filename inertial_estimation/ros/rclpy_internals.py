@@ -151,6 +151,8 @@ class _Entities:
         self._guards = served("guards")
         self._waitables = served("waitables")
         self._own_guards = [executor._guard, executor._sigint_gc]
+        self._ready_timers: list[Any] = []
+        self._ready_subscriptions: list[Any] = []  # their pointers
 
     def __enter__(self) -> "_Entities":
         self._stack = ExitStack()
@@ -192,8 +194,8 @@ class _Entities:
         """Return the time until a timer is due [s]; infinite where a subscription has to be waited for."""
         if self._subscriptions:
             return math.inf
-        delays = [timer.handle.time_until_next_call() for timer in self._timers]  # None: cancelled
-        return 1e-9 * min((delay for delay in delays if delay is not None), default=math.inf)
+        going = [timer.handle for timer in self._timers if not timer.handle.is_timer_canceled()]
+        return 1e-9 * min((handle.time_until_next_call() for handle in going), default=math.inf)
 
     def sleep(self, delay_s: float) -> None:
         """Wait for a time, after which timers may be due, and look at nothing else."""
