@@ -5,7 +5,8 @@ prior, no constraint) and of `identify` with the robot's parameter file, on the 
 and what `identify` says against its own result; then what `replay` estimates online on the same recording.
 The leg on a force sensor: its vertical force from joint torques. TALOS: a table touched in 30 postures.
 
-Run: python -m benchmarks.real_robots [icub panda talos go2 ur10 leg]
+Run: python -m benchmarks.real_robots [icub panda go2 ur10 talos leg]
+     python -m benchmarks.real_robots --folds [go2 ur10]   (how their parameter files were chosen)
 """
 
 import argparse
@@ -13,7 +14,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks.real_robots import leg_on_force_sensor
+from benchmarks.real_robots import folds, leg_on_force_sensor, legs_in_the_air
 from benchmarks.real_robots.joint_recordings import JointRecording, print_command, report
 
 ROOT = Path(__file__).parents[2]
@@ -46,10 +47,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("robots", nargs="*", metavar="ROBOT", default=[*JOINTS, "talos", "leg"])
-    for robot in parser.parse_args().robots:
-        if robot in JOINTS:
+    parser.add_argument("robots", nargs="*", metavar="ROBOT")
+    parser.add_argument("--folds", action="store_true", help="cross-validation within the fitted part")
+    args = parser.parse_args()
+    for robot in args.robots or (folds.VARIANTS if args.folds else [*JOINTS, "talos", "leg"]):
+        if args.folds and robot in folds.VARIANTS:
+            folds.report(robot, JOINTS[robot], DATASETS)
+        elif robot in JOINTS:
             report(JOINTS[robot], DATASETS)
+            if robot == "go2":
+                legs_in_the_air.report(JOINTS[robot], DATASETS)
         elif robot == "leg":
             leg_on_force_sensor.report(DATASETS)
         elif robot == "talos":

@@ -12,6 +12,7 @@ from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.identification.identification_config import IdentificationConfig
 from inertial_estimation.identification.identification_result import Identifiability, MethodResult
 from inertial_estimation.identification.identifier import Identifier
+from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.offline.identification_run import (
     IdentificationRun,
     block_stream,
@@ -22,6 +23,8 @@ from inertial_estimation.offline.identification_setup import identification_conf
 from inertial_estimation.offline.result_diagnostics import result_diagnostics
 from inertial_estimation.parameters import replace_value
 from inertial_estimation.recordings.recording import BagRecording
+from inertial_estimation.replay.torque_prediction import prediction_error
+from inertial_estimation.signals import NANOSECONDS
 
 PLAIN = {  # all bodies on their own, four friction terms of each joint by the speed alone, no prior
     "symmetry": (),
@@ -69,8 +72,8 @@ def report(recording: JointRecording, datasets: Path) -> None:
     for name, value in PLAIN.items():
         plain = replace_value(plain, name, value)
     rows = {
-        "plain least squares": _identified(recording, datasets, plain, "least-squares"),
-        "the command": _identified(recording, datasets, config, "consistent"),
+        "plain least squares": identified(recording, datasets, plain, "least-squares"),
+        "the command": identified(recording, datasets, config, "consistent"),
     }
     print(f"  {'':<22} {'fitted':>8} {'held out':>9}   bodies")
     nominal = rows["the command"].result
@@ -78,21 +81,44 @@ def report(recording: JointRecording, datasets: Path) -> None:
     print(f"  {'nominal':<22} {_percent(before[0])} {_percent(before[1])}")
     for name, run in rows.items():
         print(f"  {name:<22} {_errors(run.result)}")
+    if not config.robot.floating_base:
+        judged = _judged(rows["the command"], recording, datasets, config)
+        print(f"  {'the same, 10 Hz':<22} {'':>8} {_percent(judged)}")
     _print_identifiable(rows["the command"])
     for said in result_diagnostics(rows["the command"].report):
         print(f"  but {said}")
     _print_replay(recording, datasets)
 
 
-def _identified(
+def identified(
     recording: JointRecording, datasets: Path, config: IdentificationConfig, method: str
 ) -> IdentificationRun:
+    """Fit a method to the first part of a recording."""
     urdf = read_urdf(str(datasets / recording.urdf) if recording.urdf else config.robot.urdf)
     identifier = Identifier(config, urdf)
     topics = identification_topics(config, {})
     with BagRecording(datasets / recording.bag) as bag:
         stream = block_stream(bag, topics, identifier, config)
         return run_identification(identifier, [stream], methods=[method], split_s=recording.split_s)
+
+
+def _judged(
+    run: IdentificationRun, recording: JointRecording, datasets: Path, config: IdentificationConfig
+) -> float:
+    """Return the error of the held-out torques by another code: inverse dynamics, 10 Hz Butterworth."""
+    assert run.urdf is not None
+    robot = RobotModel.from_urdf(run.urdf, floating_base=False, locked_joints=config.robot.locked_joints)
+    with BagRecording(datasets / recording.bag) as bag:
+        readings = [entry.sample for entry in bag.entries(["/joint_states"])]
+    begin_ns = readings[0].stamp_ns + round(recording.split_s * NANOSECONDS)
+    return prediction_error(
+        robot,
+        [reading for reading in readings if reading.stamp_ns >= begin_ns],
+        run.result.friction,
+        joints=robot.joint_names,
+        coulomb=config.coulomb_law,
+        config=config.robot,
+    )
 
 
 def _errors(result: MethodResult) -> str:

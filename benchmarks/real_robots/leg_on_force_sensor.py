@@ -64,6 +64,8 @@ def report(datasets: Path) -> None:
         ]
         said = ", ".join(f"{r:.2f} N {100 * r / peak:.1f}%" for r in rms)
         print(f"  {name:<34} first {100 * SPLIT:.0f} %, rest: {said}")
+    slope = np.polyfit(estimates["momentum observer"], force[:, 2], 1)[0]
+    print(f"  slope of the measured force over that of the observer {slope:.3f}")
     lowest = force[:, 2].min()
     print(
         f"  the lowest force is {lowest:.1f} N: the foot is held by the sensor, there is no flight to detect"
