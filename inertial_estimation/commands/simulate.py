@@ -98,9 +98,7 @@ def _loop(robot: RobotLoop, args: argparse.Namespace, disturbances: Sequence[Dis
     )
 
 
-def _go(
-    loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording
-) -> tuple[LoopAccuracy, FallWatch]:
+def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tuple[LoopAccuracy, FallWatch]:
     """Run the loop; return the errors of its estimates since the release, and what was seen."""
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     motions: list[ScheduledWalk | ScheduledSwing] = []
