@@ -39,7 +39,9 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "tuning": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -47,13 +49,13 @@ MAY_IMPORT = {
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"view", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
+    | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -85,7 +87,8 @@ ONLY_IN = {
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
-    "mujoco": {"simulation"},
+    "optuna": {"tuning"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},

@@ -122,7 +122,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         return "learning" if enabled else "learning is switched off"
 
     def _export_urdf(self) -> str:
-        text = self.pipeline.export_urdf()
+        text = self.pipeline.estimated_model().estimated_urdf()
         if self._export_path is None:
             return text
         write_text(self._export_path, text)
