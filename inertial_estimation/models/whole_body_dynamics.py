@@ -120,6 +120,11 @@ class WholeBodyDynamics:
         return int(self._model.nv)
 
     @property
+    def mass(self) -> float:
+        """Mass of the robot with the inertias in force [kg]."""
+        return self._mass
+
+    @property
     def torque_limits(self) -> Array:
         """Effort limits of the URDF [Nm], shape (n_joints,); infinite where it gives none."""
         limits: Array = np.array(self._model.upperEffortLimit[self.robot.n_base :])
