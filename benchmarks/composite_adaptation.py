@@ -1,14 +1,14 @@
 """Adaptation of inertias in the controller, between the estimates and without them.
 
-    elbow   `foster-elbow`: the forearm weighs 4.5 kg +- 3 kg at 1 Hz, then by a square wave; 1.8 kg as described
+    elbow   `foster-elbow`: the forearm weighs 4.5 kg +- 3 kg at 1 Hz, then a square wave; described 1.8 kg
     curl    `foster-curl`: 12 lb in the hand of a robot unlike its file, calibrated, curled at 0.33 Hz
     push    the elbow's robot, standing, is pushed at the forearm with 20 N sideways for 1 s
 
-with the shipped settings of config/talos.yaml. Printed are the rms of the elbow's error without estimates, with
-them, with the adaptation alone and with both, and how often it is smaller than without; of the push the largest
-change of the mass that the controller believes in, and that 5 s later.
+with the shipped settings of config/talos.yaml. Printed are the rms of the elbow's error without estimates,
+with them, with the adaptation alone and with both, and how often it is smaller than without; of the push the
+largest change of the mass that the controller believes in, and that 5 s later.
 
-Run: python -m benchmarks.composite_adaptation [elbow curl push] [--gains 1 5] [--prediction 0 0.3] [--seeds 1]
+Run: python -m benchmarks.composite_adaptation [elbow curl push] [--gains 1 5] [--prediction 0 0.3]
 """
 
 import argparse
