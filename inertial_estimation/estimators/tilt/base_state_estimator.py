@@ -15,7 +15,7 @@ from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
-from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
+from inertial_estimation.spatial.vectors import Matrix, Vector, combine, cross, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 
@@ -148,7 +148,8 @@ class BaseStateEstimator:
         y_v, fresh = None, False
         if state is not None and wrenches is not None:
             vertical = self.initialisation.vertical or self.observer.x2
-            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h), True
+            expected = self._expected_velocity(h, w, mean_force)
+            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h, expected), True
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
         self._observe(stamp_ns, h, w, mean_force, y_v)
@@ -167,6 +168,14 @@ class BaseStateEstimator:
             self._turn_back(missed)
         return w
 
+    def _expected_velocity(self, h: float, w: Vector, f: Vector) -> Vector | None:
+        """Predict the IMU's mean velocity over a step, by which feet that slip are told from those that stand."""
+        if not (self.checks.enabled and self.observer.weighs_noise):
+            return None
+        x1, x2 = self.observer.x1, self.observer.x2
+        free = combine(combine(f, -STANDARD_GRAVITY, x2), -1.0, cross(w, x1))
+        return combine(x1, 0.5 * h, free)
+
     def _turn_back(self, missed: Vector) -> None:
         """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""
         x, y, z = missed
@@ -184,10 +193,12 @@ class BaseStateEstimator:
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks = self.observer, self.checks
+        bias_variance = self.bias.variance_horizontal
+        observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
         if y_v is None:
-            self.noise.propagate(h, self.bias.variance_horizontal)
+            self.noise.propagate(h, bias_variance)
         else:
-            self.noise.set_rate(observer, h, self.bias.variance_horizontal)
+            self.noise.set_rate(observer, h, bias_variance)
         if not checks.enabled:
             observer.step(h, w, f, y_v)
             self.noise.measure_velocity(observer, h, f)
@@ -245,6 +256,7 @@ class BaseStateEstimator:
             observer.initialise(*found)
             checks.replaced()
         self.noise.begin(initialisation.sigma)
+        observer.trust(initialisation.sigma)
 
     def _start_up(
         self,
@@ -265,7 +277,9 @@ class BaseStateEstimator:
         if found is not None and state is not None:
             self.observer.initialise(*found)
             fitted = self.initialisation.phase is Phase.FITTED
-            self.noise.begin(self.initialisation.sigma if fitted else STARTED_SIGMA)
+            sigma = self.initialisation.sigma if fitted else STARTED_SIGMA
+            self.noise.begin(sigma)
+            self.observer.trust(sigma)
             self.track.start(times(state.R_BI, self.observer.x2))
             self._known = state
 

@@ -98,6 +98,11 @@ class CorrectionRate:
         """Noise of the gyroscope as an angle random walk [rad/sqrt(s)]."""
         return math.sqrt(self._state[DENSITY_SEEN])
 
+    @property
+    def white_density(self) -> float:
+        """Density of the gyroscope's noise if it is as white as its second differences say [rad^2/s]."""
+        return float(self._state[DENSITY_SEEN]) / MARGIN + LEAST_DENSITY
+
     def begin(self, sigma: float) -> None:
         """Note that the vertical was set.
 

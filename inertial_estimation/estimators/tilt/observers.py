@@ -5,6 +5,7 @@ from typing import Any
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkf
+from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
@@ -12,6 +13,7 @@ from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObser
 __all__ = ["OBSERVERS", "make_observer"]
 
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
+    "kalman": KalmanObserver,
     "two_stage": TwoStageObserver,
     "r3s2": R3S2Observer,
     "hua": HuaObserver,

@@ -77,11 +77,13 @@ class TiltObserver(ABC, Generic[GainsT]):
         velocity_aided: Whether the last step had a contact velocity.
         gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
         needs_feet: Whether the observer uses the positions of the contact points.
+        weighs_noise: Whether its gains follow the noise that `see_noise` tells.
         x2_intermediate: The unconstrained vertical of a first stage; None for an observer without one.
     """
 
     x2_intermediate: Vector | None = None
     needs_feet = False
+    weighs_noise = False
 
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
         self.config = config
@@ -128,9 +130,12 @@ class TiltObserver(ABC, Generic[GainsT]):
         The feet strike and skid at the moment of landing. After a short flight the integrated velocity is the
         better one; after a long one, or after a push in flight, the measured velocity is.
         """
-        if lost_in_flight(self._flight, self.x1, y_v):
+        if self._lost(y_v):
             self.initialise(y_v, self.x2)
         self._flight = 0.0
+
+    def _lost(self, y_v: Vector) -> bool:
+        return lost_in_flight(self._flight, self.x1, y_v)
 
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the contact points before a step; an observer of velocities ignores them.
@@ -138,6 +143,23 @@ class TiltObserver(ABC, Generic[GainsT]):
         Args:
             feet: Position of each contact point in the IMU frame at the end of the step [m]; None for a
                 contact that is not in use.
+        """
+
+    def see_noise(self, gyro_density: float, bias_variance: float, information: float) -> None:
+        """Take the noise of the readings of the next step; an observer of given gains ignores it.
+
+        Args:
+            gyro_density: Density of the gyroscope's noise [rad^2/s].
+            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+            information: Information of the contact velocity over the usual one; feet that contradict the
+                prediction have less.
+        """
+
+    def trust(self, sigma: float) -> None:
+        """Set the standard deviation of the vertical; an observer without a covariance ignores it.
+
+        Args:
+            sigma: Of a vertical that was determined with the specific force as it is read [rad].
         """
 
     def restore(self, x2: Vector) -> None:
