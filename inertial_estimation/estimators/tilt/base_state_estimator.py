@@ -169,7 +169,7 @@ class BaseStateEstimator:
         return w
 
     def _expected_velocity(self, h: float, w: Vector, f: Vector) -> Vector | None:
-        """Predict the IMU's mean velocity over a step, by which feet that slip are told from those that stand."""
+        """Predict the IMU's mean velocity over a step; feet that slip contradict it."""
         if not (self.checks.enabled and self.observer.weighs_noise):
             return None
         x1, x2 = self.observer.x1, self.observer.x2

@@ -39,8 +39,9 @@ from inertial_estimation.spatial.vectors import (
 __all__ = ["ContactVelocity"]
 
 # A foot whose velocity is at a distance d from the expected one, with a usual variance s^2 of each axis, has
-# the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution.
-NU = 3.0  # degrees of freedom: the fewest with a finite variance, rounded
+# the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution
+# of NU degrees of freedom, of which more than two have a finite variance.
+NU = 3.0
 USUAL_MEMORY = 4.0  # time constant of s^2 [s]
 INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
 VARIANCE, INFORMATION = range(2)  # numbers of the state: s^2, information of the last velocity over the usual
@@ -103,7 +104,7 @@ class ContactVelocity:
 
     @property
     def information(self) -> float:
-        """Information of the last velocity over the usual one: low where the feet contradict the prediction."""
+        """Information of the last velocity over the usual one, low where the feet contradict the IMU."""
         return float(self._scatter[INFORMATION])
 
     def remember(self, state: KinematicState | None) -> None:
@@ -185,6 +186,47 @@ class ContactVelocity:
         return tuple(loads)
 
 
+@inlined
+def _combined(
+    motions: tuple[Table, Table],
+    w: Vector,
+    difference: float,
+    judge: tuple[float, float],
+    expected: Vector,
+    centres: Table,
+    weights: MutableColumn,
+    scatter: MutableColumn,
+) -> tuple[int, Vector]:
+    """Return the contacts in use, a bit for each, and their mean velocity; weights become shares.
+
+    The first number of `judge` is the duration of the step [s], or 0 where contacts that contradict the
+    expected velocity keep their weight; the second is the sum of all weights. The others are those of
+    `_velocity`.
+    """
+    step, total = judge
+    y_v, used, share, squares = ZERO, 0, 0.0, 0.0
+    for i in range(len(weights)):
+        if weights[i] > 0.0:
+            used |= 1 << i
+            point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
+            y = anchor_velocity(point, velocity, w)
+            if step > 0.0:
+                d = combine(y, -1.0, expected)
+                square = dot(d, d)
+                information = (NU + 3.0) / (NU + square / scatter[VARIANCE])
+                squares += weights[i] * information * square / 3.0
+                weights[i] *= information
+            share += weights[i]
+            y_v = combine(y_v, weights[i], y)
+    for i in range(len(weights)):
+        weights[i] /= share
+    scatter[INFORMATION] = share / total
+    seen = squares / total - scatter[VARIANCE]
+    if step > 0.0:
+        scatter[VARIANCE] = max(scatter[VARIANCE] + step / (step + USUAL_MEMORY) * seen, LEAST_VARIANCE)
+    return used, (y_v[0] / share, y_v[1] / share, y_v[2] / share)
+
+
 @compiled
 def _velocity(
     motions: tuple[Table, Table],
@@ -236,30 +278,8 @@ def _velocity(
         store(centres[i], 0, centre)
     if total <= 0.0:
         return 0, ZERO
-    y_v, used, share, squares = ZERO, 0, 0.0, 0.0
-    for i in range(len(weights)):
-        if weights[i] <= 0.0:
-            continue
-        used |= 1 << i
-        point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], durations[1])
-        y = anchor_velocity(point, velocity, w)
-        if judged:
-            d = combine(y, -1.0, expected)
-            square = dot(d, d)
-            information = (NU + 3.0) / (NU + square / scatter[VARIANCE])
-            squares += weights[i] * information * square / 3.0
-            weights[i] *= information
-        share += weights[i]
-        y_v = combine(y_v, weights[i], y)
-    for i in range(len(weights)):
-        weights[i] /= share
-    scatter[INFORMATION] = share / total
-    if judged:
-        gain = durations[0] / (durations[0] + USUAL_MEMORY)
-        scatter[VARIANCE] = max(
-            scatter[VARIANCE] + gain * (squares / total - scatter[VARIANCE]), LEAST_VARIANCE
-        )
-    return used, (y_v[0] / share, y_v[1] / share, y_v[2] / share)
+    judge = durations[0] if judged else 0.0
+    return _combined(motions, w, durations[1], (judge, total), expected, centres, weights, scatter)
 
 
 @inlined
