@@ -72,6 +72,7 @@ class BaseStateEstimator:
         """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
         self.noise.reset()
+        self.observer.forget_noise()
         self.track.reset()
         self._contacts.reset()
         self.checks.reset()

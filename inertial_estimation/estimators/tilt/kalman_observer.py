@@ -102,8 +102,7 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
     weighs_noise = True
 
     def __init__(self, config: KalmanConfig, fallback: GravityFallbackConfig) -> None:
-        self._numbers = zeros(SIZE)
-        self._noise = 1e-6, 1e-6, 1.0  # density of the gyroscope, variance of its bias, information
+        self.forget_noise()
         super().__init__(config, fallback)
 
     def initialise(self, x1: Vector, x2: Vector) -> None:
@@ -125,6 +124,11 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         """Undo the correction of vertical, offset and covariance in the last step."""
         super().hold(h, w_I, before)
         undo(self._numbers)
+
+    def forget_noise(self) -> None:
+        """Begin without a measured noise; `initialise` has to follow."""
+        self._numbers = zeros(SIZE)
+        self._noise = 1e-6, 1e-6, 1.0  # density of the gyroscope, variance of its bias, information
 
     def see_noise(self, gyro_density: float, bias_variance: float, information: float) -> None:
         """Take the noise of the readings of the next step."""

@@ -155,6 +155,9 @@ class TiltObserver(ABC, Generic[GainsT]):
                 prediction have less.
         """
 
+    def forget_noise(self) -> None:
+        """Forget what was measured of the noise; an observer that measures none ignores it."""
+
     def trust(self, sigma: float) -> None:
         """Set the standard deviation of the vertical; an observer without a covariance ignores it.
 
