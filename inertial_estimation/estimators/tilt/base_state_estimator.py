@@ -15,7 +15,7 @@ from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.signals import Array, BaseEstimate, BaseState
-from inertial_estimation.spatial.vectors import Matrix, Vector, combine, cross, rotate, times
+from inertial_estimation.spatial.vectors import Matrix, Vector, rotate, times
 
 __all__ = ["BaseStateEstimator"]
 
@@ -149,7 +149,7 @@ class BaseStateEstimator:
         y_v, fresh = None, False
         if state is not None and wrenches is not None:
             vertical = self.initialisation.vertical or self.observer.x2
-            expected = self._expected_velocity(h, w, mean_force)
+            expected = self.observer.expected_velocity(h, w, mean_force) if self.checks.enabled else None
             y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h, expected), True
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
@@ -168,14 +168,6 @@ class BaseStateEstimator:
         if missed is not None and self.ready:
             self._turn_back(missed)
         return w
-
-    def _expected_velocity(self, h: float, w: Vector, f: Vector) -> Vector | None:
-        """Predict the IMU's mean velocity over a step; feet that slip contradict it."""
-        if not (self.checks.enabled and self.observer.weighs_noise):
-            return None
-        x1, x2 = self.observer.x1, self.observer.x2
-        free = combine(combine(f, -STANDARD_GRAVITY, x2), -1.0, cross(w, x1))
-        return combine(x1, 0.5 * h, free)
 
     def _turn_back(self, missed: Vector) -> None:
         """Turn the vertical by the angle by which the frame was turned too little by the gyroscope."""

@@ -31,12 +31,13 @@ from inertial_estimation.estimators.tilt.kalman_steps import (
     undo,
 )
 from inertial_estimation.estimators.tilt.tilt_observer import (
+    STANDARD_GRAVITY,
     GravityFallbackConfig,
     TiltObserver,
     slow_root,
 )
 from inertial_estimation.parameters import parameter
-from inertial_estimation.spatial.vectors import Vector, combine, dot, vector_of
+from inertial_estimation.spatial.vectors import Vector, combine, cross, dot, vector_of
 
 __all__ = ["KalmanConfig", "KalmanObserver"]
 
@@ -99,8 +100,6 @@ class KalmanConfig:
 class KalmanObserver(TiltObserver[KalmanConfig]):
     """Extended Kalman filter with one covariance for both horizontal axes."""
 
-    weighs_noise = True
-
     def __init__(self, config: KalmanConfig, fallback: GravityFallbackConfig) -> None:
         self.forget_noise()
         super().__init__(config, fallback)
@@ -124,6 +123,11 @@ class KalmanObserver(TiltObserver[KalmanConfig]):
         """Undo the correction of vertical, offset and covariance in the last step."""
         super().hold(h, w_I, before)
         undo(self._numbers)
+
+    def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
+        """Predict the mean velocity of a step."""
+        a = combine(combine(f_I, -1.0, self.offset), -STANDARD_GRAVITY, self.x2)
+        return combine(self.x1, 0.5 * h, combine(a, -1.0, cross(w_I, self.x1)))
 
     def forget_noise(self) -> None:
         """Begin without a measured noise; `initialise` has to follow."""

@@ -77,13 +77,11 @@ class TiltObserver(ABC, Generic[GainsT]):
         velocity_aided: Whether the last step had a contact velocity.
         gravity_aided: Whether the last step was corrected by the accelerometer without a contact velocity.
         needs_feet: Whether the observer uses the positions of the contact points.
-        weighs_noise: Whether its gains follow the noise that `see_noise` tells.
         x2_intermediate: The unconstrained vertical of a first stage; None for an observer without one.
     """
 
     x2_intermediate: Vector | None = None
     needs_feet = False
-    weighs_noise = False
 
     def __init__(self, config: GainsT, fallback: GravityFallbackConfig) -> None:
         self.config = config
@@ -154,6 +152,20 @@ class TiltObserver(ABC, Generic[GainsT]):
             information: Information of the contact velocity over the usual one; feet that contradict the
                 prediction have less.
         """
+
+    def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
+        """Predict the mean velocity of a step, by which contacts that slip are told from those that stand.
+
+        Args:
+            h: Duration of the step [s].
+            w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
+            f_I: Specific force, mean over the step [m/s^2].
+
+        Returns:
+            Velocity of the IMU in its frame [m/s]; None of an observer whose gains do not follow the
+            information of the contacts.
+        """
+        return None
 
     def forget_noise(self) -> None:
         """Forget what was measured of the noise; an observer that measures none ignores it."""
