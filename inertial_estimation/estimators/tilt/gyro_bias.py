@@ -63,7 +63,7 @@ class GyroBiasConfig:
         runtime=True,
     )
     rest_sigma: float = parameter(
-        0.001,
+        0.002,
         "Standard deviation of the mean angular rate over one second of rest, in which the body sways and "
         "settles.",
         unit="rad/s",

@@ -13,8 +13,8 @@ from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObser
 __all__ = ["OBSERVERS", "make_observer"]
 
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
-    "kalman": KalmanObserver,
     "two_stage": TwoStageObserver,
+    "kalman": KalmanObserver,
     "r3s2": R3S2Observer,
     "hua": HuaObserver,
     "invariant_ekf": InvariantEkf,
