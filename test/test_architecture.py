@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"compilation", "errors", "files", "located_cause", "parameters", "signals"}
+FOUNDATION = {"compilation", "errors", "files", "located_cause", "parallel", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "parameters": {"errors"},
     "located_cause": set(),
+    "parallel": {"errors"},
     "signals": {"errors", "located_cause"},
     "compilation": {"errors", "signals"},
     "spatial": FOUNDATION,
@@ -38,7 +39,9 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "tuning": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -46,13 +49,13 @@ MAY_IMPORT = {
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"view", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
+    | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -83,7 +86,9 @@ ONLY_IN = {
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
-    "mujoco": {"simulation"},
+    "distributed": {"parallel"},
+    "optuna": {"tuning"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},

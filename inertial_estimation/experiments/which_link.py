@@ -6,12 +6,14 @@ at a time; then a sequence of loads on both forearms, one of which is taken off 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
+from inertial_estimation.experiments.link_robots import talos
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array
@@ -24,7 +26,6 @@ LOADS, PUSHES = 2, 2  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
-LIMBS = ("arm_", "leg_", "gripper_", "head_")
 LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
 LEFT_KG, RIGHT_KG = 2.0, 1.5  # loads of the sequence
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
@@ -110,21 +111,14 @@ class WhichLink(Experiment[_Data]):
 
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> _Data:
+    def simulate(self, trials: Trials) -> _Data:
         """Run loads, pushes and a sequence for every seed."""
-        data = _Data([], [], [])
-        count = 1 if self.quick else LOADS
-        for i, seed in enumerate(self.seeds):
-            progress(f"seed {seed}, motion", i / len(self.seeds))
-            scene = LinkScene(seed, 2.4 if self.quick else SEQUENCE_S[-1] + 0.5)
-            progress(f"seed {seed}, loads", (i + 0.2) / len(self.seeds))
-            data.loads.extend(_loaded(scene) for _ in range(count))
-            progress(f"seed {seed}, pushes", (i + 0.5) / len(self.seeds))
-            data.pushes.extend(_pushed(scene, longest=0.1 if self.quick else 3.0) for _ in range(count))
-            if not self.quick:
-                progress(f"seed {seed}, sequence", (i + 0.8) / len(self.seeds))
-                data.sequences.append(_sequence(scene))
-        return data
+        found = trials.results([partial(_of_seed, seed, quick=self.quick) for seed in self.seeds])
+        return _Data(
+            [load for data in found for load in data.loads],
+            [push for data in found for push in data.pushes],
+            [sequence for data in found for sequence in data.sequences],
+        )
 
     def table(self, data: _Data) -> tuple[TableRow, ...]:
         """Return the shares of loads and pushes that were recognised."""
@@ -239,15 +233,27 @@ def _median(quantity: str, errors: list[float]) -> TableRow:
     return TableRow(f"{quantity}, median", "%", 100.0 * float(np.median(known)) if len(known) else np.inf)
 
 
+def _of_seed(seed: int, *, quick: bool) -> _Data:
+    """Run the loads, pushes and the sequence of one motion, drawn in this order."""
+    scene = LinkScene(talos(), seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
+    count = 1 if quick else LOADS
+    return _Data(
+        [_loaded(scene) for _ in range(count)],
+        [_pushed(scene, longest=0.1 if quick else 3.0) for _ in range(count)],
+        [] if quick else [_sequence(scene)],
+    )
+
+
 def _loaded(scene: LinkScene) -> _Loaded:
-    link = str(scene.rng.choice([link for link in scene.links if link.startswith(LIMBS)]))
-    mass = float(scene.rng.uniform(1.0, 5.0))
+    link = str(scene.rng.choice(scene.limb_links))
+    mass = float(scene.rng.uniform(*scene.robot.loads))
     return _Loaded(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
 
 
 def _pushed(scene: LinkScene, longest: float) -> _Pushed:
     link = str(scene.rng.choice(scene.links))
-    strength, duration = 10.0 ** scene.rng.uniform(1.0, 2.0), scene.rng.uniform(0.1, longest)
+    least, most = np.log10(scene.robot.pushes)
+    strength, duration = 10.0 ** scene.rng.uniform(least, most), scene.rng.uniform(0.1, longest)
     push = scene.push(link, float(strength), ON_S, float(duration))
     return _Pushed(push, scene.run([push], ON_S + push.duration + AFTER_S))
 

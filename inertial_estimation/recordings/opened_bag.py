@@ -80,9 +80,8 @@ def open_bag(path: Path) -> OpenedBag:
     files = there or sorted(file for file in path.iterdir() if file.suffix in CUT_READERS)
     if not files:
         content = sorted(item.name for item in path.iterdir())
-        raise RecordingError(
-            f"'{path}' is no rosbag2 recording: it has no .mcap or .db3 file, it has {listing(content)}"
-        )
+        lacks = f"it has no .mcap or .db3 file, it has {listing(content)}" if content else "it is empty"
+        raise RecordingError(f"'{path}' is no rosbag2 recording: {lacks}")
     gone = [file.name for file in listed if file not in there]
     missing = (f"'{path}' lacks {listing(gone)}, which its {METADATA} lists",) if gone else ()
     return _opened(path, files, (*metadata.warnings, *missing), metadata.message_count)
@@ -152,6 +151,10 @@ def _open_file(path: Path, warn: Callable[[str], None]) -> tuple[BagFile, str]:
         again = CUT_READERS.get(path.suffix)
         return (WatchedBagFile(complete, partial(again, path), warn) if again else complete), ""
     reader = CUT_READERS.get(path.suffix)
+    if reader is None and path.is_file():
+        raise RecordingError(
+            f"'{path}' is no rosbag2 recording; expected its folder, or its .mcap or .db3 file"
+        ) from first
     if reader is None:
         raise RecordingError(f"the recording '{path}' cannot be read: {one_line(first)}") from first
     try:
