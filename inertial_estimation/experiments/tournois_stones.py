@@ -32,7 +32,6 @@ from inertial_estimation.experiments.walk_outcome import outcomes
 __all__ = ["TournoisStones"]
 
 HEIGHTS_M = (0.0, 0.02, 0.04)  # largest height of a stone above and below zero; 0 is flat ground
-BEGIN_M = -10.0  # x from which there are stones: all feet stand on them from the start [m]
 CELL_M = 0.3  # distance between the centres of two stones
 LOAD_N = 100.0
 WALKED_S = 25.0  # to walk on after the load has come
@@ -154,7 +153,6 @@ class TournoisStones(Experiment[Runs]):
 def _walk(robot: RobotLoop, case: _Case, seed: int, *, quick: bool) -> CrawlRun:
     plan = walk_plan(seed, quick=quick, walked=WALKED_S)
     ground = {"ground.terrain": "stones", "ground.roughness": case.height, "ground.cell": CELL_M}
-    ground["ground.begin"] = BEGIN_M
     loop = robot.build(
         overrides={SIMULATOR_NODE: {**ground, "ground.seed": seed}} if case.height else {},
         disturbances=[load_on_trunk(robot.inertial().robot, TRUNK, LOAD_N, np.array(POINT_B), plan.load_s)],
