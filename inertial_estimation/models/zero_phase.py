@@ -90,5 +90,6 @@ def triangle_weights(half: int) -> Array:
     Returns:
         Weights of sum one, shape (2 half + 1,).
     """
-    weights: Array = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
-    return weights / weights.sum()
+    heights = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
+    weights: Array = heights / heights.sum()
+    return weights
