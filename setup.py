@@ -76,6 +76,7 @@ setup(
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
+        "tune": ["optuna>=4"],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
         "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],
         "cluster": ["distributed>=2024.1"],  # --cluster: Dask
