@@ -20,7 +20,7 @@ from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["CauseInquiry"]
 
-BETWEEN = 0.1  # time between two searches for a pair of loads [s]
+SOONEST, LATEST = 0.1, 0.5  # time between two searches for a pair, each as long as several steps [s]
 
 
 class CauseInquiry:
@@ -48,7 +48,7 @@ class CauseInquiry:
         self._names = names
         self._bodies = dict(bodies)
         self._pair: LocatedCause | None = None
-        self._searched = 0.0
+        self._search_at = 0.0
 
     def set_config(self, config: LocatorConfig) -> None:
         """Take parameters of which only those that may change while running differ."""
@@ -68,7 +68,7 @@ class CauseInquiry:
         carried = {link: payloads[body] for link, body in self._bodies.items()}
         self.locator.begin(variance, carried)
         self.pairs.begin(variance, carried)
-        self._pair, self._searched = None, 0.0
+        self._pair, self._search_at = None, self.pairs.earliest
         self.found = LocatedCause.nothing()
 
     def estimate(self, link: str, body: int) -> None:
@@ -105,8 +105,8 @@ class CauseInquiry:
         age = self.locator.age
         self.pairs.add(*fed, age)
         self.found = self.locator.located()
-        if age - self._searched >= BETWEEN:
-            self._searched = age
+        if age >= self._search_at:
+            self._search_at = age + min(max(0.5 * age, SOONEST), LATEST)
             self._pair = None if self.locator.explains else self.pairs.located(age)
         self.found = self._pair or self.found
 

@@ -8,6 +8,7 @@ better prior, relative to the one under the prior of the regression.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from inertial_estimation.estimators.inertial.cause_bank import CauseFit, NoiseScale
@@ -40,7 +41,7 @@ class LoadPrior:
     spread: Array
     unit: float
 
-    def at(self, bodies: Array) -> "LoadPrior":
+    def at(self, bodies: NDArray[np.int64]) -> "LoadPrior":
         """Return the prior of loads on some of the bodies.
 
         Args:

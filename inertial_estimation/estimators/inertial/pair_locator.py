@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertial_estimation.estimators.inertial.cause_bank import (
     CauseFit,
@@ -72,6 +73,11 @@ class PairLocator:
         self._b, self._b_weights = np.zeros(size), np.zeros(size)
         self._total = self._rss = 0.0
 
+    @property
+    def earliest(self) -> float:
+        """Time after the beginning of the causes from which on there are data enough [s]."""
+        return GROWN * self._window
+
     def add(self, causes: WhiteCauses, weight: float, age: float) -> None:
         """Add one measurement; those in which the amplitudes still grow are left out.
 
@@ -99,9 +105,9 @@ class PairLocator:
         Args:
             age: Time since the causes have begun [s].
         """
-        if age < GROWN * self._window or len(self._pairs) == 0:
+        if age < self.earliest or len(self._pairs) == 0:
             return None
-        fit, logs = self._fitted(self._F, self._b)
+        fit, logs = self._fitted(self._F, self._b, np.arange(len(self._pairs)))
         best = int(np.argmax(logs))
         left = float(fit.rss[best])
         usual = self._scale.variance * self._total
@@ -111,8 +117,8 @@ class PairLocator:
         near = odds * self.config.ambiguity >= 1.0
         if odds[near].sum() < self.config.ambiguity * odds[~near].sum():
             return None
-        as_pushes = self._fitted(self._F_weights, self._b_weights)[1]
-        log_odds = min(float(as_pushes[best] - logs[best]), 0.0) + np.log(PRESSING)
+        as_pushes = self._fitted(self._F_weights, self._b_weights, np.array([best]))[1]
+        log_odds = min(float(as_pushes[0] - logs[best]), 0.0) + np.log(PRESSING)
         push_odds = float(np.exp(log_odds - age / self.config.push_duration))
         as_push = push_odds / (1.0 + push_odds)
         decided = self.config.odds * push_odds <= 1.0
@@ -124,11 +130,11 @@ class PairLocator:
         loads = [replace(load, decided=decided, is_open=not decided) for load in loads]
         return replace(loads[0], also=tuple(loads[1:]))
 
-    def _fitted(self, F: Array, b: Array) -> tuple[CauseFit, Array]:
-        """Return the regression on every pair, and the logarithms of their evidence up to a constant."""
-        variance = self._scale.variance
-        blocks = F[self._columns[:, :, None], self._columns[:, None, :]]
-        sides = b[self._columns]
+    def _fitted(self, F: Array, b: Array, which: NDArray[np.int64]) -> tuple[CauseFit, Array]:
+        """Return the regression on some pairs, and the logarithms of their evidence up to a constant."""
+        variance, columns = self._scale.variance, self._columns[which]
+        blocks = F[columns[:, :, None], columns[:, None, :]]
+        sides = b[columns]
         covariance = linear_algebra.inv(blocks + variance * np.eye(PAIR))
         amplitudes = (covariance @ sides[:, :, None])[:, :, 0]
         rss = np.maximum(self._rss - (sides * amplitudes).sum(axis=1), 0.0)
@@ -138,7 +144,7 @@ class PairLocator:
         for slot in range(2):
             part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
             one = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
-            prior = self._prior.at(self._pairs[:, slot])
+            prior = self._prior.at(self._pairs[which, slot])
             seen = (self._total, self._scale)
             logs = logs + prior.log_mass(one, *seen) + prior.log_place(one, *seen)
         return fit, logs
@@ -154,7 +160,13 @@ class PairLocator:
         return self._rss - float(explained.max())
 
     def _load(
-        self, slot: int, best: int, near: Array, amplitudes: Array, probability: float, as_push: float
+        self,
+        slot: int,
+        best: int,
+        near: NDArray[np.bool_],
+        amplitudes: Array,
+        probability: float,
+        as_push: float,
     ) -> LocatedCause:
         """Return one of the two loads; its links are those of near pairs that share the other load's body."""
         body, other = self._pairs[best, slot], self._pairs[best, 1 - slot]

@@ -8,10 +8,13 @@ from support.inertial_scenes import ArmScene
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
+from inertial_estimation.estimators.inertial.inertial_health import remarks
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -156,6 +159,8 @@ def test_a_load_that_changes_again_and_again_is_followed_at_once_until_it_keeps_
         scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
         learn(watch, scene, 35)
     assert watch.good.located.varying == ("panda_link7",)
+    noise = AdaptiveNoise(scene.measurement.row_names, 0.999, NoiseAdaptationConfig())
+    assert remarks(watch, noise, 3.0) == "the load on panda_link7 varies and is followed"
     for sign in (1.0, -1.0, 1.0):
         scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
         learn(watch, scene, 5)
