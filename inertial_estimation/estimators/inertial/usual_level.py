@@ -70,15 +70,17 @@ class UsualLevel:
         """Take a level that has lasted as the usual one."""
         self._mean = nis
 
-    def limit(self, factor: float) -> float:
+    def limit(self, factor: float, *, widest: bool = False) -> float:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level.
 
         Args:
             factor: Largest multiple; a smaller one where the NIS seen varies by less.
+            widest: Whether it is the largest multiple in any case.
         """
         if not self.is_known:
             return self._gate.bound
-        return min(min(factor, self._factor) * max(self._mean, self._least), self._gate.bound)
+        multiple = factor if widest else min(factor, self._factor)
+        return min(multiple * max(self._mean, self._least), self._gate.bound)
 
     def _feed_spread(self, ratio: float, dt: float) -> None:
         self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
