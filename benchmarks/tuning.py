@@ -283,7 +283,7 @@ def panda_config() -> ConfigFile:
     rate = [
         ("inertial_ekf", "rate", 100.0),
         ("inertial_ekf", "links", ["panda_link5", "panda_link7"]),
-        ("inertial_ekf", "friction.terms", []),
+        ("inertial_ekf", "friction.joints", []),
     ]
     return load_configs(["panda"]).overridden(rate)
 
