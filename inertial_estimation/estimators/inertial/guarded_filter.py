@@ -6,6 +6,8 @@ The phases and their transitions are drawn in docs/inertial_filter.md.
 from dataclasses import replace
 from enum import Enum
 
+import numpy as np
+
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.good_states import GoodStates
@@ -59,7 +61,13 @@ class GuardedFilter:
     """
 
     def __init__(
-        self, filter_: InertialFilter, rows: int, config: WatchConfig, inquiry: CauseInquiry, loads: LoadRange
+        self,
+        filter_: InertialFilter,
+        rows: int,
+        config: WatchConfig,
+        inquiry: CauseInquiry,
+        loads: LoadRange,
+        rest_speed: float,
     ) -> None:
         """Begin at the filter's state.
 
@@ -69,8 +77,9 @@ class GuardedFilter:
             config: Times and factors.
             inquiry: Looks for the cause of suspect data.
             loads: Range of plausible masses.
+            rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
-        self.config = config
+        self.config, self._rest_speed = config, rest_speed
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
         self._level = UsualLevel(rows, filter_.gate)
@@ -147,6 +156,7 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
+        self._level.moving = self._moves(equation)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
             return self._update_waiting(equation, dt)
@@ -159,6 +169,11 @@ class GuardedFilter:
             self._begin_trial()
             return update
         return self._update_good(equation, update, dt)
+
+    def _moves(self, equation: LinearEquation) -> bool:
+        """Return whether the robot moves; True where the equation does not tell."""
+        state = equation.state
+        return state is None or float(np.abs(state.v).max(initial=0.0)) > self._rest_speed
 
     def return_to_good(self) -> None:
         """Return to the last good state at once: a step has failed."""
@@ -175,6 +190,7 @@ class GuardedFilter:
         if suspect:
             self._quiet_for = 0.0
             self.good.forget_probation()
+            self._level.forget_recent()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
                 self.inquiry.begin(self.filter, self.good.held, self._level.variance)
