@@ -141,7 +141,7 @@ def listen(name: str, seconds: float) -> list[tuple[int, int, int]]:
         types = node_cpu.inputs("whole_body_controller")
         topic = OUTPUTS[name]
         # the load publishes on the topics of the estimates, too: the node's own are remapped
-        queue = MessageQueue(node, types[topic], f"measured/{topic}", sensor_input(), raw=True)
+        queue = MessageQueue(node, types[topic], f"measured/{topic}", qos_profile=sensor_input())
         heard: list[tuple[int, int, int]] = []
         deadline, end = time.monotonic() + DISCOVERY, None
         while end is None or time.monotonic() < end:

@@ -1,8 +1,4 @@
-"""Compare results of replay or identify: values, and what differs in recordings and settings.
-
-The first folder is what the others are compared with. With --output the table is also written as compare.csv,
-and compare.html shows it with the curves of all results, one over the other.
-"""
+"""`inertial-estimation compare`: results side by side in the terminal, as a table and as a page."""
 
 import argparse
 import csv
@@ -17,31 +13,12 @@ from inertial_estimation.comparison.run_result import read_results
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = ("results/shipped results/tuned --output results/compared", "results/a results/b results/c")
 
 TABLE_FILE, PAGE_FILE = "compare.csv", "compare.html"
 MOST_DIFFERENCES = 30  # lines in the terminal
 WIDEST = 32  # characters of a column there
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "folders",
-        nargs="+",
-        type=Path,
-        metavar="DIR",
-        help="result folders of replay or identify, two or more",
-    )
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for table, page and figures, new or empty"
-    )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the results of an earlier run in that folder"
-    )
-    parser.add_argument("--no-figures", action="store_true", help="write no figures and no compare.html")
 
 
 def run(args: argparse.Namespace) -> int:

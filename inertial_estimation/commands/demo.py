@@ -1,11 +1,4 @@
-"""Watch Talos take a weight in simulation, with four live nodes over DDS.
-
-Simulator, tilt observer, inertial filter and whole-body controller run in lockstep. Talos stands, and a
-weight of 12 lb (5.44 kg) is attached to its left forearm. In one run the controller uses the inertias of the
-URDF and the compliant elbow sags; in the other it uses the estimated inertias and holds. Both runs take place
-at the same time, each on its own ROS domain. The progress is shown as a live table on a terminal, and as a
-line every two seconds in a pipe. Figure and numbers of both runs are written to the output folder.
-"""
+"""`inertial-estimation demo`: both runs of the scene with live nodes, their figure and numbers."""
 
 import argparse
 import importlib.util
@@ -22,7 +15,7 @@ from inertial_estimation.commands.demo_display import Display
 from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
 from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
-from inertial_estimation.commands.rrd_option import add_rrd, checked_rrd
+from inertial_estimation.commands.rrd_option import checked_rrd
 from inertial_estimation.compilation import keeping, warm_up
 from inertial_estimation.configuration.config_file import load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
@@ -34,48 +27,13 @@ from inertial_estimation.replay.payload_response import PayloadResponse, Payload
 from inertial_estimation.simulation.disturbance_yaml import parse_disturbance
 from inertial_estimation.simulation.disturbances import Attachment
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "",
-    "--duration 8 --no-adaptation",
-    "--viewer",
-)
 
 ELBOW = "arm_left_4_joint"
 NUMBERS, FIGURE = "demo.json", "demo.png"
 POLL_PERIOD_S = 0.05
 FIRST_DOMAIN, DOMAIN_COUNT = 51, 50  # 1 to 50 are left to robots and to the tests
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "--duration",
-        type=float,
-        default=4.5,
-        metavar="S",
-        help="simulated time of a run, from the release (4.5 s)",
-    )
-    parser.add_argument(
-        "--no-adaptation",
-        action="store_true",
-        help="only the run without adaptation, in which the elbow sags",
-    )
-    parser.add_argument(
-        "--viewer",
-        action="store_true",
-        help="show the robot in real time, one run after the other; needs a display",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("results/demo"),
-        metavar="DIR",
-        help="folder figure and numbers are written to (results/demo)",
-    )
-    parser.add_argument("--no-live", action="store_true", help="print only the last table")
-    add_rrd(parser)
 
 
 def run(args: argparse.Namespace) -> int:

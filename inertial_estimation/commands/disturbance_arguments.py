@@ -1,4 +1,4 @@
-"""Arguments with which a command takes disturbances: as YAML texts and in a YAML file."""
+"""Disturbances that a command was given, as YAML texts and in a YAML file."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,22 +9,7 @@ from inertial_estimation.files.safe_yaml import read_yaml, yaml_line
 from inertial_estimation.simulation.disturbance_yaml import disturbances_from_list, parse_disturbance
 from inertial_estimation.simulation.disturbances import Disturbance
 
-__all__ = ["add_disturbances", "disturbance_texts", "given_disturbances"]
-
-
-def add_disturbances(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--disturbance``, which may be repeated, and ``--disturbances``."""
-    parser.add_argument(
-        "--disturbance",
-        action="append",
-        default=[],
-        metavar="YAML",
-        help="disturbance of the robot, for instance '{kind: ball, link: trunk, mass: 5, start: 4}'; the "
-        "kinds are mass, ball, push and impact; repeat it for more",
-    )
-    parser.add_argument(
-        "--disturbances", type=Path, metavar="FILE", help="YAML file with a list of further disturbances"
-    )
+__all__ = ["disturbance_texts", "given_disturbances"]
 
 
 def given_disturbances(args: argparse.Namespace) -> list[Disturbance]:

@@ -1,8 +1,4 @@
-"""Design a motion that identifies a robot: a fixed arm, a leg of a robot that hangs by its trunk, or poses.
-
-Writes trajectory.csv, trajectory (rosbag2 with a JointTrajectory), design.json and design.png into the
-output folder. The parameter file is the same as for the command identify and states what is to be identified.
-"""
+"""`inertial-estimation excite`: the design of a motion, its files and summary."""
 
 import argparse
 import sys
@@ -10,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_robot, check_output
+from inertial_estimation.commands.arguments import check_output
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import load_configs
 from inertial_estimation.configuration.node_configs import checked_overrides
@@ -22,69 +18,13 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.design_file import random_summary, write_design
 from inertial_estimation.offline.identification_setup import identification_config
-from inertial_estimation.parameters import ParameterSpec, build_config, iterate_parameters, replace_value
+from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "--config panda --objective condition --output results/motion",
-    "--config hyq --leg lf --output results/leg",
-)
 
 BAG, CSV, JSON, FIGURE = "trajectory", "trajectory.csv", "design.json", "design.png"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_robot(parser, "panda, hyq")
-    add_output(parser)
-    parser.add_argument(
-        "--leg",
-        default="",
-        metavar="PREFIX",
-        help="prefix of the leg that moves while the trunk is held, for instance lf",
-    )
-    parser.add_argument(
-        "--joints",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="JOINT",
-        help="joints that move, by name or pattern; the others are held",
-    )
-    parser.add_argument(
-        "--links",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="LINK",
-        help="links whose parameters are to be identified",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="seed of the random motions; the same seed gives the same motion (0)",
-    )
-    parser.add_argument(
-        "--compare-random",
-        type=int,
-        default=0,
-        metavar="N",
-        help="compare the result with N random motions (0)",
-    )
-    add_param(parser, "identification.NAME=VALUE")
-    parser.add_argument("--no-figures", action="store_true", help="write no figure")
-    for spec in iterate_parameters(ExcitationConfig):
-        parser.add_argument(
-            _option(spec),
-            dest=spec.name,
-            type=type(spec.default),
-            choices=spec.choices or None,
-            metavar=None if spec.choices else spec.unit.upper() or "N",
-            help=f"{spec.description.rstrip('.')} (default {spec.default})",
-        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -119,10 +59,6 @@ def run(args: argparse.Namespace) -> int:
         _write(partial, args, result, config)
     _summarise(folder, result)
     return 0
-
-
-def _option(spec: ParameterSpec) -> str:
-    return f"--{spec.name.replace('_', '-')}"
 
 
 def _steps(config: ExcitationConfig, compare: int) -> int:

@@ -1,8 +1,4 @@
-"""Run an experiment of the source papers and print its table together with the paper's numbers.
-
-Writes NAME.json and NAME.png into the output folder. The table marks every bound that is missed; a missed
-bound is a result, so the exit code is 0 nevertheless. `experiment --list` lists the experiments.
-"""
+"""`inertial-estimation experiment`: an experiment of the registry, its table and files."""
 
 import argparse
 import platform
@@ -12,7 +8,6 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from inertial_estimation.commands.completion import completed_by
 from inertial_estimation.commands.progress_bar import progress_lines
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.experiments.experiment import Progress
@@ -22,38 +17,13 @@ from inertial_estimation.experiments.result_file import result_document, write_r
 from inertial_estimation.experiments.result_table import result_lines, verdict
 from inertial_estimation.files.outputs import check_output_folder, result_folder
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "--list",
-    "foster-elbow --seeds 10 --output results/experiments",
-    "all --quick",
-)
 
 PACKAGES = (
     *("inertial_estimation", "numpy", "scipy", "pin", "mujoco", "proxsuite"),
     *("matplotlib", "vqf"),
 )
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    name = parser.add_argument("name", nargs="?", metavar="NAME", help="name of an experiment, or all")
-    completed_by(name, lambda: [*(experiment.name for experiment in EXPERIMENTS), ALL])
-    parser.add_argument("--list", action="store_true", help="list the experiments")
-    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (depends on the experiment)")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("results/experiments"),
-        metavar="DIR",
-        help="folder for JSON and figures (results/experiments)",
-    )
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="shortened runs that exercise every part; their numbers are not results",
-    )
 
 
 def run(args: argparse.Namespace) -> int:

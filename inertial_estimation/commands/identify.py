@@ -1,9 +1,4 @@
-"""Identify inertial parameters and friction from recordings.
-
-Writes identification.json, report.html, identified.urdf and friction.yaml (a parameter file for the nodes)
-into the output folder. Parameters are those of the sections /**, inertial_ekf (rows, friction) and
-identification of the parameter file.
-"""
+"""`inertial-estimation identify`: recordings streamed into the identification, its files and summary."""
 
 import argparse
 import sys
@@ -12,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_remap, add_robot, check_output
+from inertial_estimation.commands.arguments import check_output
 from inertial_estimation.commands.identify_summary import print_run_warnings, print_summary
+from inertial_estimation.commands.options.identify import DEFAULT_METHOD
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.commands.remappings import parse_remappings
 from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
@@ -43,64 +39,11 @@ from inertial_estimation.parameters import parameter_values, replace_value
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import seconds
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "BAG --config panda --split 14 --compare --output results/panda",
-    "BAG --config panda --payload panda_link8 --unloaded EMPTY_BAG --output results/tool",
-)
 
-DEFAULT_METHOD = "consistent"
 OPTIONS = ("method", "split", "links", "payload", "unloaded", "validate", "remap")
 SAME_WITHOUT_LOAD = "a recording without the load is another one than that with it"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("bags", nargs="+", metavar="BAG", help="rosbag2 folders, or .mcap or .db3 files")
-    add_robot(parser, "icub, panda", "offsets, known friction")
-    add_output(parser)
-    parser.add_argument("--method", default="", help=f"one of {', '.join(METHODS)}; default {DEFAULT_METHOD}")
-    parser.add_argument(
-        "--compare", action="store_true", help="run all methods; the result of --method is written"
-    )
-    parser.add_argument(
-        "--validate",
-        action="append",
-        default=[],
-        metavar="BAG",
-        help="recording that validates the result; repeat it for more",
-    )
-    parser.add_argument(
-        "--split",
-        type=float,
-        metavar="S",
-        help="fit the first S seconds of each bag and validate with the rest",
-    )
-    parser.add_argument(
-        "--links",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="LINK",
-        help="identify only the bodies of these links, by name or pattern",
-    )
-    parser.add_argument(
-        "--payload",
-        default="",
-        metavar="LINK",
-        help="identify a load fixed to this link as a body of its own (identification.payload.link)",
-    )
-    parser.add_argument(
-        "--unloaded",
-        action="append",
-        default=[],
-        metavar="BAG",
-        help="recording of the robot without the load of --payload; repeat it for more",
-    )
-    add_remap(parser)
-    add_param(parser, "identification.NAME=VALUE")
-    parser.add_argument("--no-figures", action="store_true", help="write no report.html")
 
 
 def run(args: argparse.Namespace) -> int:

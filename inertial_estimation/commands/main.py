@@ -15,7 +15,7 @@ from inertial_estimation.commands.termination import Terminated, unwound_by_sign
 from inertial_estimation.commands.version import package_version
 from inertial_estimation.errors import InertialEstimationError, MissingDependencyError, one_line
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 PROGRAM = "inertial-estimation"
 COMMANDS = {
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done; 1 the command could not do its work, which a line on stderr explains, or its
         answer is no; 2 the command line is wrong; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
     """
-    complete(COMMANDS, lambda command, parser: _load(command).add_arguments(parser))
+    complete(COMMANDS, lambda command, parser: _options(command).add_arguments(parser))
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = given[0] if given and given[0] in COMMANDS else None
     if chosen is None:
@@ -82,15 +82,10 @@ def _without_command(given: list[str]) -> int:
 
 
 def _run(chosen: str, arguments: list[str]) -> int:
-    module = _load(chosen)
-    command = CommandParser(
-        prog=f"{PROGRAM} {chosen}", description=module.__doc__, epilog=_examples(chosen, module)
-    )
-    module.add_arguments(command)
-    args = command.parse_args(arguments)
+    args = command_parser(chosen).parse_args(arguments)
     begin_ns = time.time_ns()
     try:
-        code = int(module.run(args))
+        code = int(_load(chosen, chosen).run(args))
         sys.stdout.flush()  # a broken pipe shows here, not while the interpreter ends
         return code
     except (KeyboardInterrupt, Terminated):
@@ -98,6 +93,20 @@ def _run(chosen: str, arguments: list[str]) -> int:
         raise
     except ModuleNotFoundError as error:  # what a command imports only when it comes to it
         raise _missing(chosen, error) from error
+
+
+def command_parser(command: str) -> CommandParser:
+    """Return the parser of one command; what the command needs to run is not imported.
+
+    Args:
+        command: One of `COMMANDS`.
+    """
+    options = _options(command)
+    parser = CommandParser(
+        prog=f"{PROGRAM} {command}", description=options.__doc__, epilog=_examples(command, options)
+    )
+    options.add_arguments(parser)
+    return parser
 
 
 def _examples(chosen: str, module: ModuleType) -> str:
@@ -135,11 +144,15 @@ def _parser() -> CommandParser:
     return parser
 
 
-def _load(command: str) -> ModuleType:
-    """Import a command's module, so that only the used command imports its dependencies."""
-    name = f"inertial_estimation.commands.{command}"
+def _options(command: str) -> ModuleType:
+    """Import what describes a command: a light module, so that help and completion answer at once."""
+    return _load(command, f"options.{command}")
+
+
+def _load(command: str, module: str) -> ModuleType:
+    """Import a module of a command, so that only the used command imports its dependencies."""
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(f"inertial_estimation.commands.{module}")
     except ModuleNotFoundError as error:
         raise _missing(command, error) from error
 

@@ -1,8 +1,4 @@
-"""Show live nodes in a table: inputs with rates and ages, tilt, masses with deviations, gate, warnings.
-
-The nodes are all those in the namespace that publish telemetry or diagnostics. Ctrl-C ends the command.
-When the output is not a terminal, tables are printed one after the other without colours.
-"""
+"""`inertial-estimation monitor`: what live nodes publish, as a table in the terminal."""
 
 import argparse
 import os
@@ -16,32 +12,10 @@ from inertial_estimation.commands.monitor_view import monitor_view
 from inertial_estimation.errors import ConfigurationError, InertialEstimationError
 from inertial_estimation.recordings.watch_record import WatchRecord
 
-__all__ = ["EXAMPLES", "add_arguments", "run"]
+__all__ = ["run"]
 
-EXAMPLES = (
-    "",
-    "--once --namespace /robot1",
-)
 
 ENOUGH_S = 2.5  # of listening for one table: two reports of every node, rates over many messages
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "--namespace", default="/", metavar="NS", help="show the nodes in this namespace and below (/)"
-    )
-    parser.add_argument("--once", action="store_true", help="print one table and exit")
-    parser.add_argument(
-        "--period", type=float, default=0.5, metavar="S", help="time between two tables (0.5 s)"
-    )
-    parser.add_argument(
-        "--wait",
-        type=float,
-        default=10.0,
-        metavar="S",
-        help="longest time that --once waits for nodes (10 s)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,9 +30,8 @@ from inertial_estimation.replay.result_files import (
 )
 from inertial_estimation.replay.result_tables import write_base_errors, write_base_state, write_telemetry
 
-__all__ = ["FORMATS", "OWN_FILES", "write_results", "write_tables"]
+__all__ = ["OWN_FILES", "write_results", "write_tables"]
 
-FORMATS = ("csv", "mcap", "both")
 OWN_FILES = (*TABLES, ESTIMATES_BAG, METRICS_FILE, REPORT_FILE, *FIGURES)
 
 

@@ -1,15 +1,9 @@
-"""Print the version of the package."""
+"""`inertial-estimation version`: the version of the installed package."""
 
 import argparse
 from importlib import metadata
 
-__all__ = ["EXAMPLES", "add_arguments", "package_version", "run"]
-
-EXAMPLES = ("",)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments: none."""
+__all__ = ["package_version", "run"]
 
 
 def run(args: argparse.Namespace) -> int:

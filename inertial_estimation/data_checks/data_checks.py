@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from inertial_estimation.data_checks.data_table import (
     WindowPredictor,
 )
 from inertial_estimation.data_checks.data_window import DataWindow
-from inertial_estimation.data_checks.effort_checks import effort_checks
+from inertial_estimation.data_checks.effort_checks import effort_stages
 from inertial_estimation.data_checks.imu_checks import accelerometer_checks, gyroscope_checks
 from inertial_estimation.data_checks.position_checks import position_checks, velocity_checks
 from inertial_estimation.data_checks.stream_checks import name_checks, stamp_checks
@@ -42,6 +43,7 @@ NODE_WINDOWS = 60  # of a node: the last minute
 DENSE_WINDOWS = 20  # the first ones of a node, four a second
 SPARSE_PERIOD_NS = NANOSECONDS  # from window to window of a node after that
 FIRST_NS = 5 * NANOSECONDS // 2  # of data before a node looks for gross errors; twice as many for all others
+STAGE_PERIOD_NS = 20_000_000  # least time between two stages of a judgement
 REFRESH_NS = 60 * NANOSECONDS  # longest time between two judgements of a node
 JOINTS = "joint_states"
 Check = Callable[[DataTable, CheckedRobot], list[CheckResult]]
@@ -83,8 +85,7 @@ class DataChecks:
         self._whole = whole_recording
         self._windows: deque[PredictedWindow] = deque(maxlen=None if whole_recording else NODE_WINDOWS)
         self._results: list[CheckResult] = []
-        self._judging: Iterator[list[CheckResult]] | None = None
-        self._judged: list[CheckResult] = []  # by the stages so far
+        self._judgement: _Judgement | None = None
         self._first_ns: int | None = None
         self._due_ns = FIRST_NS
 
@@ -94,6 +95,9 @@ class DataChecks:
         window = self._collector.push_joints(reading)
         if window is not None:
             self._add(window)
+            self._begin_judging()
+        elif self._judgement is not None:
+            self._advance(self._judgement, reading.stamp_ns)
 
     def push_imu(self, sample: ImuSample) -> None:
         """Take an IMU reading."""
@@ -130,33 +134,40 @@ class DataChecks:
             Results in the order in which the errors are to be mended; empty while there are fewer than
             `FEWEST_WINDOWS` windows and no joint is missing.
         """
-        return [result for stage in self._stages() for result in stage]
+        with _quiet():
+            return [result for stage in self._stages() for result in stage]
 
     def health(self) -> Health:
         """Return the last judgement; it is renewed at most once a minute, more often at the beginning.
 
-        A call executes at most one stage of a judgement, so that no step of a node waits for all of them;
-        errors that a stage finds are returned without waiting for the later stages.
+        A joint state executes at most one stage of a judgement, a fraction of a period of a controller, so
+        that no step of a node waits for all of them. Errors that a stage finds are returned without waiting
+        for the later stages.
         """
         newest = self._windows[-1].data.stamp_ns if self._windows else None
         if newest is None or self._first_ns is None:
             if self._collector.missing:
                 return health_of(name_checks(self._collector.missing))
             return health_of([], "waiting for data")
-        age = newest - self._first_ns
-        if age < 0:
-            self._first_ns, self._due_ns = newest, FIRST_NS
-        elif age >= self._due_ns:
-            self._judging, self._judged = self._stages(), []
-            self._due_ns = age + min(max(age, FIRST_NS), REFRESH_NS)
-        self._advance()
-        waiting = f"{seconds(max(age, 0)):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
+        age = max(newest - self._first_ns, 0)
+        waiting = f"{seconds(age):.0f} s of data, the first check is after {seconds(FIRST_NS):g} s"
         return health_of(self._results, waiting)
+
+    def _begin_judging(self) -> None:
+        """Begin a judgement if one is due by the newest window."""
+        if self._whole or self._first_ns is None:
+            return
+        age = self._windows[-1].data.stamp_ns - self._first_ns
+        if age < 0:
+            self._first_ns, self._due_ns = self._windows[-1].data.stamp_ns, FIRST_NS
+        elif age >= self._due_ns:
+            self._judgement = _Judgement(self._stages())
+            self._due_ns = age + min(max(age, FIRST_NS), REFRESH_NS)
 
     def _add(self, window: DataWindow) -> None:
         if self._first_ns is None:
             self._first_ns = window.stamp_ns
-        with np.errstate(all="ignore"):
+        with _quiet():
             self._windows.append(self._predictor.predicted(window))
         if not self._whole and len(self._windows) >= DENSE_WINDOWS:
             self._collector.period_ns = SPARSE_PERIOD_NS
@@ -164,31 +175,38 @@ class DataChecks:
             self._windows = deque(list(self._windows)[::2])
             self._collector.period_ns *= 2
 
-    def _advance(self) -> None:
-        """Execute the next stage of a judgement that has begun."""
-        if self._judging is None:
+    def _advance(self, judgement: "_Judgement", stamp_ns: int) -> None:
+        """Execute the next stage of a judgement unless the last one has just been executed."""
+        if abs(stamp_ns - judgement.stage_ns) < STAGE_PERIOD_NS:
             return
-        stage = next(self._judging, None)
+        judgement.stage_ns = stamp_ns
+        with _quiet():
+            stage = next(judgement.stages, None)
         if stage is None:
-            self._judging, self._results = None, self._judged
+            self._judgement, self._results = None, judgement.found
             return
-        self._judged.extend(stage)
+        judgement.found.extend(stage)
         if not self._results or any(result.failed for result in stage):
-            self._results = list(self._judged)
+            self._results = list(judgement.found)
 
     def _stages(self) -> Iterator[list[CheckResult]]:
-        """Judge the data of this moment: all but the efforts, then these, which take longest."""
+        """Judge the data of this moment, the efforts last, in stages that are short."""
         windows, named = list(self._windows), name_checks(self._collector.missing)
         early = len(windows) < FEWEST_WINDOWS
         if early and (self._whole or len(windows) < FEWEST_STATIC):
-            yield [result for result in named if result.failed]
+            yield _failed(named)
             return
-        table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
         found = [*named, *stamp_checks(self._streams.values())]
-        right = _add_all(found, self._sensor_checks(early=early), table, robot)
-        yield [result for result in found if result.failed] if early else found
-        if right and not early:
-            yield _quietly(effort_checks, table, robot)
+        yield _failed(found) if early else found
+        table, robot = DataTable.of(windows, self.robot.model.n_base), self.robot
+        yield []
+        for check in self._sensor_checks(early=early):
+            results = check(table, robot)
+            yield _failed(results) if early else results
+            if check is not velocity_checks and _wrong(results):
+                return
+        if not early:
+            yield from effort_stages(table, robot)
 
     def _sensor_checks(self, *, early: bool) -> list[Check]:
         """Return the checks that efforts rely on, in an order in which each relies on those before.
@@ -202,20 +220,22 @@ class DataChecks:
         return [position_checks, velocity_checks, *(moving if floating else [])]
 
 
-def _add_all(found: list[CheckResult], checks: list[Check], table: DataTable, robot: CheckedRobot) -> bool:
-    """Execute checks until one finds an input wrong; return whether none does."""
-    for check in checks:
-        results = _quietly(check, table, robot)
-        found.extend(results)
-        if check is not velocity_checks and _wrong(results):
-            return False
-    return True
+@dataclass(eq=False)
+class _Judgement:
+    """A judgement that is being made: the stages to come, results so far, stamp of the last stage [ns]."""
+
+    stages: Iterator[list[CheckResult]]
+    found: list[CheckResult] = field(default_factory=list)
+    stage_ns: int = 0
 
 
-def _quietly(check: Check, table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
-    """Execute a check; numbers out of range, which it judges, are no warnings of numpy."""
-    with np.errstate(all="ignore"):
-        return check(table, robot)
+def _quiet() -> np.errstate:
+    """Numbers out of range, which the checks judge, are no warnings of numpy."""
+    return np.errstate(all="ignore")
+
+
+def _failed(results: list[CheckResult]) -> list[CheckResult]:
+    return [result for result in results if result.failed]
 
 
 def _wrong(results: list[CheckResult]) -> bool:

@@ -1,5 +1,6 @@
 """Checks of joint efforts against the torques of the description: sign, unit, order, silence."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.data_checks.regression import best_assignment, plausible, ridge
 from inertial_estimation.signals import Array
 
-__all__ = ["effort_checks", "telling_joints"]
+__all__ = ["effort_checks", "effort_stages", "telling_joints"]
 
 FEWEST_WINDOWS = 8
 STRONG = 0.04  # share of the joint's effort limit above which a predicted torque exceeds its stiction
@@ -68,15 +69,67 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     Returns:
         One result for every joint that is wrong, or one that none is; none where nothing tells.
     """
-    rows = _rows(table, robot)
-    if rows is None:
+    *_, results = effort_stages(table, robot)
+    return results
+
+
+def effort_stages(table: DataTable, robot: CheckedRobot) -> Iterator[list[CheckResult]]:
+    """Check as `effort_checks` does, in as many stages as there are joints: a node does one a tick.
+
+    Args:
+        table: The windows, as there.
+        robot: The robot.
+
+    Yields:
+        Nothing found, and at last the results.
+    """
+    known = _known_rows(table)
+    if known is None:
+        yield []
+        return
+    yield []
+    tau, predicted, dq = known
+    strong, fits = _strong_torques(predicted, robot), []
+    for j in range(table.n_joints):
+        fits.append(_fit(tau[:, j], predicted[:, j], dq[:, j], strong[j]))
+        yield []
+    yield _results(tau, predicted, fits, robot)
+
+
+def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
+    """Return the joints whose efforts the windows tell something about, by name."""
+    known = _known_rows(table)
+    if known is None:
         return []
-    tau, predicted, fits = rows
+    tau, predicted, dq = known
+    strong = _strong_torques(predicted, robot)
+    fits = (_fit(tau[:, j], predicted[:, j], dq[:, j], strong[j]) for j in range(table.n_joints))
+    return [name for name, fit in zip(robot.names, fits, strict=True) if fit.strong]
+
+
+def _known_rows(table: DataTable) -> tuple[Array, Array, Array] | None:
+    """Measured and predicted torques and joint speeds of the windows in which the torques are known."""
+    predicted = nominal_torques(table)
+    known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
+    if known.sum() < FEWEST_WINDOWS:
+        return None
+    return table.tau[known], predicted[known], table.dq[known]
+
+
+def _strong_torques(predicted: Array, robot: CheckedRobot) -> list[float]:
+    """Predicted torque of each joint above which it exceeds the joint's stiction [Nm]."""
+    largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
+    strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
+    return [float(value) for value in strong]
+
+
+def _results(tau: Array, predicted: Array, fits: list[_Fit], robot: CheckedRobot) -> list[CheckResult]:
+    """One result for every joint that is wrong, or one that none is."""
     swapped = best_assignment(_likeness(tau, predicted, fits), CLOSE, FAR)
     results = [
         result
-        for j in range(table.n_joints)
-        if (result := _judged(j, fits[j], swapped.get(j), tau[:, j], robot)) is not None
+        for j, fit in enumerate(fits)
+        if (result := _judged(j, fit, swapped.get(j), tau[:, j], robot)) is not None
     ]
     judged = sum(fit.strong for fit in fits)
     if results or not judged:
@@ -84,25 +137,6 @@ def effort_checks(table: DataTable, robot: CheckedRobot) -> list[CheckResult]:
     low, high = (f([fit.factor for fit in fits if fit.strong]) for f in (min, max))
     said = f"{judged} of {len(fits)} joints measure {low:.2g} to {high:.2g} times the predicted torque"
     return [CheckResult("effort", "joint_states", Verdict.OK, low, "", said)]
-
-
-def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
-    """Return the joints whose efforts the windows tell something about, by name."""
-    rows = _rows(table, robot)
-    return [name for name, fit in zip(robot.names, rows[2], strict=True) if fit.strong] if rows else []
-
-
-def _rows(table: DataTable, robot: CheckedRobot) -> tuple[Array, Array, list[_Fit]] | None:
-    """Measured and predicted torques of the windows in which both are known, and their fits."""
-    predicted = nominal_torques(table)
-    known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
-    if known.sum() < FEWEST_WINDOWS:
-        return None
-    tau, dq, predicted = table.tau[known], table.dq[known], predicted[known]
-    largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
-    strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
-    fits = [_fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j])) for j in range(table.n_joints)]
-    return tau, predicted, fits
 
 
 def _fit(tau: Array, predicted: Array, dq: Array, strong: float) -> _Fit:

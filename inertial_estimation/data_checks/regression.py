@@ -3,6 +3,8 @@
 import math
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
@@ -91,11 +93,11 @@ def best_assignment(likeness: Array, like: float, unlike: float) -> dict[int, in
         like: Least likeness of each pair of the permutation.
         unlike: Largest likeness of each of them with its own prediction.
     """
-    from scipy.optimize import linear_sum_assignment  # slow to import, and rarely used
-
     if not ((np.diag(likeness) < unlike) & (likeness.max(axis=1, initial=-1.0) > like)).any():
         return {}
-    rows, columns = linear_sum_assignment(-likeness)
+    # a zero would be no edge; scipy.optimize has the same, and takes a sixth of a second to import
+    edges = csr_array(likeness - likeness.min() + 1.0)
+    rows, columns = min_weight_full_bipartite_matching(edges, maximize=True)
     return {
         int(i): int(j)
         for i, j in zip(rows, columns, strict=True)

@@ -12,6 +12,7 @@ import pytest
 
 from inertial_estimation.commands import experiment as command
 from inertial_estimation.commands.main import main
+from inertial_estimation.commands.options import experiment
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
 from inertial_estimation.experiments.experiment import Experiment, Progress
@@ -144,7 +145,7 @@ def test_panels_of_one_abscissa_share_their_limits() -> None:
 
 def test_arguments_have_defaults() -> None:
     parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
+    experiment.add_arguments(parser)
     args = parser.parse_args(["apple"])
     assert args.seeds is None
     assert not args.quick

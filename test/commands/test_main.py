@@ -1,5 +1,6 @@
 """The dispatcher: one line for an error, help that lists the commands, lazy imports."""
 
+import importlib
 import os
 import shlex
 import subprocess
@@ -10,7 +11,8 @@ import pytest
 
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.command_parser import CommandParser
-from inertial_estimation.commands.main import COMMANDS, main
+from inertial_estimation.commands.main import COMMANDS, command_parser, main
+from inertial_estimation.commands.options import identify, init, replay, simulate, synthesize
 from inertial_estimation.commands.progress_bar import progress_bar
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.errors import ConfigurationError
@@ -60,12 +62,13 @@ def test_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.strip()
 
 
-def test_help_and_version_load_no_library() -> None:
+def test_help_of_every_command_loads_no_library() -> None:
     code = (
         "import sys\n"
-        "from inertial_estimation.commands.main import main\n"
+        "from inertial_estimation.commands.main import COMMANDS, command_parser, main\n"
         "codes = main(['--version']), main([])\n"
-        "found = {'numpy', 'pinocchio', 'yaml'} & set(sys.modules)\n"
+        "assert all(command_parser(name).format_help() for name in COMMANDS)\n"
+        "found = {'numpy', 'pinocchio', 'rich', 'tqdm', 'yaml'} & set(sys.modules)\n"
         "sys.exit(str(found) if found or codes != (0, 2) else 0)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -74,11 +77,29 @@ def test_help_and_version_load_no_library() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_examples_of_the_help_are_command_lines(command: str) -> None:
-    module = pytest.importorskip(f"inertial_estimation.commands.{command}", exc_type=ImportError)
-    parser = CommandParser(prog=command)
-    module.add_arguments(parser)
-    for example in module.EXAMPLES:
-        parser.parse_args(shlex.split(example))
+    examples = importlib.import_module(f"inertial_estimation.commands.options.{command}").EXAMPLES
+    assert all(command_parser(command).parse_args(shlex.split(example)) for example in examples)
+
+
+def test_options_name_what_there_is() -> None:
+    """The options load no library, so they repeat some names and numbers of what they choose from."""
+    for package in ("pinocchio", "mujoco", "proxsuite"):
+        pytest.importorskip(package)
+    from inertial_estimation.closed_loop.closed_loop import HOIST_S
+    from inertial_estimation.configuration.pipelines import CONFIG_CLASSES
+    from inertial_estimation.identification.methods import METHODS
+    from inertial_estimation.recordings.bag_writer import STORAGES
+    from inertial_estimation.setup_assistant.robot_kind import Kind
+    from inertial_estimation.simulation.payload import TWELVE_POUNDS
+    from inertial_estimation.synthetic.synthetic_robots import SYNTHETIC_ROBOTS
+
+    assert tuple(METHODS) == identify.METHODS
+    assert tuple(CONFIG_CLASSES) == replay.NODES
+    assert tuple(kind.value for kind in Kind) == init.KINDS
+    assert simulate.STORAGES == STORAGES
+    assert simulate.HOIST_S == HOIST_S
+    assert sorted(SYNTHETIC_ROBOTS) == list(synthesize.ROBOTS)
+    assert synthesize.PAYLOAD_KG == TWELVE_POUNDS
 
 
 def test_every_command_is_in_the_page_of_commands() -> None:
