@@ -5,7 +5,7 @@ data that repeat themselves bring information at a mean rate L. The covariance f
 
     P' = -2/T (P - P_0) - P L P,
 
-which separates in the coordinates in which P_0 is the identity and L is diagonal, as p' = 2/T (1 - p) - l p^2.
+which separates in the coordinates in which P_0 is the identity and L is diagonal: p' = 2/T (1 - p) - l p^2.
 Each p tends to (sqrt(1 + 2 l T) - 1) / (l T), with the rate 2/T sqrt(1 + 2 l T): a direction about which the
 data say much is soon stationary, one about which they say nothing after T/2.
 

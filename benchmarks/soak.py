@@ -315,9 +315,9 @@ class Soak:
             watch.drift_sigma = max(watch.drift_sigma, float((off / self._sigma).max()))
         print(
             f"{count:9d} steps {speed:6.0f}/s {self.memory[-1][1]:7.1f} MB  |RR'-1| "
-            f"{watch.rotation:.1e}  eigenvalue {self.eigenvalues[-1][1]:.2e}  stamps back {watch.stamps_back}, old "
-            f"{watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift {watch.drift_sigma:.2f} sigma, "
-            f"{1e3 * watch.drift_kg:.1f} g  not OK {sum(watch.not_ok.values())}",
+            f"{watch.rotation:.1e}  eigenvalue {self.eigenvalues[-1][1]:.2e}  stamps back "
+            f"{watch.stamps_back}, old {watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift "
+            f"{watch.drift_sigma:.2f} sigma, {1e3 * watch.drift_kg:.1f} g  not OK {sum(watch.not_ok.values())}",
             flush=True,
         )
 

@@ -196,8 +196,9 @@ def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recordi
         live.wait(lambda: live.received >= sent, node._take_inputs)
         cost_ns = 0
         live.now_ns = entry.log_ns
-        for sent, entry in enumerate(entries, start=sent + 1):
+        for entry in entries:
             live.send(entry)
+            sent += 1
             live.wait(lambda sent=sent: live.received >= sent, node._take_inputs)
             if len(ages_ns) > 20:
                 break

@@ -6,8 +6,6 @@ The phases and their transitions are drawn in docs/inertial_filter.md.
 from dataclasses import replace
 from enum import Enum
 
-import numpy as np
-
 from inertial_estimation.estimators.inertial.cause_inquiry import CauseInquiry
 from inertial_estimation.estimators.inertial.change_trial import ChangeTrial, TrialOutcome
 from inertial_estimation.estimators.inertial.good_states import GoodStates
@@ -79,10 +77,10 @@ class GuardedFilter:
             loads: Range of plausible masses.
             rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
-        self.config, self._rest_speed = config, rest_speed
+        self.config = config
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
-        self._level = UsualLevel(rows, filter_.gate)
+        self._level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
         self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
@@ -156,7 +154,7 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
-        self._level.moving = self._moves(equation)
+        self._level.look_at(equation)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
             return self._update_waiting(equation, dt)
@@ -169,11 +167,6 @@ class GuardedFilter:
             self._begin_trial()
             return update
         return self._update_good(equation, update, dt)
-
-    def _moves(self, equation: LinearEquation) -> bool:
-        """Return whether the robot moves; True where the equation does not tell."""
-        state = equation.state
-        return state is None or float(np.abs(state.v).max(initial=0.0)) > self._rest_speed
 
     def return_to_good(self) -> None:
         """Return to the last good state at once: a step has failed."""

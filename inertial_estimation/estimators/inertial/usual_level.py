@@ -2,7 +2,10 @@
 
 from collections import deque
 
+import numpy as np
+
 from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_square_quantile
+from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["UsualLevel"]
 
@@ -80,17 +83,18 @@ class UsualLevel:
     limit; a rest that has not been seen is judged as a motion.
 
     Attributes:
-        moving: Whether the robot moves; set it before each NIS.
+        moving: Whether the robot moves.
     """
 
-    def __init__(self, rows: int, gate: InnovationGate) -> None:
+    def __init__(self, rows: int, gate: InnovationGate, rest_speed: float) -> None:
         """Start without a level.
 
         Args:
             rows: Number of rows, the expected NIS.
             gate: The innovation gate, whose bound is the largest limit.
+            rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
-        self._rows, self._gate = rows, gate
+        self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
         least = LEAST_SHARE * rows
         self._rest, self._motion = _Usual(least), _Usual(least)
         self._recent: deque[tuple[_Usual, float, float]] = deque()
@@ -111,6 +115,11 @@ class UsualLevel:
     def variance(self) -> float:
         """Usual mean of the squared whitened innovations; the expected one while there is no level."""
         return self._usual.level / self._rows if self.is_known else 1.0
+
+    def look_at(self, equation: LinearEquation) -> None:
+        """Note whether the robot moves; it does where the measurement does not tell."""
+        state = equation.state
+        self.moving = state is None or float(np.abs(state.v).max(initial=0.0)) > self._rest_speed
 
     def feed(self, nis: float, dt: float) -> None:
         """Add the NIS of data that are not suspect; where there is a level, it counts after a probation.

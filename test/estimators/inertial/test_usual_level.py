@@ -10,7 +10,7 @@ ROWS, DT, FACTOR = 38, 0.01, 8.0
 
 
 def level_of(samples):
-    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS))
+    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
     for nis in samples:
         level.feed(float(nis), DT)
     return level
@@ -50,7 +50,7 @@ def test_the_bound_of_the_gate_holds_while_there_is_no_level():
 
 def test_a_rest_says_nothing_about_the_motion_that_follows():
     """Errors of the model show in motion: a first step after a rest must not stand out."""
-    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS))
+    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
     level.moving = False
     for _ in range(1000):
         level.feed(1.0, DT)
