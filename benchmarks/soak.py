@@ -317,7 +317,8 @@ class Soak:
             f"{count:9d} steps {speed:6.0f}/s {self.memory[-1][1]:7.1f} MB  |RR'-1| "
             f"{watch.rotation:.1e}  eigenvalue {self.eigenvalues[-1][1]:.2e}  stamps back "
             f"{watch.stamps_back}, old {watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift "
-            f"{watch.drift_sigma:.2f} sigma, {1e3 * watch.drift_kg:.1f} g  not OK {sum(watch.not_ok.values())}",
+            f"{watch.drift_sigma:.2f} sigma, {1e3 * watch.drift_kg:.1f} g  "
+            f"not OK {sum(watch.not_ok.values())}",
             flush=True,
         )
 
