@@ -13,6 +13,9 @@ from inertial_estimation.signals import Array, Decision
 
 __all__ = ["CorrectedFilter"]
 
+MOST_STARTS = 3  # in a row: noise stated by a factor too small is adapted to after that
+REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
+
 
 class CorrectedFilter:
     """Updates a filter with corrected equations, and learns the corrections.
@@ -32,12 +35,22 @@ class CorrectedFilter:
             noise: Noise of the rows.
         """
         self.guarded, self.bias, self.noise = guarded, bias, noise
+        self._starts, self._report_for = 1, 0.0
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
-        self.guarded.reset()
-        self.noise.reset()
-        self._judge_by_seen()
+        self._starts, self._report_for = 1, 0.0
+        self._begin()
+
+    def noise_note(self, nis_factor: float) -> str:
+        """Return which noise parameters are too small, and whether learning has begun anew lately.
+
+        Args:
+            nis_factor: Factor of the variance from which on it is reported.
+        """
+        anew = "learning has begun anew, since the first data contradict those that followed: check the inputs"
+        texts = (anew if self._report_for > 0.0 else "", self.noise.too_small(nis_factor))
+        return "; ".join(text for text in texts if text)
 
     def update(
         self, equation: LinearEquation, joint_velocities: Array, dt: float, *, learn: bool
@@ -50,8 +63,10 @@ class CorrectedFilter:
             dt: Time since the last one [s].
             learn: False only reports the innovation.
 
-        An innovation of which the cause is known, as a push, says nothing about the noise.
+        An innovation of which the cause is known, as a push, says nothing about the noise. Where the first
+        seconds look far noisier than stated, they have taught something wrong, and learning begins anew.
         """
+        self._report_for = max(0.0, self._report_for - dt)
         if self.bias.active:
             update = self.guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
@@ -63,7 +78,15 @@ class CorrectedFilter:
         if learn and update.decision is not Decision.PUSHED:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
+            if self.noise.outgrown and self._starts < MOST_STARTS:
+                self._starts, self._report_for = self._starts + 1, REPORTED_FOR
+                self._begin()
         return update
+
+    def _begin(self) -> None:
+        self.guarded.reset()
+        self.noise.reset()
+        self._judge_by_seen()
 
     def _judge_by_seen(self) -> None:
         self.guarded.filter.gate.factor = self.noise.gate_factor

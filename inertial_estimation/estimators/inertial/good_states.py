@@ -24,6 +24,7 @@ class GoodStates:
         last: The last good state.
         held: The state before the first suspect data, which is published while they are suspect.
         before_change: The good state before the last change of the load; None if there was none.
+        unsuspected_for: Time of data that were not suspect, in all [s].
     """
 
     def __init__(self, filter_: InertialFilter) -> None:
@@ -40,7 +41,7 @@ class GoodStates:
     def reset(self) -> None:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
-        self._confirmed = self._confirmed_for = 0.0
+        self._confirmed = self._confirmed_for = self.unsuspected_for = 0.0
         self.last = self.held = self._filter.state
         self.forget_probation()
 
@@ -76,6 +77,7 @@ class GoodStates:
         """Let time pass without suspect data; return whether a state is due to be examined."""
         self._since_latest += dt
         self._confirmed_for += dt
+        self.unsuspected_for += dt
         return self._since_latest >= PERIOD
 
     def hand_over_rate(self, slowest: float, time: float) -> float:
