@@ -75,6 +75,7 @@ setup(
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
+        "cluster": ["distributed>=2024.1"],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
             "pytest>=7",
@@ -87,6 +88,7 @@ setup(
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",
+            "distributed>=2024.1",
         ],
     },
     zip_safe=False,

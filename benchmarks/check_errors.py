@@ -23,6 +23,7 @@ from inertial_estimation.spatial.vectors import DEGREES
 __all__ = ["Error", "Part", "kinds"]
 
 TURN = 2.0 * np.pi
+SHIFTS = 1e-6  # of an entry of a foot's Jacobian
 MOVING, TRAVEL = 0.1, 0.05  # rms speed and travel of a joint that moves [rad/s, rad]
 LATE_S = 0.06
 HEAVY = 0.5  # relative error of a mass
@@ -51,6 +52,14 @@ class Part:
         """Joints whose efforts can be judged."""
         windows = self.clean.case.signals.windows
         return telling_joints(windows, self.clean.case.robot) if np.isfinite(windows.tau).any() else []
+
+    @cached_property
+    def leading(self) -> list[str]:
+        """Joints whose efforts can be judged, or that place a foot whose wrench is measured."""
+        windows, names = self.clean.case.signals.windows, self.clean.case.robot.names
+        feet = np.abs(windows.jacobians[:, :, :, windows.n_base :]).max(axis=(0, 1, 2), initial=0.0) > SHIFTS
+        place = feet & bool(self.streams.wrenches)
+        return [name for name, places in zip(names, place, strict=True) if places or name in self.telling]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +222,7 @@ def _turned(part: Part, rng: np.random.Generator) -> Error | None:
 
 def _mirrored(part: Part, rng: np.random.Generator) -> Error | None:
     """Flip position and velocity of a joint whose torque or foot depends on it."""
-    candidates = [name for name in part.telling if _travels(part, name)]
+    candidates = [name for name in part.leading if _travels(part, name)]
     if not candidates:
         return None
     name = str(rng.choice(candidates))
@@ -233,13 +242,13 @@ def _travels(part: Part, name: str) -> bool:
 
 def _swapped_names(part: Part, rng: np.random.Generator) -> Error | None:
     """Swap all of two joints that are in different positions."""
-    telling = part.telling
+    leading = part.leading
     names = part.clean.case.robot.names
     q = part.clean.case.signals.windows.q
     pairs = [
         (a, b)
-        for a in telling
-        for b in telling
+        for a in leading
+        for b in leading
         if a < b and np.sqrt(np.mean((q[:, names.index(a)] - q[:, names.index(b)]) ** 2)) > 0.4
     ]
     if not pairs:

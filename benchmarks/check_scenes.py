@@ -10,26 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import yaml
 
-from inertial_estimation.bring_up.streams import RobotStreams, read_streams
-from inertial_estimation.closed_loop.closed_loop import ClosedLoop
-from inertial_estimation.closed_loop.loop_recording import LoopRecording
-from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.closed_loop.scheduled_walk import ScheduledWalk
+from benchmarks.check_made_scenes import Made, inputs, tuned, unseen
+from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.commands.main import main as inertial_estimation_command
-from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.control.references import WalkCommand
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
-from inertial_estimation.recordings.recording import BagRecording, Recording
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
-from inertial_estimation.simulation.simulation_config import SimulationConfig
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
-from inertial_estimation.synthetic.synthetic_sensors import measure
-from inertial_estimation.synthetic.synthetic_truth import Timing
+from inertial_estimation.recordings.recording import BagRecording
 
 __all__ = ["Scene", "scenes"]
 
@@ -38,8 +27,6 @@ DATASETS = Path(os.environ.get("INERTIAL_ESTIMATION_DATASETS", ROOT / "../shared
 PANDA_BAG = "panda_gaz2019/exciting_trajectory"
 UR10_BAG = "ur10_exciting/ur10_exciting_trajectory.db3"
 PANDA_LOCKED = ("panda_finger_joint*",)
-LENGTH_S = 25.0  # of a simulation, after its release
-Made = tuple[RobotConfig, str, RobotStreams]  # parameters, URDF, streams
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +67,8 @@ def scenes(wanted: str = "", cache: Path | None = None) -> Iterator[Scene]:
         "ur10 recorded, identified description": lambda: _identified(UR10_BAG, _arm(UR10_BAG, "ur10_robot")),
         "go2 legs recorded": lambda: _arm("go2_chirp", "go2"),
         "icub recorded": _icub,
-        "panda synthetic": lambda: _synthetic("panda"),
-        "talos synthetic": lambda: _synthetic("talos"),
-        "panda simulated": lambda: _simulated("panda"),
-        "talos standing": lambda: _simulated("talos"),
-        "talos walking": lambda: _simulated("talos", (16, 0.1)),
-        "hyq standing": lambda: _simulated("hyq"),
-        "hyq walking": lambda: _simulated("hyq", (24, 0.05)),
-        "go2 walking": lambda: _simulated("go2", (24, 0.04)),
+        **tuned(),
+        **unseen(),
     }
     for name, make in makers.items():
         if wanted in name:
@@ -110,18 +91,12 @@ def _cached(name: str, make: Callable[[], Made], cache: Path | None) -> Made:
     return made
 
 
-def _read(recording: Recording, config: RobotConfig, urdf: str, begin_s: float = 0.0) -> Made:
-    topics = replay_topics({"imu_frame": config.imu_frame, "contacts": config.contacts}, {})
-    span = (recording.start_ns + round(begin_s * 1e9), recording.end_ns)
-    return config, urdf, read_streams(recording, topics, robot_from_config(config, urdf), config, span)
-
-
 def _recorded(folder: str, config: RobotConfig, urdf: str) -> Made:
     path = DATASETS / folder
     if not path.exists():
         raise FileNotFoundError(path)
     with BagRecording(path) as recording:
-        return _read(recording, config, urdf)
+        return inputs(recording, config, urdf)
 
 
 def _arm(folder: str, robot: str, locked: tuple[str, ...] = ()) -> Made:
@@ -139,7 +114,7 @@ def _identified(folder: str, made: Made) -> Made:
         parameters = Path(place, "robot.yaml")
         parameters.write_text(yaml.safe_dump(sections), encoding="utf-8")
         results = Path(place, "results")
-        options = ["--config", str(parameters), "--output", str(results), "--no-report"]
+        options = ["--config", str(parameters), "--output", str(results), "--no-figures"]
         with contextlib.redirect_stdout(io.StringIO()):
             assert inertial_estimation_command(["identify", str(DATASETS / folder), *options]) == 0
         return config, (results / "identified.urdf").read_text(encoding="utf-8"), streams
@@ -155,32 +130,3 @@ def _icub() -> Made:
     path = DATASETS / "icub_walking" / "iCubGenova04.urdf"
     urdf = path.read_text(encoding="utf-8") if path.exists() else ""
     return _recorded("icub_walking/walk_front_back_2021", config, urdf)
-
-
-def _synthetic(robot: str) -> Made:
-    spec = synthetic_robot(robot)
-    truth = synthetic_truth(robot, Timing(LENGTH_S, 250.0), np.random.default_rng(1), payload_time_s=None)
-    config = RobotConfig(
-        floating_base=spec.floating_base,
-        locked_joints=spec.locked_joints,
-        imu_frame=spec.imu_link,
-        contacts=tuple(spec.contacts),
-        contact_frames=tuple(spec.contacts.values()),
-    )
-    recording = measure(truth, REALISTIC, np.random.default_rng(2), config)
-    return _read(recording, config, read_urdf(spec.urdf))
-
-
-def _simulated(robot: str, walk: tuple[int, float] | None = None) -> Made:
-    builder = RobotLoop(robot)
-    loop: ClosedLoop = builder.build(adaptation=False, inertial=False)
-    recorder = LoopRecording(loop)
-    loop.release()
-    walking = ScheduledWalk(WalkCommand(*walk), 1.0, LENGTH_S) if walk else None
-    while loop.time_s < LENGTH_S and not loop.simulation.fallen:
-        if walking is not None:
-            walking.command(loop)
-        loop.run(0.1)
-    assert not loop.simulation.fallen, f"{robot} fell after {loop.time_s:.1f} s"
-    config = builder.config("simulator", SimulationConfig).robot
-    return _read(recorder.recording(), config, builder.urdf)

@@ -15,6 +15,7 @@ __all__ = [
     "NumericalError",
     "PositionFaultError",
     "RecordingError",
+    "WorkerError",
     "did_you_mean",
     "listing",
     "one_line",
@@ -65,6 +66,10 @@ class NumericalError(InertialEstimationError):
 
 class MissingDependencyError(InertialEstimationError):
     """An optional dependency of the requested function is not installed."""
+
+
+class WorkerError(InertialEstimationError):
+    """A process or a cluster that is to share the work is missing, unsuitable, or ends while it works."""
 
 
 def listing(names: Iterable[str], *, limit: int = 60) -> str:

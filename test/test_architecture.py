@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "inertial_estimation"
-FOUNDATION = {"compilation", "errors", "files", "located_cause", "parameters", "signals"}
+FOUNDATION = {"compilation", "errors", "files", "located_cause", "parallel", "parameters", "signals"}
 BASE = FOUNDATION | {"spatial", "models"}
 CHECKED = BASE | {"data_checks"}
 ONLINE = {"estimators", "control", "simulation"}
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "parameters": {"errors"},
     "located_cause": set(),
+    "parallel": {"errors"},
     "signals": {"errors", "located_cause"},
     "compilation": {"errors", "signals"},
     "spatial": FOUNDATION,
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
+    "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
     "setup_assistant": FOUNDATION | ESTIMATION | FILES,
     "experiments": FOUNDATION | ESTIMATION | FILES | {"offline", "replay", "closed_loop"},
@@ -52,7 +54,7 @@ MAY_IMPORT = {
     | ESTIMATION
     | FILES
     | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"view", "plots", "ros"},
+    | {"export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -83,7 +85,8 @@ ONLY_IN = {
     "pinocchio": {"models", "spatial"},
     "rosbags": {"recordings"},
     "numba": {"compilation"},
-    "mujoco": {"simulation"},
+    "distributed": {"parallel"},
+    "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},
     "tqdm": {"commands"},

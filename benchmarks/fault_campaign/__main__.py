@@ -9,14 +9,21 @@ then is written. One case alone, as a timeline:
 import argparse
 import contextlib
 import json
-import multiprocessing
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from benchmarks.fault_campaign.campaign import Case, all_cases, case_named, run_cases
+from benchmarks.fault_campaign.campaign import (
+    Case,
+    all_cases,
+    case_named,
+    run_cases,
+    run_share,
+    scene_shares,
+)
 from benchmarks.fault_campaign.judge import Verdict
 from benchmarks.fault_campaign.kinds import KINDS
 from benchmarks.fault_campaign.outputs import ADAPTERS
@@ -28,32 +35,27 @@ from benchmarks.fault_campaign.report import (
     table,
     worst_cells,
 )
+from inertial_estimation.commands.arguments import add_workers
+from inertial_estimation.parallel import Workers, open_workers
 
 
-def _work(cases: list[Case]) -> list[Verdict]:
-    found: list[Verdict] = []
-    with contextlib.suppress(KeyboardInterrupt):
-        _run_into(found, cases)
-    return found
+def run(cases: Sequence[Case], workers: Workers) -> list[Verdict]:
+    """Run cases on workers and return the verdicts in the order of the cases; Ctrl-C returns those found."""
+    shares = scene_shares(cases)
+    found: dict[str, Verdict] = {}
+    with contextlib.suppress(KeyboardInterrupt), workers:
+        for _number, verdicts in workers.completed([partial(run_share, share) for share in shares]):
+            found |= {verdict.case: verdict for verdict in verdicts}
+            _tell(verdicts)
+            print(f"{len(found)} of {len(cases)} cases", file=sys.stderr, flush=True)
+    return [found[case.name] for case in cases if case.name in found]
 
 
-def _run_into(found: list[Verdict], cases: list[Case]) -> None:
-    for number, verdict in enumerate(run_cases(cases), start=1):
-        found.append(verdict)
+def _tell(verdicts: Sequence[Verdict]) -> None:
+    for verdict in verdicts:
         failed = [name for name in failures(verdict) if name in COUNTED]
         if failed:
             print(f"{verdict.case}: {', '.join(failed)} {verdict.escape}", file=sys.stderr, flush=True)
-        if number % 50 == 0:
-            print(f"{number} of {len(cases)} cases", file=sys.stderr, flush=True)
-
-
-def run(cases: Sequence[Case], jobs: int) -> list[Verdict]:
-    """Run cases in a number of processes and return their verdicts."""
-    if jobs == 1:
-        return _work(list(cases))
-    shares = [list(cases[k::jobs]) for k in range(jobs)]
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return [verdict for found in pool.map(_work, shares, chunksize=1) for verdict in found]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--read", type=Path, nargs="+", metavar="FILE.json", help="no run: the table of runs already made"
     )
-    parser.add_argument("--jobs", type=int, default=1)
+    add_workers(parser, "cases")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="every verdict")
     parser.add_argument("--worst", type=Path, metavar="FILE.md", help="the cells that fail, with a case each")
     parser.add_argument("--case", metavar="PIPELINE/KIND/NUMBER", help="one case alone, with its timeline")
@@ -90,7 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         numbers = range(options.first, options.first + options.cases)
         kinds, pipelines = options.kind or list(KINDS), options.pipeline or list(ADAPTERS)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), options.jobs)
+        workers = open_workers(options.jobs, options.cluster)
+        verdicts = run(all_cases(numbers, options.seed, kinds, pipelines), workers)
     print(summary(verdicts), table(verdicts), sep="\n\n")
     print(f"\n{len(verdicts)} cases, seed {options.seed}, {time.perf_counter() - begin:.0f} s")
     if options.output:

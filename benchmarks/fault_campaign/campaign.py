@@ -4,6 +4,7 @@ import gc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -17,12 +18,13 @@ from benchmarks.fault_campaign.readings import Reading
 from benchmarks.fault_campaign.scenes import SCENES, Recorded, Scene, build_pipeline, recorded
 from inertial_estimation.signals import NANOSECONDS
 
-__all__ = ["Case", "all_cases", "case_named", "run_cases"]
+__all__ = ["Case", "all_cases", "case_named", "run_cases", "run_share", "scene_shares"]
 
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
 EARLY_TAIL_S = 8.0  # after a fault at the start, since an estimate is not judged before it would be right
 SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong, and soon as it should be
 SETTLED_S = 0.5  # recovery of such a case at the latest
+CASES_IN_SHARE = 40  # for each of which a scene is run up to the beginnings of its cases once
 WHOLE_TAIL_EVERY = 4  # of so many cases one has the whole tail whatever it does, as a sample
 
 
@@ -110,6 +112,24 @@ def run_cases(cases: Sequence[Case], show: Show | None = None) -> Iterator[Verdi
         yield from _SceneRun(scene).run(by_begin, show)
 
 
+def scene_shares(cases: Sequence[Case]) -> list[list[Case]]:
+    """Divide cases into shares for processes or machines, each of one scene and with near beginnings."""
+    by_scene: dict[str, list[tuple[float, Case]]] = {}
+    for case in cases:
+        scene, begin_s, _ = case.draw()
+        by_scene.setdefault(scene, []).append((begin_s, case))
+    shares = []
+    for begins in by_scene.values():
+        ordered = [case for _begin_s, case in sorted(begins, key=itemgetter(0))]
+        shares += [ordered[k : k + CASES_IN_SHARE] for k in range(0, len(ordered), CASES_IN_SHARE)]
+    return shares
+
+
+def run_share(cases: Sequence[Case]) -> list[Verdict]:
+    """Run the cases of a share."""
+    return list(run_cases(cases))
+
+
 class _SceneRun:
     """One scene, its pipeline fed up to the beginning of the cases that are forked from it."""
 
@@ -120,6 +140,7 @@ class _SceneRun:
         self.adapter = ADAPTERS[self.scene.pipeline](build_pipeline(self.scene), self.data)
         self.begin_ns = self.data.readings[0].arrival_ns
         self.feed = Feed(self.adapter)
+        gc.unfreeze()  # the pipeline of the share before may go
         gc.collect()
         gc.freeze()  # what children share stays shared
         self.clean: Errors = forked(self._run_clean)

@@ -33,12 +33,7 @@ from inertial_estimation.signals import NANOSECONDS
 __all__ = ["Diagnosis", "diagnose"]
 
 FEWEST_WINDOWS = 20  # 2 s of data
-OF_IMU = {"gyroscope scale", "gyroscope axes", "IMU mounting", "accelerometer direction"}
-OF_KINEMATICS = OF_IMU | {  # checks that fail if a joint has the wrong sign or another one's name
-    *("joint positions", "contact weight", "contact wrench direction"),
-    *("effort sign", "effort unit", "effort order", "effort scale"),
-    *("link mass", "link centre of mass", "masses"),
-}
+OF_MASSES = {"link mass", "link centre of mass", "masses", "effort scale", "contact wrench scale", "friction"}
 NOT_MENDED = ", which is wrong and cannot be corrected with certainty"
 
 
@@ -108,19 +103,20 @@ def _examine(diagnosis: Diagnosis) -> None:
     begin, before = len(diagnosis.findings), diagnosis.mended
     _execute(diagnosis)
     found = diagnosis.findings[begin:]
-    failed = {item.result.check for item in found if item.result.failed} & OF_KINEMATICS
-    if len(failed) == 1 and failed <= OF_IMU:
-        return  # the joints are right: torques and wrenches agree
     why = joint_hypotheses(before)
     if not why:
         return
     other = Diagnosis([], diagnosis.case, before, examined=True)
     _add(other, why)
     _execute(other)
-    count = sum(item.result.failed for item in found)
-    if sum(item.result.failed for item in other.findings) <= max(count, 1):
+    if _count(other.findings) <= max(_count(found), 1):
         diagnosis.findings[begin:] = other.findings
         diagnosis.mended, diagnosis.lags, diagnosis.inertia = other.mended, other.lags, other.inertia
+
+
+def _count(found: list[Finding]) -> int:
+    """Return how many checks failed; masses are left out, as they are not judged after some failures."""
+    return sum(item.result.failed and item.result.check not in OF_MASSES for item in found)
 
 
 def _execute(diagnosis: Diagnosis) -> None:

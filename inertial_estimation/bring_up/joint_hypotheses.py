@@ -1,11 +1,13 @@
 """A joint whose position has the wrong sign, two joints under each other's names, or with exchanged efforts.
 
 The first two change the kinematics, so that torques, contact wrenches and angular rate all disagree with the
-description. A hypothesis is accepted if it alone removes most of this disagreement. The disagreement is
-measured so that signs and units of efforts and wrenches, and the axes of the gyroscope, do not change it.
+description. Every such assumption is compared with the description as it is by the probability of the data
+under it, in which signs, units and gears of efforts and wrenches and the axes of the gyroscope are free at a
+price (`hypothesis_evidence`): one wrong joint is more probable than several wrong efforts.
 """
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,28 +17,22 @@ from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.case import Case
 from inertial_estimation.bring_up.finding import Finding, finding
+from inertial_estimation.bring_up.hypothesis_evidence import Evidence, evidence, unexplained_efforts
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 from inertial_estimation.data_checks.data_table import DataTable, WindowPredictor
 from inertial_estimation.data_checks.data_window import DataWindow
-from inertial_estimation.data_checks.foot_rotation import expected_rate
-from inertial_estimation.data_checks.nominal_torques import nominal_torques
 from inertial_estimation.signals import Array
-from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["joint_hypotheses"]
 
-WINDOWS, FEW = 30, 10  # at which hypotheses are compared, and at which the most likely ones are chosen
-MOST_LIKELY = 20
-DISAGREES = 0.05  # disagreement from which hypotheses are tried; 0 none, 1 as large as the signal
-REMAINS = 0.7  # share of the disagreement that a hypothesis leaves at most
-ALIKE, MOST_ALIKE = 0.75, 3  # of the best one's gain, from which others are named with it; how many
-STRONG = 0.1  # share of the largest effort's rms from which a joint's effort counts
+WINDOWS, FEW = 60, 12  # at which hypotheses are compared, and at which the most likely ones are chosen
+MOST_LIKELY = 24
+CERTAIN = 16.0  # logarithm of the odds from which a hypothesis is accepted, besides their number
+TOGETHER, TOGETHER_SHARE, MOST_ALIKE = 6.0, 0.1, 3  # of the best one's evidence; how many are named with it
+MISFIT = 0.1  # unexplained share of an effort that may be that of another joint
 DIFFERENT = 0.15  # rms difference of positions between which an exchange shows [rad]
-FAST_ENOUGH = 0.02  # rms rotation of the base that is compared [rad/s]
 MARGIN = 0.2  # beyond its limits a joint may be [rad]
-LEVER = 0.3  # at which moments count as much as forces [m]
-UNITS = (1.0, -1.0, 1e3, -1e3, 1e-3, -1e-3)
 
 
 @dataclass(frozen=True)
@@ -61,18 +57,26 @@ def joint_hypotheses(case: Case) -> list[Finding]:
         case: The recording.
     """
     search = _Search(case)
-    before = search.disagreement(None, WINDOWS)
-    if not before > DISAGREES:
+    before = search.evidence(None, WINDOWS)
+    if math.isnan(before.disagreement):
         return []
-    likely = sorted((search.disagreement(one, FEW), i, one) for i, one in enumerate(search.hypotheses()))
-    tried = sorted((search.disagreement(one, WINDOWS), i, one) for _few, i, one in likely[:MOST_LIKELY])
-    drops = [before - after for after, _i, _one in tried]
-    if not drops or drops[0] < (1.0 - REMAINS) * before:
+    every = list(search.hypotheses())
+    price = math.log(max(len(every), 1))
+    if len(every) > MOST_LIKELY:
+        few = [search.evidence(one, FEW).log for one in every]
+        every = [every[i] for i in np.argsort(few, kind="stable")[::-1][:MOST_LIKELY].tolist()]
+    tried = [(search.evidence(one, WINDOWS), one) for one in every]
+    tried.sort(key=lambda item: -item[0].log)
+    if not tried:
         return []
-    alike = [one for drop, (_after, _i, one) in zip(drops, tried, strict=True) if drop > ALIKE * drops[0]]
-    if len(alike) > MOST_ALIKE or (drops[0] < 0.5 * before and len(alike) > 1):
+    best, gain = tried[0][0], tried[0][0].log - before.log
+    if gain < CERTAIN + price:
         return []
-    return [_found(alike, before, tried[0][0], case)]
+    near = max(TOGETHER, TOGETHER_SHARE * gain)
+    alike = [one for found, one in tried if found.log > best.log - near]
+    if len(alike) > MOST_ALIKE:
+        return []
+    return [_found(alike, before.disagreement, best.disagreement, case)]
 
 
 def _found(alike: list[_Hypothesis], before: float, after: float, case: Case) -> Finding:
@@ -102,7 +106,7 @@ def _words(one: _Hypothesis, names: tuple[str, ...]) -> str:
 
 
 class _Search:
-    """Disagreement of a few windows with the description under hypotheses."""
+    """Evidence of a few windows for hypotheses about the joints."""
 
     def __init__(self, case: Case) -> None:
         windows = case.signals.windows
@@ -113,14 +117,16 @@ class _Search:
         self._ddq, self._wd_I = case.signals.ddq, case.signals.wd_I
         self._predictor = WindowPredictor(case.setup)
         self._tables: dict[int, DataTable] = {}
+        setup = case.setup
+        turns = [setup.robot.fixed_transform(c.wrench_frame, c.frame).rotation for c in setup.contacts]
+        self._normals_F = np.reshape([turn[:, 2] for turn in turns], (-1, 3))
 
     def hypotheses(self) -> Iterator[_Hypothesis]:
         """Yield the hypotheses that keep the joints within their limits."""
         robot, q = self._case.robot, self._table.q[self._kept]
         low, high = q.min(axis=0) + MARGIN, q.max(axis=0) - MARGIN
         n = q.shape[1]
-        size = np.sqrt(np.mean(np.nan_to_num(self._table.tau[self._kept]) ** 2, axis=0))
-        strong = size > STRONG * size.max(initial=0.0)
+        misfit = unexplained_efforts(self._nominal(WINDOWS)) > MISFIT
         for j in range(n):
             if (
                 np.sqrt(np.mean(q[:, j] ** 2)) > DIFFERENT
@@ -132,22 +138,21 @@ class _Search:
             fits = all(robot.lower[a] < low[b] and high[b] < robot.upper[a] for a, b in ((i, j), (j, i)))
             if fits and np.sqrt(np.mean((q[:, i] - q[:, j]) ** 2)) > DIFFERENT:
                 yield _Hypothesis(i, j)
-            if (strong[i] or strong[j]) and size[j] > 0.0 < size[i]:
+            if misfit[i] or misfit[j]:
                 yield _Hypothesis(i, j, efforts=True)
 
-    def disagreement(self, hypothesis: _Hypothesis | None, windows: int) -> float:
-        """Return the mean disagreement of torques, wrenches and rotation, 0 where nothing is measured."""
+    def evidence(self, hypothesis: _Hypothesis | None, windows: int) -> Evidence:
+        """Return how well a hypothesis explains a number of windows; None: the description as it is."""
         if hypothesis is None or hypothesis.efforts:
             table = self._nominal(windows)
-            tau = table.tau.copy()
             if hypothesis is not None:
                 pair = [hypothesis.first, hypothesis.second]
+                tau = table.tau.copy()
                 tau[:, pair] = tau[:, pair[::-1]]
-            table = replace(table, tau=tau)
+                table = replace(table, tau=tau)
         else:
             table = self._predicted(hypothesis, self._at(windows))
-        parts = [part for part in (_torques(table), _wrenches(table), _rotation(table)) if part is not None]
-        return float(np.mean(parts)) if parts else 0.0
+        return evidence(table, self._normals_F)
 
     def _at(self, windows: int) -> NDArray[np.int64]:
         """Return the indices of some windows."""
@@ -184,48 +189,6 @@ def _changed(values: Array, hypothesis: _Hypothesis | None, kind: int) -> Array:
     elif kind < 4:
         changed[i] *= -1.0
     return changed
-
-
-def _torques(table: DataTable) -> float | None:
-    """Relative distance of efforts from predicted torques, the best sign and unit of each joint assumed."""
-    predicted = nominal_torques(table)
-    known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau))).all(axis=1))
-    if len(known) < 5:
-        return None
-    tau, p = table.tau[known], predicted[known]
-    size = np.sqrt(np.mean(tau**2, axis=0))
-    strong = size > STRONG * size.max()
-    distances = [np.sqrt(np.mean((tau - unit * p) ** 2, axis=0)) / np.maximum(size, 1e-12) for unit in UNITS]
-    return float(np.minimum(np.min(distances, axis=0), 1.0)[strong].mean())
-
-
-def _wrenches(table: DataTable) -> float | None:
-    """Relative distance of the contact wrenches from what the motion needs, at their best sign and unit."""
-    if table.n_base != 6 or not table.jacobians.shape[1]:
-        return None
-    scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3)
-    needed, carried = table.force[:, :6] * scale, table.contact_force[:, :6] * scale
-    known = np.isfinite(needed).all(axis=1) & np.isfinite(carried).all(axis=1)
-    if known.sum() < 5:
-        return None
-    size = np.linalg.norm(needed[known], axis=1)
-    away = [np.median(np.linalg.norm(needed[known] - u * carried[known], axis=1) / size) for u in UNITS]
-    return float(min(min(away), 1.0))
-
-
-def _rotation(table: DataTable) -> float | None:
-    """Share of the angular rate that the rotation over the feet does not explain in any axes."""
-    if table.n_base != 6:
-        return None
-    expected = expected_rate(table)
-    known = np.isfinite(expected).all(axis=1) & np.isfinite(table.w_I).all(axis=1)
-    if known.sum() < 8:
-        return None
-    e, w = expected[known], table.w_I[known]
-    if float(np.sqrt(np.mean(w**2) * 3.0)) < FAST_ENOUGH:
-        return None
-    size = float(np.linalg.norm(e) * np.linalg.norm(w))
-    return 1.0 - float(linear_algebra.singular_values(e.T @ w).sum()) / size if size > 0.0 else None
 
 
 def _corrected(streams: RobotStreams, hypothesis: _Hypothesis) -> RobotStreams:

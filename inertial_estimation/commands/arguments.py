@@ -6,7 +6,7 @@ from pathlib import Path
 from inertial_estimation.commands.completion import completed_by, parameter_names, robot_names
 from inertial_estimation.files.outputs import check_output_folder
 
-__all__ = ["add_output", "add_param", "add_remap", "add_robot", "check_output"]
+__all__ = ["add_output", "add_param", "add_remap", "add_robot", "add_workers", "check_output"]
 
 
 def add_robot(parser: argparse.ArgumentParser, examples: str, more: str = "") -> None:
@@ -72,6 +72,29 @@ def add_remap(parser: argparse.ArgumentParser, meaning: str = "read topic B in p
         default=[],
         metavar="A:=B",
         help=f"{meaning}; repeat it for more",
+    )
+
+
+def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declare ``--jobs`` and ``--cluster``, of which `parallel.open_workers` makes the workers.
+
+    Args:
+        parser: Parser of the command.
+        what: What is repeated, for instance ``seeds``.
+    """
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help=f"processes that share the {what}; results do not depend on their number (1)",
+    )
+    where.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help=f"scheduler of a Dask cluster that shares the {what}, tcp://HOST:PORT (extra 'cluster')",
     )
 
 

@@ -17,8 +17,9 @@ from inertial_estimation.commands.demo_run import DemoRun
 from inertial_estimation.commands.demo_view import demo_view
 from inertial_estimation.commands.rrd_option import checked_rrd
 from inertial_estimation.compilation import keeping, warm_up
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_names import SIMULATOR_NODE
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, RecordingError
 from inertial_estimation.files.outputs import check_output_folder, result_folder, write_text
@@ -43,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if not quiet:
         print("Talos takes a weight; simulator, estimators and controller run as live nodes.", flush=True)
     _check_packages()
-    scene = _scene(args.duration)
+    files = load_configs(PARAMETER_FILES)
+    urdf = read_urdf(str(files.shared["urdf"]))
+    scene = _scene(args.duration, files, urdf)
     if not scene.time_s < args.duration < math.inf:
         raise ConfigurationError(
             f"--duration is {args.duration} s, expected more than {scene.time_s} s, the time of the weight"
@@ -54,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     adaptations = (False,) if args.no_adaptation else (False, True)
     first = 2 * os.getpid()  # demos at the same time are on different domains
     domains = [FIRST_DOMAIN + (first + index) % DOMAIN_COUNT for index in range(len(adaptations))]
-    with demo_view(rrd, scene, adaptations) as views:
+    with demo_view(rrd, scene, adaptations, files, urdf) as views:
         runs = [
             DemoRun(scene, adaptation=adaptation, domain_id=domain, view=view)
             for adaptation, domain, view in zip(adaptations, domains, views, strict=True)
@@ -72,14 +75,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _scene(duration_s: float) -> PayloadScene:
+def _scene(duration_s: float, files: ConfigFile, urdf: str) -> PayloadScene:
     """Return the scene, from the parameter files and the robot's description."""
-    robot_file, scene_file = PARAMETER_FILES
-    shared = load_config_file(find_config(robot_file)).shared
-    (text,) = load_config_file(find_config(scene_file)).nodes["simulator"]["disturbances"]
+    shared = files.shared
+    (text,) = files.nodes[SIMULATOR_NODE]["disturbances"]
     weight = parse_disturbance(text)
     assert isinstance(weight, Attachment)
-    robot = RobotModel.from_urdf(read_urdf(str(shared["urdf"])), floating_base=True)
+    robot = RobotModel.from_urdf(urdf, floating_base=True)
     nominal = float(robot.model.inertias[robot.link_body(weight.link).joint_id].mass)
     home = dict(zip(shared["stance.joints"], shared["stance.positions"], strict=True))[ELBOW]
     return PayloadScene(ELBOW, home, weight.link, weight.body.mass, nominal, weight.start, duration_s)

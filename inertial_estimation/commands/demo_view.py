@@ -5,9 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertial_estimation.commands.demo_nodes import PARAMETER_FILES
-from inertial_estimation.configuration.config_lookup import load_configs
-from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.parameters import build_config, iterate_parameters
 from inertial_estimation.replay.payload_response import PayloadScene
@@ -20,7 +18,7 @@ __all__ = ["demo_view"]
 
 @contextmanager
 def demo_view(
-    path: Path | None, scene: PayloadScene, adaptations: Sequence[bool]
+    path: Path | None, scene: PayloadScene, adaptations: Sequence[bool], files: ConfigFile, urdf: str
 ) -> Iterator[Sequence["DemoRunView | None"]]:
     """Write a recording of all runs while the context lasts.
 
@@ -28,6 +26,8 @@ def demo_view(
         path: The file; None: nothing is shown.
         scene: What happens.
         adaptations: Whether the controller of each run uses the estimated inertias.
+        files: Parameter files of robot and scene.
+        urdf: Text of the robot's description.
 
     Yields:
         What shows each run, None without a file.
@@ -39,10 +39,8 @@ def demo_view(
     from inertial_estimation.view.demo_run_view import ELBOW, DemoRunView, root_of_run
     from inertial_estimation.view.rerun_file import rerun_file
 
-    file = load_configs(PARAMETER_FILES)
     known = {spec.name for spec in iterate_parameters(RobotConfig)}
-    config = build_config(RobotConfig, file.anywhere(known), where=file.name)
-    urdf = read_urdf(config.urdf)
+    config = build_config(RobotConfig, files.anywhere(known), where=files.name)
     setup = robot_from_config(config, urdf)
     panels = Panels(
         tilt=True,

@@ -18,6 +18,7 @@ from inertial_estimation.identification.excitation.excitation import ExcitationD
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.offline.design_file import random_summary, write_design
 from inertial_estimation.offline.identification_setup import identification_config
+from inertial_estimation.parallel import open_workers
 from inertial_estimation.parameters import build_config, iterate_parameters, replace_value
 from inertial_estimation.recordings.trajectory_files import write_trajectory_bag, write_trajectory_csv
 
@@ -41,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     if args.links:
         identification = replace_value(identification, "links", args.links)
     urdf = read_urdf(args.urdf or identification.robot.urdf, folder=Path(file.name).parent)
-    with _progress_bar(_steps(config, args.compare_random)) as tick:
+    workers = open_workers(args.jobs, args.cluster)
+    with workers, _progress_bar(_steps(config, args.compare_random)) as tick:
         result = design_excitation(
             identification,
             config,
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             compare=args.compare_random,
             tick=tick,
+            workers=workers,
         )
     for note in result.notes:
         print(note, file=sys.stderr)

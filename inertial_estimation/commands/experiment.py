@@ -16,6 +16,7 @@ from inertial_estimation.experiments.registry import ALL, EXPERIMENTS, Registere
 from inertial_estimation.experiments.result_file import result_document, write_result
 from inertial_estimation.experiments.result_table import result_lines, verdict
 from inertial_estimation.files.outputs import check_output_folder, result_folder
+from inertial_estimation.parallel import Workers, open_workers
 
 __all__ = ["run"]
 
@@ -36,9 +37,11 @@ def run(args: argparse.Namespace) -> int:
     if args.seeds is not None and args.seeds < 1:
         raise ConfigurationError(f"--seeds is {args.seeds}, expected at least 1")
     args.output = check_output_folder(args.output, shared=True)
-    if args.name == ALL:
-        return _run_all(args)
-    _run_one(find_experiment(args.name), args)
+    chosen = None if args.name == ALL else find_experiment(args.name)
+    with open_workers(args.jobs, args.cluster) as workers:
+        if chosen is None:
+            return _run_all(args, workers)
+        _run_one(chosen, args, workers)
     return 0
 
 
@@ -50,12 +53,12 @@ def _listed() -> list[str]:
     ]
 
 
-def _run_all(args: argparse.Namespace) -> int:
+def _run_all(args: argparse.Namespace, workers: Workers) -> int:
     """Run every experiment; one that fails does not stop the others."""
     said, failed = [], 0
     for experiment in EXPERIMENTS:
         try:
-            said.append(f"{experiment.name}: {verdict(_run_one(experiment, args))}")
+            said.append(f"{experiment.name}: {verdict(_run_one(experiment, args, workers))}")
         except InertialEstimationError as error:
             failed += 1
             said.append(f"{experiment.name}: FAILED: {error}")
@@ -65,10 +68,12 @@ def _run_all(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _run_one(experiment: RegisteredExperiment, args: argparse.Namespace) -> ExperimentResult:
+def _run_one(
+    experiment: RegisteredExperiment, args: argparse.Namespace, workers: Workers
+) -> ExperimentResult:
     seeds = range(args.seeds if args.seeds is not None else experiment.seeds)
     with _progress_bar(experiment.name) as progress:
-        result = experiment.run(seeds, progress, quick=args.quick)
+        result = experiment.run(seeds, progress, quick=args.quick, workers=workers)
     print("\n".join(result_lines(experiment, result, quick=args.quick)))
     document = result_document(experiment, result, _versions(), quick=args.quick)
     names = [f"{experiment.name}.{kind}" for kind in ("json", "png")]

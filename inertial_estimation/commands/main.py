@@ -23,8 +23,10 @@ COMMANDS = {
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
     "compare": "compare results of replay or identify, and what differs between their runs",
+    "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
     "play": "publish a recording on its topics with /clock",
     "identify": "identify inertial parameters and friction from recordings: URDF, parameter file, report",
+    "export": "write an estimated robot as URDF, MJCF or SDF, and variants of it drawn from its uncertainty",
     "excite": "design an exciting motion: trajectory as CSV and rosbag2, expected precision",
     "calibrate": "find joint offsets from flat feet, a plane or a motion-capture marker",
     "synthesize": "write a synthetic recording with known truth",
@@ -36,7 +38,8 @@ COMMANDS = {
 }
 
 
-SINGLE_THREADED = ("replay",)  # commands whose matrices are too small for threads of the linear algebra
+# commands whose matrices are too small for threads of the linear algebra
+SINGLE_THREADED = ("replay", "experiment", "excite")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

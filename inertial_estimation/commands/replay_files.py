@@ -9,6 +9,8 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_
 from inertial_estimation.configuration.pipelines import Pipelines
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.estimators.telemetry import InertialTelemetry, TiltTelemetry
+from inertial_estimation.files.outputs import write_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.replay.replay import ReplayRun
 from inertial_estimation.replay.replay_metrics import ReplayResults
 from inertial_estimation.replay.result_files import (
@@ -71,6 +73,7 @@ def write_tables(folder: Path, run: ReplayRun, evaluation: ReplayResults, pipeli
         links = InertialTelemetry([link.link for link in inertial.links], model.friction_names, noise)
         path = folder / TELEMETRY_FILES[INERTIAL_NODE]
         write_telemetry(path, links, run.inertial, inertial.stamps_ns, time)
+        write_text(folder / POSTERIOR_FILE, pipelines.inertial.estimated_model().json_text())
     if evaluation.payload is not None and pipelines.payload is not None:
         write_trunk_inertia(folder / TRUNK_FILE, evaluation.payload)
         stamps = np.array([estimate.stamp_ns for estimate in run.payload], dtype=np.int64)

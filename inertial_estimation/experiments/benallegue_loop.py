@@ -9,6 +9,7 @@ on rough ground and with longer steps.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from inertial_estimation.experiments.balance_run import (
     balance_run,
     steps_landed,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
@@ -120,19 +121,14 @@ class BenallegueLoop(Experiment[_Runs]):
         """The commanded motions."""
         return QUICK if self.quick else FULL
 
-    def simulate(self, progress: Progress) -> _Runs:
+    def simulate(self, trials: Trials) -> _Runs:
         """Lean and walk for every seed, then the other cases with the first one."""
         robot, seeds = RobotLoop("talos", SETTINGS), self.seeds
         others = (QUICK_CASE,) if self.quick else OTHERS
-        total = len(seeds) + len(others)
-        runs = _Runs([], {})
-        for i, seed in enumerate(seeds):
-            progress(f"seed {seed}", i / total)
-            runs.judged.append(_both(robot, JUDGED, seed, self.plan))
-        for i, case in enumerate(others):
-            progress(case.name, (len(seeds) + i) / total)
-            runs.compared[case.name] = _both(robot, case, seeds[0], self.plan)
-        return runs
+        cases = [(JUDGED, seed) for seed in seeds] + [(case, seeds[0]) for case in others]
+        found = trials.results([partial(_both, robot, case, seed, self.plan) for case, seed in cases])
+        compared = {case.name: runs for case, runs in zip(others, found[len(seeds) :], strict=True)}
+        return _Runs(found[: len(seeds)], compared)
 
     def table(self, data: _Runs) -> list[TableRow]:
         """Return falls, tracking and tilt errors."""

@@ -14,6 +14,7 @@ different gains compare gains as much as observers; and the other ways to read t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.random import default_rng
@@ -32,7 +33,7 @@ from inertial_estimation.experiments.biped_push import (
     PushRecord,
     simulate_push,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span, thinned
 from inertial_estimation.experiments.tilt_benchmark import (
@@ -86,19 +87,16 @@ class BenalleguePush(Experiment[_Benchmark]):
 
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> _Benchmark:
+    def simulate(self, trials: Trials) -> _Benchmark:
         """Simulate once, add the noise of each seed, run all estimators."""
-        record = simulate_push(lambda what, share: progress(what, SIMULATION_SHARE * share))
-        figures: dict[str, list[Metrics]] = {name: [] for name in ESTIMATORS}
-        shown: dict[str, Array] = {}
-        for i, seed in enumerate(self.seeds):
-            force, rate = record.noisy_imu(default_rng(seed))
-            for j, name in enumerate(ESTIMATORS):
-                done = (i + j / len(ESTIMATORS)) / len(self.seeds)
-                progress(f"seed {seed}, {name}", SIMULATION_SHARE + (1.0 - SIMULATION_SHARE) * done)
-                tilts = estimate_tilt(name, record, force, rate)
-                figures[name].append(tilt_metrics(record.time_s, tilt_error(tilts, record.tilt_I)))
-                shown.setdefault(name, tilts)
+        record = simulate_push(lambda what, share: trials.progress(what, SIMULATION_SHARE * share))
+        calls = [partial(_tilts, record, seed) for seed in self.seeds]
+        found = trials.results(calls, begin=SIMULATION_SHARE)
+        figures: dict[str, list[Metrics]] = {
+            name: [tilt_metrics(record.time_s, tilt_error(one[name], record.tilt_I)) for one in found]
+            for name in ESTIMATORS
+        }
+        shown = found[0]
         force, rate = record.noisy_imu(default_rng(self.seeds[0]))
         eased = estimate_tilt(TWO_STAGE_PAPER, record, force, rate, intermediate=record.tilt_I[0])
         return _Benchmark(record, figures, shown, tilt_error(eased, record.tilt_I))
@@ -277,6 +275,12 @@ def _late(figures: Mapping[str, Sequence[Metrics]]) -> list[str]:
         if late:
             facts.append(f"{quantity}: not reached, counted as {PUSHES[0][0]:g} s: {'; '.join(late)} seeds")
     return facts
+
+
+def _tilts(record: PushRecord, seed: int) -> dict[str, Array]:
+    """Return the estimates of all observers from the readings with the noise of a seed."""
+    force, rate = record.noisy_imu(default_rng(seed))
+    return {name: estimate_tilt(name, record, force, rate) for name in ESTIMATORS}
 
 
 def _eased_fact(record: PushRecord, error: Array, seed: int) -> str:

@@ -7,17 +7,55 @@ from typing import ClassVar, Generic, TypeVar
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.experiments.experiment_result import ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel
+from inertial_estimation.parallel import InThisProcess, Workers
+from inertial_estimation.parallel.workers import Call
 
-__all__ = ["Experiment", "Progress", "silent"]
+__all__ = ["Experiment", "Progress", "Trials", "silent"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share of the experiment that is done, 0 to 1."""
 
 Data = TypeVar("Data")
+ResultT = TypeVar("ResultT")
 
 
 def silent(_what: str, _share: float) -> None:
     """Show no progress."""
+
+
+class Trials:
+    """Runs the trials of an experiment, on other processes or machines where there are some.
+
+    Attributes:
+        progress: Called with what is being done and the share of the experiment that is done.
+    """
+
+    def __init__(self, workers: Workers | None = None, progress: Progress = silent) -> None:
+        """Choose where trials run.
+
+        Args:
+            workers: What runs them; None is this process.
+            progress: Called with what is being done and the share of the experiment that is done.
+        """
+        self.progress = progress
+        self._workers = workers or InThisProcess()
+
+    def results(self, calls: Sequence[Call[ResultT]], *, begin: float = 0.0) -> list[ResultT]:
+        """Run independent trials, each of which gets its seed.
+
+        Args:
+            calls: The trials, which share nothing that one of them changes.
+            begin: Share of the experiment that is done before them.
+
+        Returns:
+            What they return, in their order.
+        """
+
+        def done(count: int) -> None:
+            self.progress(f"{count} of {len(calls)} runs", begin + (1.0 - begin) * count / len(calls))
+
+        done(0)
+        return self._workers.results(calls, done)
 
 
 class Experiment(ABC, Generic[Data]):
@@ -52,11 +90,11 @@ class Experiment(ABC, Generic[Data]):
         self.quick = quick
 
     @abstractmethod
-    def simulate(self, progress: Progress) -> Data:
+    def simulate(self, trials: Trials) -> Data:
         """Run what the experiment runs, for every seed.
 
         Args:
-            progress: Called with the share that is done.
+            trials: Runs independent trials and shows progress.
 
         Returns:
             The data that table and figure are made of.
@@ -86,14 +124,14 @@ class Experiment(ABC, Generic[Data]):
         """Return the main reservation about the verdict on the bounds, in one line; empty for none."""
         return ""
 
-    def run(self, progress: Progress) -> ExperimentResult:
+    def run(self, trials: Trials) -> ExperimentResult:
         """Simulate, and collect everything that is made of the data.
 
         Args:
-            progress: Called with what is being done and the share that is done.
+            trials: Runs independent trials and shows progress.
         """
-        data = self.simulate(progress)
-        progress("done", 1.0)
+        data = self.simulate(trials)
+        trials.progress("done", 1.0)
         return ExperimentResult(
             seeds=self.seeds,
             rows=tuple(self.table(data)),

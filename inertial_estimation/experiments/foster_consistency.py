@@ -7,6 +7,7 @@ of the pseudo-inertia is not positive.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import INERTIAL_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, thinned
 from inertial_estimation.signals import Array, LinkInertia
@@ -80,23 +81,12 @@ class FosterConsistency(Experiment[_Walks]):
 
     figure_columns = 2
 
-    def simulate(self, progress: Progress) -> _Walks:
+    def simulate(self, trials: Trials) -> _Walks:
         """Walk once per seed; both filters watch."""
         robot = RobotLoop("talos")
-        columns, distances = [], []
-        for i, seed in enumerate(self.seeds):
-            progress(f"seed {seed}", i / len(self.seeds))
-            spectators = [
-                robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}})
-                for kind in ("log_cholesky", "linear")
-            ]
-            loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
-            walk = _Walk()
-            loop.release(hoist_time(quick=self.quick))
-            loop.run(0.4 if self.quick else DURATION_S, walk)
-            columns.append({name: dict(one.columns()) for name, one in walk.series.items()})
-            distances.append(float(loop.simulation.truth().base.p_WB[0]))
-        return _Walks(tuple(columns), tuple(distances), _nominal(robot))
+        walks = trials.results([partial(_walk, robot, seed, quick=self.quick) for seed in self.seeds])
+        columns, distances = zip(*walks, strict=True)
+        return _Walks(columns, distances, _nominal(robot))
 
     def table(self, data: _Walks) -> tuple[TableRow, ...]:
         """Return counts of inconsistent samples, and masses at the end."""
@@ -155,6 +145,19 @@ def _count(name: str, values: Sequence[float], bound: Bound) -> TableRow:
     worst = max(values) if bound.relation == "==" else min(values)
     text = "most of any seed" if bound.relation == "==" else "least of any seed"
     return TableRow(f"{name}, {text}", "", worst, bound=bound)
+
+
+def _walk(robot: RobotLoop, seed: int, *, quick: bool) -> tuple[dict[str, dict[str, Array]], float]:
+    """Return what both filters estimate during a walk, and the distance walked [m]."""
+    spectators = [
+        robot.inertial({INERTIAL_NODE: {**SETTINGS, "filter": kind}}) for kind in ("log_cholesky", "linear")
+    ]
+    loop = robot.build(seed=seed, adaptation=False, spectators=spectators)
+    walk = _Walk()
+    loop.release(hoist_time(quick=quick))
+    loop.run(0.4 if quick else DURATION_S, walk)
+    columns = {name: dict(one.columns()) for name, one in walk.series.items()}
+    return columns, float(loop.simulation.truth().base.p_WB[0])
 
 
 def _nominal(robot: RobotLoop) -> dict[str, float]:

@@ -8,6 +8,7 @@ elbow is commanded a sine. The same robots go without calibration, for compariso
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
@@ -148,19 +149,24 @@ class FosterCurl(Experiment[_Curls]):
         """Time from which the errors count [s]."""
         return QUICK[3] if self.quick else CURL_S + STEADY_AFTER_S
 
-    def simulate(self, progress: Progress) -> _Curls:
+    def simulate(self, trials: Trials) -> _Curls:
         """Run every seed with and without calibration, the first also without adaptation."""
         seeds, quick = self.seeds, self.quick
         window = {"calibration_window": QUICK_WINDOW_S} if quick else {}
         robot = RobotLoop("talos", {**OVERRIDES, INERTIAL_NODE: {**OVERRIDES[INERTIAL_NODE], **window}})
-        runs: dict[str, list[dict[str, Array]]] = {"calibrated": [], "plain": []}
-        for i, seed in enumerate(seeds):
-            for j, (name, kept) in enumerate(runs.items()):
-                progress(f"seed {seed}, {name}", (i + 0.5 * j) / len(seeds))
-                calibrated = name == "calibrated"
-                kept.append(curl_run(robot, seed, calibrated=calibrated, adaptation=True, quick=quick))
-        progress("without adaptation", 0.95)
-        return _Curls(runs, curl_run(robot, seeds[0], calibrated=True, adaptation=False, quick=quick))
+        run = partial(curl_run, robot, quick=quick)
+        calls = [
+            partial(run, seed, calibrated=calibrated, adaptation=True)
+            for calibrated in (True, False)
+            for seed in seeds
+        ]
+        *found, unadapted = trials.results(
+            [*calls, partial(run, seeds[0], calibrated=True, adaptation=False)]
+        )
+        return _Curls(
+            {"calibrated": found[: len(seeds)], "plain": found[len(seeds) :]},
+            unadapted,
+        )
 
     def table(self, data: _Curls) -> tuple[TableRow, ...]:
         """Return errors of the mass and of the elbow while curling."""

@@ -6,6 +6,7 @@ believes in the URDF, with and without the estimates, with the same compliant ga
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from inertial_estimation.closed_loop.closed_loop import HOIST_S, ClosedLoop, hoi
 from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_words
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.signals import Array
@@ -125,23 +126,14 @@ class FosterElbow(Experiment[_Holds]):
         """Length of a run [s]."""
         return 0.2 if self.quick else DURATION_S
 
-    def simulate(self, progress: Progress) -> _Holds:
+    def simulate(self, trials: Trials) -> _Holds:
         """Run with and without adaptation for every seed."""
         robot, seeds = RobotLoop("talos", ELBOW_OVERRIDES), self.seeds
-        held: tuple[list[dict[str, Array]], ...] = ([], [])
-        for i, seed in enumerate(seeds):
-            for adaptation, runs in enumerate(held):
-                what = f"{'with' if adaptation else 'without'} adaptation"
-                progress(f"seed {seed}, {what}", (i + 0.5 * adaptation) / len(seeds))
-                columns = elbow_run(
-                    robot,
-                    seed,
-                    adaptation=bool(adaptation),
-                    duration_s=self.duration_s,
-                    hoist_s=hoist_time(quick=self.quick),
-                )
-                runs.append(columns)
-        return _Holds(*held)
+        run = partial(elbow_run, robot, duration_s=self.duration_s, hoist_s=hoist_time(quick=self.quick))
+        held = trials.results(
+            [partial(run, seed, adaptation=adaptation) for adaptation in (False, True) for seed in seeds]
+        )
+        return _Holds(held[: len(seeds)], held[len(seeds) :])
 
     def table(self, data: _Holds) -> tuple[TableRow, ...]:
         """Return the elbow's errors and their ratio."""

@@ -8,6 +8,7 @@ changes the torso's mass by a square wave, gate on: the gate must not mistake a 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_wo
 from inertial_estimation.closed_loop.time_series import TimeSeries
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.signals import Array
@@ -160,18 +161,15 @@ class _SteppingRuns:
 class FosterGating(Experiment[_SteppingRuns]):
     """Gated and ungated filters watch a robot that steps in place."""
 
-    def simulate(self, progress: Progress) -> _SteppingRuns:
+    def simulate(self, trials: Trials) -> _SteppingRuns:
         """Step in place per seed, once with the true mass constant, once with the square wave."""
         robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
         duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
         loaded_s, hoist_s = 0.2 if self.quick else duration_s, hoist_time(quick=self.quick)
-        runs = _SteppingRuns([], [], settled_s)
-        for i, seed in enumerate(seeds):
-            progress(f"seed {seed}, constant mass", i / len(seeds))
-            runs.constant.append(_step_in_place(robot, seed, duration_s, hoist_s, load=False))
-            progress(f"seed {seed}, square wave", (i + 0.5) / len(seeds))
-            runs.loaded.append(_step_in_place(robot, seed, loaded_s, hoist_s, load=True))
-        return runs
+        calls = [partial(_step_in_place, robot, seed, duration_s, hoist_s, load=False) for seed in seeds]
+        calls += [partial(_step_in_place, robot, seed, loaded_s, hoist_s, load=True) for seed in seeds]
+        found = trials.results(calls)
+        return _SteppingRuns(found[: len(seeds)], found[len(seeds) :], settled_s)
 
     def table(self, data: _SteppingRuns) -> tuple[TableRow, ...]:
         """Return deviations around touchdowns, and how the square wave is followed."""

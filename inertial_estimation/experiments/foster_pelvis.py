@@ -8,6 +8,7 @@ square wave is unknown.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from inertial_estimation.closed_loop.robot_loop import RobotLoop, settings_in_wo
 from inertial_estimation.closed_loop.time_series import TimeSeries, rms
 from inertial_estimation.configuration.node_names import CONTROLLER_NODE, INERTIAL_NODE, SIMULATOR_NODE
 from inertial_estimation.control.references import WalkCommand
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.models.robot_model import RobotModel
@@ -181,29 +182,26 @@ class _Walks:
 class FosterPelvis(Experiment[_Walks]):
     """Walks over rough ground, with either belief, with and without adaptation."""
 
-    def simulate(self, progress: Progress) -> _Walks:
+    def simulate(self, trials: Trials) -> _Walks:
         """Run with and without adaptation, and with either belief, for every seed."""
         robot, seeds = RobotLoop("talos", PELVIS_OVERRIDES), self.seeds
         heavier = urdf_with_mass(robot.urdf, robot.inertial().robot, TORSO, OFFSET_KG)
         beliefs = {"URDF": robot, "30 kg": robot.believing(heavier)}
+        run = partial(
+            pelvis_run,
+            duration_s=0.2 if self.quick else DURATION_S,
+            hoist_s=hoist_time(quick=self.quick),
+        )
         runs: dict[tuple[str, bool], list[dict[str, Array]]] = {
             (belief, adaptation): [] for belief in beliefs for adaptation in (False, True)
         }
-        falls = 0
-        for i, seed in enumerate(seeds):
-            for j, (belief, adaptation) in enumerate(runs):
-                what = f"seed {seed}, {'with' if adaptation else 'without'} adaptation, torso of {belief}"
-                progress(what, (i + j / len(runs)) / len(seeds))
-                columns, fell = pelvis_run(
-                    beliefs[belief],
-                    seed,
-                    adaptation=adaptation,
-                    duration_s=0.2 if self.quick else DURATION_S,
-                    hoist_s=hoist_time(quick=self.quick),
-                )
-                runs[belief, adaptation].append(columns)
-                falls += fell
-        return _Walks(runs, falls)
+        cases = [(case, seed) for case in runs for seed in seeds]
+        found = trials.results(
+            [partial(run, beliefs[belief], seed, adaptation=adapted) for (belief, adapted), seed in cases]
+        )
+        for (case, _seed), (columns, _fell) in zip(cases, found, strict=True):
+            runs[case].append(columns)
+        return _Walks(runs, sum(fell for _columns, fell in found))
 
     def table(self, data: _Walks) -> list[TableRow]:
         """Return errors of the height by belief, falls and distance."""

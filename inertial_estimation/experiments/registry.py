@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, did_you_mean
-from inertial_estimation.experiments.experiment import Experiment, Progress, silent
+from inertial_estimation.experiments.experiment import Experiment, Progress, Trials, silent
 from inertial_estimation.experiments.experiment_result import ExperimentResult
+from inertial_estimation.parallel import Workers
 
 __all__ = ["ALL", "EXPERIMENTS", "RegisteredExperiment", "find_experiment"]
 
@@ -52,7 +53,12 @@ class RegisteredExperiment:
         return loaded
 
     def run(
-        self, seeds: Sequence[int], progress: Progress = silent, *, quick: bool = False
+        self,
+        seeds: Sequence[int],
+        progress: Progress = silent,
+        *,
+        quick: bool = False,
+        workers: Workers | None = None,
     ) -> ExperimentResult:
         """Run it.
 
@@ -60,6 +66,7 @@ class RegisteredExperiment:
             seeds: Seeds of the random numbers, at least one.
             progress: Called with what is being done and the share that is done.
             quick: Run a shortened version that exercises all code but has no significant results.
+            workers: What runs the trials; None is this process. Results do not depend on it.
 
         Raises:
             ConfigurationError: If there is no seed.
@@ -69,7 +76,7 @@ class RegisteredExperiment:
             raise ConfigurationError(f"the experiment '{self.name}' got no seeds, expected at least one")
         experiment = self.load()(seeds, quick=quick)
         try:
-            return experiment.run(progress)
+            return experiment.run(Trials(workers, progress))
         except ModuleNotFoundError as error:  # packages that are imported where they are used
             raise self._missing(error) from error
 

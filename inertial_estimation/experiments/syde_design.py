@@ -7,13 +7,14 @@ late against the positions; all base parameters are identified by least squares.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator, default_rng
 from scipy.interpolate import CubicSpline
 
 from inertial_estimation.configuration.urdf_source import mesh_folders, read_urdf
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.identification.excitation.design_report import Curve, States
@@ -81,13 +82,9 @@ class SydeDesign(Experiment[list[SeedResult]]):
 
     figure_columns = 2
 
-    def simulate(self, progress: Progress) -> list[SeedResult]:
+    def simulate(self, trials: Trials) -> list[SeedResult]:
         """Design, compare with random motions, identify under noise and delay, for every seed."""
-        results = []
-        for i, seed in enumerate(self.seeds):
-            progress(f"seed {seed}", i / len(self.seeds))
-            results.append(_one_seed(seed, self.quick))
-        return results
+        return trials.results([partial(_one_seed, seed, self.quick) for seed in self.seeds])
 
     def table(self, data: list[SeedResult]) -> list[TableRow]:
         """Return information of the designs, and errors under noise and delay."""

@@ -6,13 +6,15 @@ several centimetres from where the description has it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, thinned
 from inertial_estimation.experiments.payload_rows import (
@@ -77,26 +79,23 @@ class TournoisCom(Experiment[_Trials]):
 
     figure_columns = 2
 
-    def simulate(self, progress: Progress) -> _Trials:
+    def simulate(self, trials: Trials) -> _Trials:
         """Identify by every approach with every load, for every seed of the sensor noise."""
         robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
         approaches = ("contact_forces",) if self.quick else tuple(APPROACHES)
         cases = [(a, load) for a in approaches for load in (LOADS_N[-1:] if self.quick else LOADS_N)]
-        trials = _Trials({case: [] for case in cases}, [])
-        shortened = {PAYLOAD_NODE: dict(QUICK)} if self.quick else {}
-        for i, seed in enumerate(seeds):
-            for j, (approach, load) in enumerate(cases):
-                what = f"seed {seed}, {APPROACHES[approach]}, {load:g} N"
-                progress(what, (i + j / len(cases)) / len(seeds))
-                loop = standing_loop(
-                    perturbed(robot), Scene(load), seed, hoist_s=hoist_s, overrides=shortened
-                )
-                trials.by_case[approach, load].append(identification(loop, approach, LIMIT_S[approach]))
-            if not self.quick:
-                scene = Scene(LOADS_N[-1], load_s=STANDING_S)
-                loop = standing_loop(robot, scene, seed, hoist_s=hoist_s)
-                trials.loaded.append(identification(loop, "", LIMIT_S["contact_forces"]))
-        return trials
+        unlike, shortened = perturbed(robot), {PAYLOAD_NODE: dict(QUICK)} if self.quick else {}
+        calls = [
+            partial(_trial, unlike, Scene(load), seed, approach, approach, hoist_s, shortened)
+            for approach, load in cases
+            for seed in seeds
+        ]
+        count, scene = len(calls), Scene(LOADS_N[-1], load_s=STANDING_S)
+        if not self.quick:
+            calls += [partial(_trial, robot, scene, seed, "", "contact_forces", hoist_s) for seed in seeds]
+        found = trials.results(calls)
+        by_case = {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+        return _Trials(by_case, found[count:])
 
     def table(self, data: _Trials) -> list[TableRow]:
         """Return Table II, errors in z, times and mass."""
@@ -190,6 +189,20 @@ class TournoisCom(Experiment[_Trials]):
             + ".",
             *refusal_facts(data.all),
         )
+
+
+def _trial(
+    robot: RobotLoop,
+    scene: Scene,
+    seed: int,
+    approach: str,
+    limit_of: str,
+    hoist_s: float,
+    overrides: dict[str, dict[str, Any]] | None = None,
+) -> IdentificationTrial:
+    """Identify once; the approach may be left to the node, its time limit is that of an approach."""
+    loop = standing_loop(robot, scene, seed, hoist_s=hoist_s, overrides=overrides)
+    return identification(loop, approach, LIMIT_S[limit_of])
 
 
 def _horizontal_rows(trials: _Trials) -> list[TableRow]:

@@ -6,11 +6,12 @@ identification believes. Least squares where the data tell, the description wher
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.leg_trial import (
@@ -71,15 +72,17 @@ class TournoisLeg(Experiment[_Trials]):
         """Lengths of the motions."""
         return QUICK if self.quick else FULL
 
-    def simulate(self, progress: Progress) -> _Trials:
+    def simulate(self, trials: Trials) -> _Trials:
         """Identify one leg for each seed, with the noise of sensors and without."""
-        urdf, plan, trials = RobotLoop("hyq").urdf, self.plan, _Trials([], [])
-        for i, seed in enumerate(self.seeds):
-            progress(f"seed {seed}", i / len(self.seeds))
-            trials.noisy.append(leg_trial(urdf, seed, REALISTIC, plan.training_s, plan.validation_s))
-            progress(f"seed {seed}, sensors without noise", (i + 0.5) / len(self.seeds))
-            trials.exact.append(leg_trial(urdf, seed, NOISE_FREE, plan.training_s, plan.validation_s))
-        return trials
+        urdf, plan, count = RobotLoop("hyq").urdf, self.plan, len(self.seeds)
+        found = trials.results(
+            [
+                partial(leg_trial, urdf, seed, noise, plan.training_s, plan.validation_s)
+                for noise in (REALISTIC, NOISE_FREE)
+                for seed in self.seeds
+            ]
+        )
+        return _Trials(found[:count], found[count:])
 
     def table(self, data: _Trials) -> list[TableRow]:
         """Return errors of parameters and torques."""

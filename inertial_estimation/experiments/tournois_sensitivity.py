@@ -9,6 +9,7 @@ same kinematics, both end at the same place. So both readings of each error are 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.random import Generator, default_rng
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop, hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE, SIMULATOR_NODE
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.payload_rows import errors_cm, unfinished_row
@@ -84,14 +85,14 @@ class _Case:
         return f"{self.kind}, {noise}"
 
 
-Trials = dict[tuple[_Case, str], list[IdentificationTrial]]
+Identifications = dict[tuple[_Case, str], list[IdentificationTrial]]
 
 
 @dataclass(frozen=True, eq=False)
 class _Data:
     """Identifications by case and approach, one for each seed, and the pose the computed rows are for."""
 
-    trials: Trials
+    trials: Identifications
     pose: RestingPose
 
 
@@ -105,19 +106,24 @@ class TournoisSensitivity(Experiment[_Data]):
         """Number of draws of a computed expectation."""
         return 2 if self.quick else DRAWS
 
-    def simulate(self, progress: Progress) -> _Data:
+    def simulate(self, trials: Trials) -> _Data:
         """Identify with every error, for every seed of errors and sensor noise."""
         robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
         cases = _cases(self.quick)
         approaches = (C,) if self.quick else (B, C)
-        trials: Trials = {(case, approach): [] for case in cases for approach in approaches}
-        for i, seed in enumerate(seeds):
-            for j, case in enumerate(cases):
-                progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-                loop = _loop(robot, case, seed, hoist_s, QUICK if self.quick else {})
-                for approach in approaches:
-                    trials[case, approach].append(identification(loop, approach, LIMIT_S[approach]))
-        return _Data(trials, _pose(robot, hoist_s))
+        shortened = QUICK if self.quick else {}
+        calls = [
+            partial(_identified, robot, case, seed, hoist_s, shortened, approaches)
+            for case in cases
+            for seed in seeds
+        ]
+        found = iter(trials.results(calls))
+        by_case: Identifications = {(case, approach): [] for case in cases for approach in approaches}
+        for case in cases:
+            for _seed in seeds:
+                for approach, one in zip(approaches, next(found), strict=True):
+                    by_case[case, approach].append(one)
+        return _Data(by_case, _pose(robot, hoist_s))
 
     def table(self, data: _Data) -> list[TableRow]:
         """Return Table IV, the result of the moment balance, and the differences between the approaches."""
@@ -182,6 +188,19 @@ def _cases(quick: bool) -> tuple[_Case, ...]:
     return (*torques, *feet)
 
 
+def _identified(
+    robot: RobotLoop,
+    case: _Case,
+    seed: int,
+    hoist_s: float,
+    shortened: Mapping[str, Any],
+    approaches: Sequence[str],
+) -> list[IdentificationTrial]:
+    """Identify by one approach after the other in the same loop."""
+    loop = _loop(robot, case, seed, hoist_s, shortened)
+    return [identification(loop, approach, LIMIT_S[approach]) for approach in approaches]
+
+
 def _loop(
     robot: RobotLoop, case: _Case, seed: int, hoist_s: float, shortened: Mapping[str, Any]
 ) -> ClosedLoop:
@@ -233,7 +252,7 @@ def _pose(robot: RobotLoop, hoist_s: float) -> RestingPose:
 
 def _case_rows(
     case: _Case,
-    trials: Trials,
+    trials: Identifications,
     pose: RestingPose,
     draws: int,
 ) -> list[TableRow]:
@@ -276,7 +295,7 @@ def _as_described(pose: RestingPose, draws: int) -> TableRow:
     return TableRow("computed, 10 Nm about the description's axes, not mirrored", "cm", value)
 
 
-def _apart(trials: Trials) -> list[TableRow]:
+def _apart(trials: Identifications) -> list[TableRow]:
     """Return how far (b) and (c) end from one another where they read the same torques and kinematics."""
     alike = [case for case, approach in trials if approach == B and case.kind in (UNSEEN, ALL_BELIEVE)]
     pairs = [pair for case in alike for pair in zip(trials[case, B], trials[case, C], strict=True)]
@@ -287,7 +306,7 @@ def _apart(trials: Trials) -> list[TableRow]:
     return [TableRow(name, "cm", max(apart))]
 
 
-def _panels(trials: Trials) -> list[Panel]:
+def _panels(trials: Identifications) -> list[Panel]:
     panels = []
     for title, kinds, label in (
         ("Torque offsets", (UNSEEN, SEEN), "mean [Nm]"),

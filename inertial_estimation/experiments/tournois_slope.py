@@ -9,13 +9,15 @@ not show.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import hoist_time
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
 from inertial_estimation.configuration.node_names import PAYLOAD_NODE
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.payload_rows import (
@@ -82,28 +84,28 @@ class _Case:
         return PAPER_CM[SLOPES_DEG.index(self.slope_deg)][LOADS_N.index(self.load_N)]
 
 
-Trials = dict[_Case, list[IdentificationTrial]]
+Identifications = dict[_Case, list[IdentificationTrial]]
 
 
-class TournoisSlope(Experiment[Trials]):
+class TournoisSlope(Experiment[Identifications]):
     """Identification on every slope with every load, trunk parallel and level, from both starts."""
 
-    def simulate(self, progress: Progress) -> Trials:
+    def simulate(self, trials: Trials) -> Identifications:
         """Identify on every slope with every load, trunk parallel and level, from both starts."""
         robot, seeds, hoist_s = RobotLoop(ROBOT), self.seeds, hoist_time(quick=self.quick)
         robots = {DESCRIPTION: robot, PERTURBED: perturbed(robot)}
         cases = _cases(self.quick)
-        trials: Trials = {case: [] for case in cases}
-        for i, seed in enumerate(seeds):
-            for j, case in enumerate(cases):
-                progress(f"seed {seed}, {case}", (i + j / len(cases)) / len(seeds))
-                rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept, **(QUICK if self.quick else {})}}
-                start = robots[case.start]
-                loop = standing_loop(start, case.scene, seed, hoist_s=hoist_s, overrides=rule)
-                trials[case].append(identification(loop, METHOD, LIMIT_S))
-        return trials
+        shortened = QUICK if self.quick else {}
+        found = trials.results(
+            [
+                partial(_trial, robots[case.start], case, seed, hoist_s, shortened)
+                for case in cases
+                for seed in seeds
+            ]
+        )
+        return {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
 
-    def table(self, data: Trials) -> list[TableRow]:
+    def table(self, data: Identifications) -> list[TableRow]:
         """Return Table III, what the method cannot see, and mass."""
         every = _every(data)
         return [
@@ -112,22 +114,22 @@ class TournoisSlope(Experiment[Trials]):
             unfinished_row(every, bound=Bound("==", 0.0)),
         ]
 
-    def panels(self, data: Trials) -> tuple[Panel, ...]:
+    def panels(self, data: Identifications) -> tuple[Panel, ...]:
         """Return errors by slope; empty for a quick run, which has one slope."""
         return () if self.quick else (_panel(data, PARALLEL), _panel(data, LEVEL))
 
-    def per_seed(self, data: Trials) -> dict[str, tuple[float, ...]]:
+    def per_seed(self, data: Identifications) -> dict[str, tuple[float, ...]]:
         """Return the horizontal error by case."""
         return {f"|delta| [cm], {case}": tuple(errors_cm(trials)) for case, trials in data.items()}
 
-    def settings(self, data: Trials) -> Mapping[str, float | str]:
+    def settings(self, data: Identifications) -> Mapping[str, float | str]:
         """Return the position of the load and the estimates at the start."""
         return {
             "load at, base frame [m]": str(POINT_B),
             f"centre of mass believed off by [m], '{PERTURBED}'": str(COM_ERROR_L),
         }
 
-    def facts(self, data: Trials) -> tuple[str, ...]:
+    def facts(self, data: Identifications) -> tuple[str, ...]:
         """Return what the method sees, what the paper leaves open, and refusals."""
         return (
             "Errors are in the trunk's x and y. (c) finds the vertical line as well on a slope as on the "
@@ -141,7 +143,15 @@ class TournoisSlope(Experiment[Trials]):
         )
 
 
-def _every(trials: Trials) -> list[IdentificationTrial]:
+def _trial(
+    robot: RobotLoop, case: _Case, seed: int, hoist_s: float, shortened: Mapping[str, Any]
+) -> IdentificationTrial:
+    rule = {PAYLOAD_NODE: {f"{METHOD}.kept": case.kept, **shortened}}
+    loop = standing_loop(robot, case.scene, seed, hoist_s=hoist_s, overrides=rule)
+    return identification(loop, METHOD, LIMIT_S)
+
+
+def _every(trials: Identifications) -> list[IdentificationTrial]:
     return [trial for some in trials.values() for trial in some]
 
 
@@ -190,7 +200,7 @@ def _hidden(trial: IdentificationTrial, kept: str) -> float:
     return float(abs(along) * np.hypot(*up_L[:2]))
 
 
-def _panel(trials: Trials, trunk: str) -> Panel:
+def _panel(trials: Identifications, trunk: str) -> Panel:
     curves = []
     kinds = ((DESCRIPTION, HEIGHT, "line"), (PERTURBED, HEIGHT, "dashed"), (DESCRIPTION, GRAVITY, "dotted"))
     for k, load in enumerate(LOADS_N):

@@ -8,6 +8,7 @@ contact forces (approach (c)) and walks on.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from inertial_estimation.experiments.crawl_run import (
     identified_trunk,
     load_on_trunk,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
@@ -69,15 +70,14 @@ class TournoisStones(Experiment[Runs]):
     figure_columns = 2
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> Runs:
+    def simulate(self, trials: Trials) -> Runs:
         """Walk for every height and seed, with and without identification."""
         robot, cases = RobotLoop(ROBOT), self._cases
-        runs: Runs = {case.name: [] for case in cases}
-        for i, case in enumerate(cases):
-            for k, seed in enumerate(self.seeds):
-                progress(f"{case.name}, seed {seed}", (i + k / len(self.seeds)) / len(cases))
-                runs[case.name].append(_walk(robot, case, seed, quick=self.quick))
-        return runs
+        count = len(self.seeds)
+        found = trials.results(
+            [partial(_walk, robot, case, seed, quick=self.quick) for case in cases for seed in self.seeds]
+        )
+        return {case.name: found[k * count : (k + 1) * count] for k, case in enumerate(cases)}
 
     def table(self, data: Runs) -> list[TableRow]:
         """Return falls, errors and speed for every height."""

@@ -9,6 +9,8 @@ poses (approach (a)).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -26,11 +28,12 @@ from inertial_estimation.experiments.crawl_run import (
     load_on_trunk,
     perturbed_robot,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
 from inertial_estimation.experiments.walk_outcome import outcomes, walk_outcome
+from inertial_estimation.parallel.workers import Call
 from inertial_estimation.signals import Array
 
 __all__ = ["TournoisWalk", "walk_plan"]
@@ -103,22 +106,19 @@ class TournoisWalk(Experiment[_Walks]):
     figure_columns = 2
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> _Walks:
+    def simulate(self, trials: Trials) -> _Walks:
         """Walk under load for every seed, with and without; other loads and Table V with the first one."""
         robot, seeds, others = RobotLoop(ROBOT), self.seeds, () if self.quick else OTHERS
-        total = 2 * len(seeds) + len(others) + 3
-        walks = _Walks({WITHOUT.name: [], WITH.name: []}, {})
-        for i, seed in enumerate(seeds):
-            for k, case in enumerate((WITHOUT, WITH)):
-                progress(f"seed {seed}, {case.name}", (2 * i + k) / total)
-                walks.runs[case.name].append(_walk(robot, case, seed, quick=self.quick))
-        for i, case in enumerate(others):
-            progress(case.name, (2 * len(seeds) + i) / total)
-            walks.runs[case.name] = [_walk(robot, case, seeds[0], quick=self.quick)]
-        for i, force in enumerate(() if self.quick else TABLE_V):
-            progress(f"Table V, {force:g} N", (total - 3 + i) / total)
-            walks.table_five[force] = _against_poses(robot, force, seeds[0])
-        return walks
+        cases = [(case, seed) for case in (WITHOUT, WITH) for seed in seeds]
+        cases += [(case, seeds[0]) for case in others]
+        forces = () if self.quick else tuple(TABLE_V)
+        calls: list[Call[Any]] = [partial(_walk, robot, case, seed, quick=self.quick) for case, seed in cases]
+        calls += [partial(_against_poses, robot, force, seeds[0]) for force in forces]
+        found = trials.results(calls)
+        runs: dict[str, list[CrawlRun]] = {case.name: [] for case, _seed in cases}
+        for (case, _seed), run in zip(cases, found[: len(cases)], strict=True):
+            runs[case.name].append(run)
+        return _Walks(runs, dict(zip(forces, found[len(cases) :], strict=True)))
 
     def table(self, data: _Walks) -> list[TableRow]:
         """Return falls, times and errors, and Table V."""

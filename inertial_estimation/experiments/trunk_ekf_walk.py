@@ -7,6 +7,7 @@ controller all the time. The load comes unannounced, at any moment of the gait.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from inertial_estimation.experiments.crawl_run import (
     load_on_trunk,
     perturbed_robot,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Span, thinned
 from inertial_estimation.experiments.payload_stand import POINT_B, ROBOT, TRUNK
@@ -75,15 +76,17 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
     figure_columns = 2
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> dict[str, list[CrawlRun]]:
+    def simulate(self, trials: Trials) -> dict[str, list[CrawlRun]]:
         """Walk under load for every seed, as described and perturbed."""
         robot, seeds, cases = RobotLoop(ROBOT, SETTINGS), self.seeds, CASES[:1] if self.quick else CASES
-        runs: dict[str, list[CrawlRun]] = {case: [] for case in cases}
-        for i, case in enumerate(cases):
-            for k, seed in enumerate(seeds):
-                progress(f"{case}, seed {seed}", (i + k / len(seeds)) / len(cases))
-                runs[case].append(_walk(robot, seed, perturbed=case == PERTURBED, quick=self.quick))
-        return runs
+        found = trials.results(
+            [
+                partial(_walk, robot, seed, perturbed=case == PERTURBED, quick=self.quick)
+                for case in cases
+                for seed in seeds
+            ]
+        )
+        return {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
 
     def table(self, data: dict[str, list[CrawlRun]]) -> list[TableRow]:
         """Return falls, and errors 5 s after the load."""

@@ -6,10 +6,11 @@ at a time; then a sequence of loads on both forearms, one of which is taken off 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
@@ -110,21 +111,14 @@ class WhichLink(Experiment[_Data]):
 
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> _Data:
+    def simulate(self, trials: Trials) -> _Data:
         """Run loads, pushes and a sequence for every seed."""
-        data = _Data([], [], [])
-        count = 1 if self.quick else LOADS
-        for i, seed in enumerate(self.seeds):
-            progress(f"seed {seed}, motion", i / len(self.seeds))
-            scene = LinkScene(seed, 2.4 if self.quick else SEQUENCE_S[-1] + 0.5)
-            progress(f"seed {seed}, loads", (i + 0.2) / len(self.seeds))
-            data.loads.extend(_loaded(scene) for _ in range(count))
-            progress(f"seed {seed}, pushes", (i + 0.5) / len(self.seeds))
-            data.pushes.extend(_pushed(scene, longest=0.1 if self.quick else 3.0) for _ in range(count))
-            if not self.quick:
-                progress(f"seed {seed}, sequence", (i + 0.8) / len(self.seeds))
-                data.sequences.append(_sequence(scene))
-        return data
+        found = trials.results([partial(_of_seed, seed, quick=self.quick) for seed in self.seeds])
+        return _Data(
+            [load for data in found for load in data.loads],
+            [push for data in found for push in data.pushes],
+            [sequence for data in found for sequence in data.sequences],
+        )
 
     def table(self, data: _Data) -> tuple[TableRow, ...]:
         """Return the shares of loads and pushes that were recognised."""
@@ -237,6 +231,17 @@ def _share(quantity: str, hits: list[bool], bound: float | None = None) -> Table
 def _median(quantity: str, errors: list[float]) -> TableRow:
     known = np.array(errors)[np.isfinite(errors)]
     return TableRow(f"{quantity}, median", "%", 100.0 * float(np.median(known)) if len(known) else np.inf)
+
+
+def _of_seed(seed: int, *, quick: bool) -> _Data:
+    """Run the loads, pushes and the sequence of one motion, drawn in this order."""
+    scene = LinkScene(seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
+    count = 1 if quick else LOADS
+    return _Data(
+        [_loaded(scene) for _ in range(count)],
+        [_pushed(scene, longest=0.1 if quick else 3.0) for _ in range(count)],
+        [] if quick else [_sequence(scene)],
+    )
 
 
 def _loaded(scene: LinkScene) -> _Loaded:

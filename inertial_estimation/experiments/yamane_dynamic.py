@@ -9,6 +9,7 @@ bounded gradient, at three condition limits and without any. Unlike the paper we
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from inertial_estimation.experiments.dynamic_table import (
     table_rows,
     truth_rows,
 )
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import TableRow
 from inertial_estimation.experiments.figure_description import Panel, thinned
 from inertial_estimation.identification.identification_config import IdentificationConfig
@@ -114,21 +115,18 @@ class YamaneDynamic(Experiment[_Identified]):
         """How much is done."""
         return QUICK if self.quick else FULL
 
-    def simulate(self, progress: Progress) -> _Identified:
+    def simulate(self, trials: Trials) -> _Identified:
         """Simulate three motions of every robot; identify."""
         plan, seeds = self.plan, self.seeds
         loops = RobotLoop("talos", _overrides(plan))
-        share = 1.0 / (len(seeds) + plan.variants)
-        data = _Identified([], [], [])
-        for i, seed in enumerate(seeds):
-            record = _record(loops, JUDGED, seed, plan, progress, (i * share, share))
-            data.records.append(record)
-            data.sets.append(_both_sets(loops, record, plan))
-        if plan.variants:
-            nearer = _record(loops, NEARER, seeds[0], plan, progress, (1.0 - share, share))
-            progress("variants", 1.0 - 0.1 * share)
-            data.variants.extend(_variants(loops, data.records[0], data.sets[0]["L"], nearer, plan))
-        return data
+        robots = [(JUDGED, seed) for seed in seeds]
+        robots += [(NEARER, seeds[0])] if plan.variants else []
+        found = trials.results([partial(_record, loops, robot, seed, plan) for robot, seed in robots])
+        records = found[: len(seeds)]
+        trials.progress("identification", 0.9)
+        sets = [_both_sets(loops, record, plan) for record in records]
+        variants = _variants(loops, records[0], sets[0]["L"], found[-1], plan) if plan.variants else []
+        return _Identified(records, sets, variants)
 
     def table(self, data: _Identified) -> list[TableRow]:
         """Return costs relative to nominal as in Table I, errors against the truth, and variants."""
@@ -206,9 +204,7 @@ def _overrides(plan: _Plan) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def _record(
-    loops: RobotLoop, robot: _Robot, seed: int, plan: _Plan, progress: Progress, span: tuple[float, float]
-) -> _Record:
+def _record(loops: RobotLoop, robot: _Robot, seed: int, plan: _Plan) -> _Record:
     """Let a robot unlike its description track three motions; left and right of both are mirror images."""
     draws = default_rng(seed)
     nominal = mirrored_urdf(loops.urdf)
@@ -218,7 +214,6 @@ def _record(
     stance = loops.config(SIMULATOR_NODE, SimulationConfig).stance
     motions = []
     for i in range(len(MOTIONS)):
-        progress(f"robot off by {robot.name}, seed {seed}, motion {i + 1}", span[0] + span[1] * i / 3.0)
         loop = believing.build(true_urdf=true, seed=len(MOTIONS) * seed + i)
         loop.inertial = None
         model = loop.simulation.robot

@@ -5,8 +5,10 @@ and in the torso. It is moved slowly over both flat feet for four minutes in eig
 10 deg. The calibration takes a frame every so often; its cost is judged on frames 0.2 s apart.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -16,7 +18,7 @@ from inertial_estimation.calibration.chain import CalibratedChain
 from inertial_estimation.calibration.flat_feet import FlatFeetProblem, ImuOrientations, yamane_cost
 from inertial_estimation.calibration.solver import Solution, fit_local, solve
 from inertial_estimation.configuration.urdf_source import read_urdf
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series
 from inertial_estimation.experiments.flat_feet_data import FlatFeetData, flat_feet_data
@@ -144,28 +146,16 @@ class YamaneKinematic(Experiment[_Sweep]):
         """Length of the motion [s]."""
         return 48.0 if self.quick else DURATION_S
 
-    def simulate(self, progress: Progress) -> _Sweep:
+    def simulate(self, trials: Trials) -> _Sweep:
         """Calibrate with every interval for every seed."""
-        seeds, intervals = self.seeds, (1.8, 5.0) if self.quick else INTERVALS_S
-        shape = (len(seeds), len(intervals))
-        errors, costs, times = np.empty(shape), np.empty(shape), np.empty(shape)
-        nominal = np.empty(len(seeds))
-        heights: tuple[Array, Array] = (np.empty((0, 8)), np.empty((0, 8)))
-        for s, seed in enumerate(seeds):
-            progress(f"seed {seed}, motion", s / len(seeds))
-            trial = kinematic_trial(seed, duration_s=self.duration_s)
-            for i, interval in enumerate(intervals):
-                share = (s + (i + 1) / (len(intervals) + 1)) / len(seeds)
-                progress(f"seed {seed}, every {interval:g} s", share)
-                solution, times[s, i] = timed(lambda t=trial, w=interval: t.fit(w))  # type: ignore[misc]
-                error = solution.x - trial.offsets
-                errors[s, i] = np.rad2deg(np.sqrt((error**2).mean()))
-                costs[s, i] = trial.cost(solution.x, solution.sigma)
-                if interval == PAPER_INTERVAL_S:
-                    nominal[s] = trial.cost(np.zeros_like(solution.x), solution.sigma)
-                    if s == 0:
-                        heights = _heights(trial, solution)
-        return _Sweep(intervals, errors, costs, times, nominal, heights)
+        intervals = (1.8, 5.0) if self.quick else INTERVALS_S
+        found = trials.results(
+            [partial(_calibrations, seed, self.duration_s, intervals) for seed in self.seeds]
+        )
+        errors, costs, times, nominal, heights = zip(*found, strict=True)
+        return _Sweep(
+            intervals, np.array(errors), np.array(costs), np.array(times), np.array(nominal), heights[0]
+        )
 
     def table(self, data: _Sweep) -> tuple[TableRow, ...]:
         """Return errors, time and costs with the paper's interval."""
@@ -228,6 +218,30 @@ class YamaneKinematic(Experiment[_Sweep]):
             "Rows are weighted by their noise as estimated; the cost reported has the paper's form, whose d "
             "is not given there.",
         )
+
+
+def _calibrations(
+    seed: int, duration_s: float, intervals: Sequence[float]
+) -> tuple[list[float], list[float], list[float], float, tuple[Array, Array]]:
+    """Calibrate one robot with every interval.
+
+    Returns:
+        For each interval rms error [deg], cost and duration [s]; with the interval of the paper cost before
+        the calibration, and the heights of the corners of the soles.
+    """
+    trial = kinematic_trial(seed, duration_s=duration_s)
+    errors, costs, times = [], [], []
+    nominal, heights = math.nan, (np.empty((0, 8)), np.empty((0, 8)))
+    for interval in intervals:
+        solution, duration = timed(partial(trial.fit, interval))
+        error = solution.x - trial.offsets
+        errors.append(float(np.rad2deg(np.sqrt((error**2).mean()))))
+        costs.append(trial.cost(solution.x, solution.sigma))
+        times.append(duration)
+        if interval == PAPER_INTERVAL_S:
+            nominal = trial.cost(np.zeros_like(solution.x), solution.sigma)
+            heights = _heights(trial, solution)
+    return errors, costs, times, nominal, heights
 
 
 def _heights(trial: KinematicTrial, solution: Solution) -> tuple[Array, Array]:

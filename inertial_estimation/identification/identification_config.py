@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inertial_estimation.models.coulomb import CoulombLaw
-from inertial_estimation.models.friction import FrictionTerms, coulomb_law
+from inertial_estimation.models.friction import FRICTION_TERMS, FrictionTerms, coulomb_law
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.rows_config import RowsConfig
 from inertial_estimation.parameters import parameter, section
@@ -37,6 +37,15 @@ class SmoothingConfig:
         unit="Hz",
         lower=0.01,
         upper=1e4,
+    )
+    effort_window: float = parameter(
+        0.0,
+        "Length of the triangular window (a moving average of half this length, twice) with which efforts "
+        "were smoothed before they were recorded; predicted torques are smoothed alike. 0 means that they "
+        "were not smoothed. Only for robots without contacts.",
+        unit="s",
+        lower=0.0,
+        upper=5.0,
     )
     stiction_speed: float = parameter(
         0.0,
@@ -138,6 +147,12 @@ class IdentificationConfig:
         (),
         "Parts of link names that mirror each other across the base's xz plane, each 'left=right'; a link "
         "on the right then has the mirrored parameters of its counterpart on the left.",
+    )
+    symmetric_friction: tuple[str, ...] = parameter(
+        ("armature",),
+        "Terms of the friction model that mirrored joints (symmetry) have in common. The rotors are alike by "
+        "design; the friction of each drive is its own.",
+        choices=FRICTION_TERMS,
     )
     smoothing: SmoothingConfig = section(SmoothingConfig)
     weighting: str = parameter(

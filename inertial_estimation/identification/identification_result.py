@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -139,6 +140,8 @@ class MethodResult:
         x: The vector of unknowns, for `ParameterSet`.
         unfinished: Reason why the solution is not the exact optimum of the method; empty if it is.
         payload: The load, where one is identified; the bodies are then those of the robot without it.
+        posterior: Distribution of the bodies' parameters about their link frames, a load's after them; None
+            for a method without the normal prior, or with inconsistent bodies.
     """
 
     method: str
@@ -157,6 +160,7 @@ class MethodResult:
     x: Array
     unfinished: str = ""
     payload: PayloadResult | None = None
+    posterior: InertiaPosterior | None = None
 
     @property
     def consistent(self) -> bool:

@@ -35,11 +35,11 @@ from inertial_estimation.identification.signal_block import SignalBlock
 from inertial_estimation.identification.signal_statistics import finite_runs
 from inertial_estimation.identification.weighting import mean_row_deviations, row_deviations
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement
+from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
 from inertial_estimation.models.friction import friction_model
 from inertial_estimation.models.measurement_noise import MeasurementNoise
 from inertial_estimation.models.measurement_rows import ContactMode
 from inertial_estimation.models.robot_config import ContactFrames, robot_from_config
-from inertial_estimation.models.urdf_inertia import urdf_with_bodies, urdf_with_load
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -186,7 +186,8 @@ class Identifier:
             equation = space.restricted(equation)
         validation = self._validation.stack if self._validation.stack.rows else None
         posterior = posterior_covariance(equation.R, prior)
-        evaluation = MethodEvaluation(self.parameters, space, posterior, sigma, stack, validation)
+        centre = posterior @ (equation.R.T @ equation.z)
+        evaluation = MethodEvaluation(self.parameters, space, centre, posterior, sigma, stack, validation)
         results: dict[str, MethodResult] = {}
         unanswered = []
         for solver in solvers:
@@ -230,9 +231,26 @@ class Identifier:
                 f"'{result.method}' gives physically inconsistent bodies, which simulators reject: "
                 f"{listing(bad)}; use the method 'consistent'"
             )
-        values = [body.inertia.vector for body in result.bodies]
-        urdf = urdf_with_bodies(self._urdf, self.robot, self.parameters.bodies, values)
-        return urdf_with_load(urdf, load.link, load.name, load.inertia) if load else urdf
+        return self.model(result).estimated_urdf()
+
+    def model(self, result: MethodResult) -> EstimatedModel:
+        """Return a result with what is known of its bodies, to be written and drawn from.
+
+        Args:
+            result: Result of one method.
+        """
+        load, robot = result.payload, self._config.robot
+        inertias = [body.inertia for body in result.bodies] + ([load.inertia] if load else [])
+        return EstimatedModel(
+            urdf=self._urdf,
+            floating_base=self.robot.floating_base,
+            locked_joints=tuple(robot.locked_joints),
+            links=tuple(body.link for body in result.bodies),
+            estimate=np.array([inertia.vector for inertia in inertias]),
+            posterior=result.posterior,
+            without="" if result.posterior else f"the method '{result.method}' has none; use 'consistent'",
+            load=EstimatedLoad(load.link, load.name) if load else None,
+        )
 
     def _check_load(self, unloaded: bool) -> None:
         if unloaded and not self.parameters.payload:

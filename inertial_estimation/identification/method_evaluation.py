@@ -17,8 +17,10 @@ from inertial_estimation.identification.methods.method import IdentificationMeth
 from inertial_estimation.identification.parameter_set import ParameterSet
 from inertial_estimation.identification.payload import payload_result
 from inertial_estimation.identification.reduced_equation import ReducedEquation
+from inertial_estimation.models.inertia_posterior import InertiaPosterior, TruncatedPosterior, square_root
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["MethodEvaluation"]
@@ -31,7 +33,8 @@ class MethodEvaluation:
     Attributes:
         parameters: The unknowns and their relation to the standard parameters.
         space: The identifiable space.
-        posterior: Covariance of the unknowns under the prior of `prior_factor`, shape (n, n).
+        centre: Mean of the unknowns under the prior of `prior_factor`, without other conditions, shape (n,).
+        posterior: Their covariance, shape (n, n).
         sigma: Noise level of each row, shape (m,).
         training: The fitted rows.
         validation: The validation rows; None without such data.
@@ -39,6 +42,7 @@ class MethodEvaluation:
 
     parameters: ParameterSet
     space: IdentifiableSpace
+    centre: Array
     posterior: Array
     sigma: Array
     training: EquationStack
@@ -49,10 +53,12 @@ class MethodEvaluation:
         x, nominal = solution.x, np.zeros(len(solution.x))
         phi = self.parameters.standard(x)
         friction = {self.parameters.names[i]: float(phi[i]) for i in self.parameters.friction_rows}
+        bodies, payload = self._bodies(phi), self._payload(method, phi)
+        inconsistent = any(body.violations for body in bodies) or (payload and payload.violations)
         return MethodResult(
             method=method.name,
             parameters=self._parameters(phi),
-            bodies=self._bodies(phi),
+            bodies=bodies,
             friction=friction,
             direct=_row_errors(self.training, x),
             validation=_row_errors(self.validation, x) if self.validation else (),
@@ -65,8 +71,17 @@ class MethodEvaluation:
             notes=solution.notes,
             x=x,
             unfinished=solution.unfinished,
-            payload=self._payload(method, phi),
+            payload=payload,
+            posterior=self._posterior(x) if method.normal_prior and not inconsistent else None,
         )
+
+    def _posterior(self, x: Array) -> InertiaPosterior:
+        """Return the normal distribution of the parameters, truncated to consistent bodies."""
+        own = np.ones(len(self.parameters.E), dtype=bool)
+        own[list(self.parameters.friction_rows)] = False
+        E, mean = self.parameters.E[own], self.parameters.standard(self.centre)[own].reshape(-1, 10)
+        half = square_root(self.posterior)
+        return TruncatedPosterior(mean, E @ half, linear_algebra.pinv(half) @ (x - self.centre))
 
     def least_cost(self, equation: ReducedEquation) -> float:
         """Return the cost of least squares in the identifiable space, as `MethodResult.cost`."""

@@ -18,7 +18,13 @@ from inertial_estimation.spatial.inertial_parameters import PARAMETER_NAMES
 __all__ = ["BODY_UNITS", "ParameterSet", "PayloadUnknowns", "parameter_set"]
 
 BODY_UNITS = ("kg", "kg m", "kg m", "kg m", *6 * ("kg m^2",))
-FRICTION_UNITS = {"coulomb": "Nm", "viscous": "Nm s/rad", "offset": "Nm", "armature": "kg m^2"}
+FRICTION_UNITS = {
+    "coulomb": "Nm",
+    "viscous": "Nm s/rad",
+    "offset": "Nm",
+    "armature": "kg m^2",
+    "coulomb_slope": "Nm/rad",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +126,13 @@ def parameter_set(config: IdentificationConfig, robot: RobotModel) -> ParameterS
     asymmetry = 0.0
     if config.symmetry:
         columns, nominal, asymmetry = mirrored_columns(
-            robot, bodies, friction, Columns(names, columns.names, columns.E), nominal, config.symmetry
+            robot,
+            bodies,
+            friction,
+            Columns(names, columns.names, columns.E),
+            nominal,
+            config.symmetry,
+            config.symmetric_friction,
         )
     return ParameterSet(
         bodies, friction, names, units, nominal, columns.names, columns.E, to_joint, asymmetry

@@ -16,6 +16,8 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["Columns", "mirrored_columns", "within_bodies"]
 
+ODD_TERMS = ("offset", "coulomb_slope")  # that change their sign with that of the joint's position
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -64,6 +66,7 @@ def mirrored_columns(
     columns: Columns,
     nominal: Array,
     symmetry: Sequence[str],
+    friction_terms: Sequence[str],
 ) -> tuple[Columns, Array, float]:
     """Tie the parameters of links on the right to those of their mirror images on the left.
 
@@ -74,6 +77,7 @@ def mirrored_columns(
         columns: Columns without symmetry.
         nominal: phi_nominal, shape (p,).
         symmetry: Parts of link names, 'left=right' each.
+        friction_terms: Terms of the friction that mirrored joints have in common.
 
     Returns:
         The remaining columns, phi_nominal with the mean of both sides, and the largest relative difference
@@ -92,7 +96,7 @@ def mirrored_columns(
         image = mirror_image(robot, left, right)
         l_rows, r_rows = (np.arange(10 * index[link], 10 * index[link] + 10) for link in (left, right))
         ties.append((l_rows, r_rows, image.parameters))
-        ties += _friction_ties(friction, image, row)
+        ties += _friction_ties(friction, friction_terms, image, row)
     for l_rows, r_rows, M in ties:
         own = linear_algebra.solve(M, nominal[r_rows])
         size = np.abs(nominal[l_rows]).max()
@@ -126,12 +130,14 @@ def _pairs(links: list[str], symmetry: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _friction_ties(
-    friction: FrictionModel | None, image: MirrorImage, row: dict[str, int]
+    friction: FrictionModel | None, terms: Sequence[str], image: MirrorImage, row: dict[str, int]
 ) -> list[tuple[Indices, Indices, Array]]:
     ties = []
     for term in friction.terms if friction else ():
+        if term not in terms:
+            continue
         left, right = (f"{joint}/{term}" for joint in (image.left_joint, image.right_joint))
         if left in row and right in row:
-            sign = image.joint_sign if term == "offset" else 1.0
+            sign = image.joint_sign if term in ODD_TERMS else 1.0
             ties.append((np.array([row[left]]), np.array([row[right]]), np.array([[sign]])))
     return ties

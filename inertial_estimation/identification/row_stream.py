@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.identification.identification_config import SmoothingConfig
@@ -62,17 +63,22 @@ class RowModel:
 class RowTiming:
     """Grids for one sample time: an evaluation every `stride` samples, a row every `thin` evaluations.
 
+    Efforts that were smoothed before they were recorded are not smoothed like that again, but what the model
+    predicts is: only then do both show a reversal of friction alike.
+
     Attributes:
         signals: Smoother of the signals.
         stride: Samples between two evaluations.
         rows: Smoother of the evaluations.
         thin: Evaluations between two rows.
+        effort_half: Evaluations on either side that the smoothing of the recorded efforts extends to.
     """
 
     signals: ZeroPhaseSmoother
     stride: int
     rows: ZeroPhaseSmoother
     thin: int
+    effort_half: int = 0
 
     @classmethod
     def of_step(cls, smoothing: SmoothingConfig, step_s: float) -> "RowTiming":
@@ -87,12 +93,39 @@ class RowTiming:
         fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
         stride = next(fits, 1)
         rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
-        return cls(signals, stride, rows, max(1, round(kept / stride)))
+        effort_half = round(0.5 * smoothing.effort_window / (stride * step_s))
+        return cls(signals, stride, rows, max(1, round(kept / stride)), effort_half)
+
+    @property
+    def half(self) -> int:
+        """Evaluations on either side that a row extends to."""
+        return self.rows.half + self.effort_half
+
+    def smoothed(self, rows: Array, first: int) -> Array:
+        """Return smoothed rows, one in `thin`.
+
+        Args:
+            rows: Evaluations of regressor columns, value, measured and sign and velocity of friction, shape
+                (k, m, n + 4).
+            first: Which row comes first: that around evaluation `half` + first.
+        """
+        if not self.effort_half:
+            return self.rows.apply(rows, first=first, stride=self.thin)
+        triangle = 1.0 - np.abs(np.arange(-self.effort_half, self.effort_half + 1)) / (self.effort_half + 1)
+        kernel = np.convolve(triangle / triangle.sum(), self.rows.weights())
+        measured = self.rows.apply(rows[..., -3], first=first + self.effort_half, stride=self.thin)
+        nominal = rows.copy()
+        nominal[..., -4] = rows[..., -3] - rows[..., -4]
+        windows = sliding_window_view(nominal, len(kernel), axis=0)[first :: self.thin]
+        smooth: Array = windows @ kernel
+        measured = measured[: len(smooth)]
+        smooth[..., -4], smooth[..., -3] = measured - smooth[..., -4], measured
+        return smooth
 
     @property
     def shortest_s(self) -> float:
         """Length of the shortest stretch that gives a row [s]."""
-        return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.rows.half)
+        return self.signals.step_s * (2 * self.signals.half + 1 + self.stride * 2 * self.half)
 
     @property
     def independent(self) -> float:
@@ -170,7 +203,7 @@ class RowStream:
         self._next_evaluation = timing.signals.half
         self._rows = np.empty((0, 0, 0))
         self._centres = []
-        self._first_row = timing.rows.half
+        self._first_row = timing.half
         return timing
 
     def _stacked(self, block: SignalBlock) -> Array:
@@ -250,13 +283,13 @@ class RowStream:
         self._rows = np.concatenate((self._rows, rows)) if len(self._rows) else rows
         bases = [None] * len(samples) if made.basis is None else list(made.basis)
         self._centres += list(zip(states.v, bases, strict=True))
-        half = timing.rows.half
+        half = timing.half
         newest = int(samples[-1] - timing.signals.half) // timing.stride  # number of the last evaluation
         oldest = newest + 1 - len(self._rows)
         kept = np.arange(self._first_row, newest - half + 1, timing.thin)
         if not len(kept):
             return
-        smooth = timing.rows.apply(self._rows, first=int(kept[0]) - half - oldest, stride=timing.thin)
+        smooth = timing.smoothed(self._rows, first=int(kept[0]) - half - oldest)
         yield self._finished(timing, smooth, kept, kept - oldest)
         self._first_row = int(kept[-1]) + timing.thin
         cut = max(self._first_row - half - oldest, 0)

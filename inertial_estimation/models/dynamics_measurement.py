@@ -288,7 +288,9 @@ class DynamicsMeasurement:
     def _add_known_friction(self, tau_nom: Array, state: MeasuredState) -> None:
         """Add the friction that is not estimated to the nominal torques, shape (..., nv)."""
         if self._known_friction is not None:
-            tau_nom[..., self._robot.n_base :] += self._known_friction.torques(state.v, state.a, state.sign)
+            tau_nom[..., self._robot.n_base :] += self._known_friction.torques(
+                state.q, state.v, state.a, state.sign
+            )
 
     def _applied(self, state: MeasuredState, J_C: Array) -> Array:
         """Return S' tau + sum J' lambda of one state or of many, shape (..., nv)."""
@@ -324,7 +326,7 @@ class DynamicsMeasurement:
 
     def _fill_friction(self, A: Array, state: MeasuredState) -> None:
         if self._friction:
-            F = self._friction.regressor(state.v, state.a, state.sign)
+            F = self._friction.regressor(state.q, state.v, state.a, state.sign)
             A[..., self._robot.n_base :, self._bodies.size :] = F
 
     def _contact_jacobian(self) -> Array:

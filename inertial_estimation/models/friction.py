@@ -1,11 +1,13 @@
 """Joint friction and rotor inertia, linear in their parameters.
 
-    tau_friction = coulomb tanh(v / v_s) + viscous v + offset + armature a
+    tau_friction = (coulomb + coulomb_slope (q - q_mid)) tanh(v / v_s) + viscous v + offset + armature a
 
 tanh is the sign of v smoothed over v_s: at lower speeds the joint is in presliding, which a constant
-Coulomb torque does not describe. Friction opposes the motion, so the measured motor torque exceeds the torque
-of rigid-body dynamics by tau_friction. The friction of a motor that drives several joints is added to it
-(`joint_couplings`).
+Coulomb torque does not describe. q_mid is the middle of the joint's range: the slope describes drives whose
+friction changes along the range, such as a knee that is driven by a linkage.
+
+Friction opposes the motion, so the measured motor torque exceeds the torque of rigid-body dynamics by
+tau_friction. The friction of a motor that drives several joints is added to it (`joint_couplings`).
 """
 
 from collections.abc import Mapping
@@ -19,6 +21,7 @@ from inertial_estimation.errors import ConfigurationError, listing
 from inertial_estimation.models.coulomb import CoulombLaw, smooth_sign
 from inertial_estimation.models.joint_corrections import values_by_joint
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
+from inertial_estimation.models.joint_middles import from_middle, joint_middles
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.parameters import parameter
 from inertial_estimation.signals import Array
@@ -34,7 +37,7 @@ __all__ = [
 ]
 
 Indices = NDArray[np.int64]
-FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature")
+FRICTION_TERMS = ("coulomb", "viscous", "offset", "armature", "coulomb_slope")
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,13 @@ class NominalFriction:
         "Known rotor inertia, seen at the joint, of each entry of nominal_friction.joints, in the same "
         "order; empty means zero.",
         unit="kg m^2",
+    )
+    coulomb_slope: tuple[float, ...] = parameter(
+        (),
+        "Known change of the Coulomb friction with the position, zero in the middle of the joint's range, of "
+        "each entry of nominal_friction.joints, in the same order; empty means zero. The simulator does not "
+        "model it.",
+        unit="Nm/rad",
     )
     couplings: tuple[str, ...] = parameter(
         (), "Motors that drive several joints and have known friction, as in friction.couplings."
@@ -185,6 +195,8 @@ class FrictionModel:
         smoothing_speed: v_s of the Coulomb term [rad/s].
         nominal: Nominal value of each parameter, shape (size,); None: all zero.
         couplings: Motors that drive several joints, whose friction is estimated as well; None for none.
+        middles: Middle of each joint's range [rad], NaN where it has no limits, shape (n_joints,); needed for
+            the term "coulomb_slope" alone.
     """
 
     joints: tuple[int, ...]
@@ -194,6 +206,7 @@ class FrictionModel:
     smoothing_speed: float
     nominal: Array | None = None
     couplings: JointCouplings | None = None
+    middles: Array | None = None
 
     def __post_init__(self) -> None:
         unknown = [term for term in self.terms if term not in FRICTION_TERMS]
@@ -237,10 +250,11 @@ class FrictionModel:
         coupled = len(self.coupling_terms) * self.couplings.size if self.couplings else 0
         return len(self.terms) * len(self.joints) + coupled
 
-    def regressor(self, v: Array, a: Array, sign: Array | None = None) -> Array:
+    def regressor(self, q: Array, v: Array, a: Array, sign: Array | None = None) -> Array:
         """Return F with tau_friction = F phi.
 
         Args:
+            q: Joint positions [rad], shape (..., n_joints).
             v: Joint velocities [rad/s], shape (..., n_joints).
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals, shape
@@ -251,8 +265,10 @@ class FrictionModel:
         """
         F = np.zeros((*v.shape[:-1], self.n_joints, self.size))
         for term, joints, columns in self._places:
-            if term == "coulomb":
+            if term.startswith("coulomb"):
                 values = smooth_sign(v, self.smoothing_speed) if sign is None else sign
+                if term == "coulomb_slope":
+                    values = values * from_middle(q, self.middles)
             elif term == "viscous":
                 values = v
             elif term == "offset":
@@ -278,17 +294,25 @@ class KnownFriction:
         smoothing_speed: v_s of the Coulomb term [rad/s].
         couplings: Motors that drive several joints; None for none.
         coupled: Their friction by term, shape (k,) each.
+        middles: As in `FrictionModel`.
     """
 
     values: Mapping[str, Array]
     smoothing_speed: float
     couplings: JointCouplings | None = None
     coupled: Mapping[str, Array] = field(default_factory=dict)
+    middles: Array | None = None
 
-    def torques(self, v: Array, a: Array, sign: Array | None = None) -> Array:
+    @cached_property
+    def _slope(self) -> Array | None:
+        slope = self.values.get("coulomb_slope")
+        return slope if slope is not None and slope.any() else None
+
+    def torques(self, q: Array, v: Array, a: Array, sign: Array | None = None) -> Array:
         """Return tau_friction.
 
         Args:
+            q: Joint positions [rad], shape (..., n_joints).
             v: Joint velocities [rad/s], shape (..., n_joints).
             a: Joint accelerations [rad/s^2], shape (..., n_joints).
             sign: Smoothed sign of the velocity averaged over the window of the other signals; None computes
@@ -299,7 +323,10 @@ class KnownFriction:
         """
         sign = smooth_sign(v, self.smoothing_speed) if sign is None else sign
         values = self.values
-        torques: Array = values["coulomb"] * sign + values["viscous"] * v + values["offset"]
+        coulomb = values["coulomb"]
+        if self._slope is not None:
+            coulomb = coulomb + self._slope * from_middle(q, self.middles)
+        torques: Array = coulomb * sign + values["viscous"] * v + values["offset"]
         torques = torques + values["armature"] * a
         if self.couplings:
             for term, value in self.coupled.items():
@@ -337,11 +364,19 @@ def friction_model(
     known_couplings, coupled = nominal.by_coupling(robot)
     couplings = JointCouplings.parsed(terms.couplings, robot.joint_names, "friction.couplings")
     speed = coulomb_law(terms, nominal).smoothing_speed
+    sloped = "coulomb_slope" in terms.terms or nominal.coulomb_slope
+    middles = joint_middles(robot) if sloped else None
     estimated = None
     if joints or couplings.size:
         names = tuple(robot.joint_names[j] for j in joints)
         estimated = FrictionModel(
-            joints, names, terms.terms, robot.n_joints, speed, None, couplings if couplings.size else None
+            joints,
+            names,
+            terms.terms,
+            robot.n_joints,
+            speed,
+            couplings=couplings if couplings.size else None,
+            middles=middles,
         )
         at = [known_couplings.names.index(n) if n in known_couplings.names else -1 for n in couplings.names]
         start = [known[term][list(joints)] for term in terms.terms]
@@ -353,5 +388,5 @@ def friction_model(
         estimated = replace(estimated, nominal=np.concatenate(start))
     if not any(values.any() for values in (*known.values(), *coupled.values())):
         return estimated, None
-    rest = KnownFriction(known, speed, known_couplings if known_couplings.size else None, coupled)
+    rest = KnownFriction(known, speed, known_couplings if known_couplings.size else None, coupled, middles)
     return estimated, rest

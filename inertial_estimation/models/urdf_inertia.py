@@ -15,8 +15,19 @@ from inertial_estimation.models.urdf_document import UrdfDocument, child_of, num
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
-__all__ = ["mirrored_urdf", "perturbed_urdf", "urdf_with_bodies", "urdf_with_load", "urdf_with_mass"]
+__all__ = [
+    "LEAST_MASS",
+    "link_parameters",
+    "mirrored_urdf",
+    "perturbed_urdf",
+    "urdf_with_bodies",
+    "urdf_with_least_inertias",
+    "urdf_with_load",
+    "urdf_with_mass",
+]
 
+LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
+MOST_HALVINGS = 16  # of the links fixed to one that is estimated
 _MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
@@ -26,8 +37,8 @@ def urdf_with_bodies(
     """Return a URDF in which the inertial parameters of bodies are replaced.
 
     A body is a link with all that is fixed to it. The named link takes the difference: its own inertia
-    plus the body's estimate less the body's nominal. Where that is no possible body by itself, the link
-    takes the whole body and the links fixed to it lose their inertia. Either way the sum is the estimate.
+    plus the body's estimate less the body's nominal. Where that is no possible body by itself, the links
+    fixed to it are made lighter, all in the same proportion, until it is. Either way the sum is the estimate.
 
     Args:
         urdf: XML text.
@@ -46,13 +57,50 @@ def urdf_with_bodies(
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
-        nominal = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector
-        own = InertialParameters.from_vector(_read(links[body.link]) + whole - nominal)
-        if own.violations():
-            own = InertialParameters.from_vector(whole)
-            _clear_others(links, robot, body)
-        _write(links[body.link], own)
+        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(
+            links[body.link]
+        )
+        shares = (*(0.5**k for k in range(MOST_HALVINGS)), 0.0)
+        own = (InertialParameters.from_vector(whole - share * others) for share in shares)
+        share, inertia = next(
+            ((share, one) for share, one in zip(shares, own, strict=True) if not one.violations()),
+            (0.0, InertialParameters.from_vector(whole)),
+        )
+        if share < 1.0:
+            _scale_others(links, robot, body, share)
+        _write(links[body.link], inertia)
     return document.text()
+
+
+def link_parameters(urdf: str) -> dict[str, Array]:
+    """Return the parameters of every link's own inertia about its frame, zeros where it has none.
+
+    Args:
+        urdf: XML text.
+
+    Returns:
+        By link, in the document's order, Pinocchio's order, shape (10,) each.
+    """
+    return {name: _read(element) for name, element in UrdfDocument(urdf).links.items()}
+
+
+def urdf_with_least_inertias(urdf: str) -> tuple[str, list[str]]:
+    """Give an inertia to every link without one that moves, or that is the root: simulators need it.
+
+    Args:
+        urdf: XML text.
+
+    Returns:
+        XML text, and the links that were given `LEAST_MASS`.
+    """
+    document, given = UrdfDocument(urdf), []
+    for name, link in document.links.items():
+        joint = document.parent_joints.get(name)
+        moves = joint is None or joint.getAttribute("type") != "fixed"
+        if moves and not _read(link)[0] > 0.0:
+            _write(link, InertialParameters(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3)))
+            given.append(name)
+    return document.text(), given
 
 
 def urdf_with_load(urdf: str, link: str, name: str, inertia: InertialParameters) -> str:
@@ -158,11 +206,17 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
     return document.text()
 
 
-def _clear_others(links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference) -> None:
+def _scale_others(
+    links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
+) -> None:
     for frame in robot.model.frames:
         same = frame.parentJoint == body.joint_id and frame.type == pin.FrameType.BODY
         if same and frame.name != body.link and frame.name in links:
             link = links[frame.name]
+            own = _read(link)
+            if own[0] > 0.0 and share > 0.0:
+                _write(link, InertialParameters.from_vector(share * own))
+                continue
             while (inertial := child_of(link, "inertial")) is not None:
                 link.removeChild(inertial)
 

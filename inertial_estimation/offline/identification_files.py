@@ -19,6 +19,7 @@ from inertial_estimation.identification.identification_result import (
     PayloadResult,
     RowError,
 )
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.models.friction import FRICTION_TERMS
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS
 from inertial_estimation.models.robot_model import RobotModel
@@ -40,7 +41,7 @@ __all__ = [
 
 JSON_FILE, URDF_FILE, FRICTION_FILE = "identification.json", "identified.urdf", "friction.yaml"
 REPORT_FILE = "report.html"
-FILES = (JSON_FILE, URDF_FILE, FRICTION_FILE, REPORT_FILE)
+FILES = (JSON_FILE, URDF_FILE, POSTERIOR_FILE, FRICTION_FILE, REPORT_FILE)
 
 
 def write_identification(
@@ -69,6 +70,7 @@ def write_identification(
     texts = {
         JSON_FILE: json.dumps(finite_values({**source, **report_values(run.report)}), indent=1) + "\n",
         URDF_FILE: run.urdf,
+        POSTERIOR_FILE: run.model.json_text(),
         FRICTION_FILE: None if friction is None else _parameter_file(friction, run.report.chosen),
     }
     written = []

@@ -17,6 +17,7 @@ from inertial_estimation.identification.identification_result import (
 )
 from inertial_estimation.identification.identifier import Identifier
 from inertial_estimation.identification.signal_block import SignalBlock
+from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.measurement_rows import BASE_ROWS
 from inertial_estimation.offline.signal_blocks import BlockStream, SignalNeeds, split_block
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
@@ -55,6 +56,7 @@ class IdentificationRun:
         report: All numbers.
         urdf: Description with the chosen method's bodies in place; None where one is inconsistent.
         refusal: Why there is no description; empty where there is one.
+        model: The chosen method's bodies with their posterior.
         training: A stretch of the fitted data, None where it gives no rows.
         validation: A stretch of the other data, None where it gives no rows.
     """
@@ -62,6 +64,7 @@ class IdentificationRun:
     report: IdentificationReport
     urdf: str | None
     refusal: str
+    model: EstimatedModel
     training: TorqueTrace | None
     validation: TorqueTrace | None
 
@@ -147,6 +150,7 @@ def run_identification(
         report,
         urdf,
         refusal,
+        identifier.model(result),
         fitted.trace(identifier, result, report.row_names),
         judged.trace(identifier, result, report.row_names),
     )

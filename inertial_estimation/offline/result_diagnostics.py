@@ -45,7 +45,7 @@ def result_diagnostics(report: IdentificationReport) -> list[str]:
     flat = [body.link for body in result.bodies if not body.violations and _flat(body)]
     if flat:
         found.append(f"plates or rods, at the edge of what is possible: {listing(flat, limit=MOST_NAMES)}")
-    negative = [n for n, v in result.friction.items() if v < 0.0 and not n.endswith("/offset")]
+    negative = [n for n, v in result.friction.items() if v < 0.0 and n.rpartition("/")[2] in POSITIVE_TERMS]
     if negative:
         found.append(f"friction or rotor inertia below zero: {listing(negative, limit=MOST_NAMES)}")
     return found

@@ -27,6 +27,8 @@ __all__ = ["figure_of_base", "figure_of_bias", "figure_of_tilt"]
 
 Forces = Mapping[str, tuple[NDArray[np.int64], Array]]
 REFERENCE = {"color": BLACK, "lw": 2.0, "alpha": 0.45, "label": "reference"}
+DRAWN_SIGMAS = 0.9  # share of the tilt's standard deviations that the axis of the error has room for
+MOST_SIGMA = 10.0  # times the largest error, so that the error can still be seen
 INCLINATIONS = ("along x (minus the pitch)", "along y (roll)")
 
 
@@ -143,8 +145,10 @@ def _draw_tilt_error(axis: Any, errors: TiltErrors, series: TiltSeries, time: Ti
     label = f"estimate's sigma\n(median {np.median(sigma):.2g} deg)"
     axis.plot(*thin(time.of(series.stamps_ns), sigma), color=COLOURS[5], lw=1.2, label=label)
     axis.axhline(float(np.degrees(errors.summary.rms)), color=BLACK, lw=1.0, ls="--", label="rms")
-    axis.set_ylim(0.0, 1.15 * max(float(np.degrees(errors.summary.max)), 1e-6))
     s = errors.summary
+    largest_error = max(float(np.degrees(s.max)), 1e-6)
+    sigma_drawn = float(np.nan_to_num(np.quantile(sigma, DRAWN_SIGMAS)))  # the initial one is far larger
+    axis.set_ylim(0.0, 1.15 * max(largest_error, min(sigma_drawn, MOST_SIGMA * largest_error)))
     mean, rms, p95, largest = (float(np.degrees(value)) for value in (s.mean, s.rms, s.p95, s.max))
     title = f"Tilt error: mean {mean:.3f}, rms {rms:.3f}, 95 % {p95:.3f}, max {largest:.2f} deg"
     tidy(axis, ylabel="error [deg]", title=title)

@@ -80,9 +80,8 @@ def open_bag(path: Path) -> OpenedBag:
     files = there or sorted(file for file in path.iterdir() if file.suffix in CUT_READERS)
     if not files:
         content = sorted(item.name for item in path.iterdir())
-        raise RecordingError(
-            f"'{path}' is no rosbag2 recording: it has no .mcap or .db3 file, it has {listing(content)}"
-        )
+        lacks = f"it has no .mcap or .db3 file, it has {listing(content)}" if content else "it is empty"
+        raise RecordingError(f"'{path}' is no rosbag2 recording: {lacks}")
     gone = [file.name for file in listed if file not in there]
     missing = (f"'{path}' lacks {listing(gone)}, which its {METADATA} lists",) if gone else ()
     return _opened(path, files, (*metadata.warnings, *missing), metadata.message_count)

@@ -18,9 +18,17 @@ from inertial_estimation.recordings.estimate_messages import (
     event_to_msg,
     external_wrench_of,
     figures_to_msg,
+    health_to_msg,
     odometry_to_msg,
     tilt_to_msg,
     torque_residual_to_msg,
+)
+from inertial_estimation.recordings.marker_messages import (
+    MARKER_PERIOD_NS,
+    MarkerTypes,
+    inertial_markers,
+    link_markers,
+    tilt_markers,
 )
 from inertial_estimation.recordings.message_conversion import (
     INERTIA_TYPE,
@@ -31,12 +39,13 @@ from inertial_estimation.recordings.message_conversion import (
     WRENCH_TYPE,
     link_inertia_to_msg,
     orientation_to_msg,
+    set_stamp,
     wrench_to_msg,
 )
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
 from inertial_estimation.replay.replay import ReplayRun
-from inertial_estimation.signals import BaseEstimate, Health, InertialEstimate
+from inertial_estimation.signals import Health, InertialEstimate
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, upper_triangle
 
 __all__ = ["NewMessage", "NodeOutputs", "Output", "node_outputs"]
@@ -44,6 +53,9 @@ __all__ = ["NewMessage", "NodeOutputs", "Output", "node_outputs"]
 VECTOR_TYPE = "geometry_msgs/msg/Vector3Stamped"
 BOOL_TYPE = "std_msgs/msg/Bool"
 DIAGNOSTICS_TYPE = "diagnostic_msgs/msg/DiagnosticArray"
+MARKERS_TYPE = "visualization_msgs/msg/MarkerArray"
+MARKER_TYPE, POINT_TYPE = "visualization_msgs/msg/Marker", "geometry_msgs/msg/Point"
+DIAGNOSTICS = "/diagnostics"
 STATUS_TYPE, KEY_VALUE_TYPE = "diagnostic_msgs/msg/DiagnosticStatus", "diagnostic_msgs/msg/KeyValue"
 
 NewMessage = Callable[[str], Any]
@@ -78,8 +90,10 @@ def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
         pipelines: What was replayed.
     """
     found: list[NodeOutputs] = []
+    if run.reports:
+        found.append(_Diagnostics(run.reports))
     if pipelines.tilt is not None:
-        found.append(_TiltOutputs(run.base, pipelines))
+        found.append(_TiltOutputs(run, pipelines))
     if pipelines.inertial is not None:
         found.append(_InertialOutputs(run.inertial, pipelines))
     if pipelines.payload is not None:
@@ -90,18 +104,19 @@ def node_outputs(run: ReplayRun, pipelines: Pipelines) -> list[NodeOutputs]:
 class _TiltOutputs(NodeOutputs):
     """What the node tilt_observer publishes."""
 
-    def __init__(self, estimates: Sequence[BaseEstimate], pipelines: Pipelines) -> None:
+    def __init__(self, run: ReplayRun, pipelines: Pipelines) -> None:
         assert pipelines.tilt is not None
-        self._estimates = estimates
+        self._estimates, self._loads = run.base, dict(run.contact_loads)
         self._telemetry = TiltTelemetry(pipelines.tilt.contacts)
         self._world = pipelines.tilt_options.world_frame
         self._base = pipelines.tilt_options.base_frame or pipelines.tilt.robot.base_link
-        self._figures = f"/{TILT_NODE}/telemetry"
+        self._figures, self._markers = f"/{TILT_NODE}/telemetry", f"/{TILT_NODE}/markers"
         self.topics = {
             "/base_orientation": QUATERNION_TYPE,
             "/base_state": ODOMETRY_TYPE,
             "/tilt": VECTOR_TYPE,
             self._figures: JOINT_STATE_TYPE,
+            self._markers: MARKERS_TYPE,
         }
 
     def outputs(self, new: NewMessage) -> Iterator[Output]:
@@ -117,6 +132,11 @@ class _TiltOutputs(NodeOutputs):
             yield stamp_ns, "/tilt", tilt_to_msg(estimate, messages["/tilt"], base)
             figures = self._telemetry.values(estimate, 0.0)
             yield stamp_ns, self._figures, figures_to_msg(stamp_ns, figures, messages[self._figures])
+            loads = self._loads.get(stamp_ns)
+            if loads is not None:
+                array = messages[self._markers]
+                array.markers = tilt_markers(_marker_types(new), estimate, loads, base)
+                yield stamp_ns, self._markers, array
 
 
 class _InertialOutputs(NodeOutputs):
@@ -128,7 +148,7 @@ class _InertialOutputs(NodeOutputs):
         links = [link.estimate.link for link in estimates[0].links] if estimates else []
         model, noise = pipelines.inertial.model, pipelines.inertial.noise_parameters
         self._telemetry = InertialTelemetry(links, model.friction_names, noise)
-        self._figures = f"/{INERTIAL_NODE}/telemetry"
+        self._figures, self._markers = f"/{INERTIAL_NODE}/telemetry", f"/{INERTIAL_NODE}/markers"
         self._inertias, self._payloads, self._covariances = (
             {link: f"/{name}/{topic_token(link)}" for link in links}
             for name in ("link_inertias", "payloads", "link_covariances")
@@ -138,6 +158,7 @@ class _InertialOutputs(NodeOutputs):
             **dict.fromkeys(self._covariances.values(), JOINT_STATE_TYPE),
             "/torque_residual": JOINT_STATE_TYPE,
             self._figures: JOINT_STATE_TYPE,
+            self._markers: MARKERS_TYPE,
             "/external_wrench": WRENCH_TYPE,
             "/load_location": DIAGNOSTICS_TYPE,
         }
@@ -148,7 +169,7 @@ class _InertialOutputs(NodeOutputs):
         messages[self._figures].name = list(self._telemetry.names)
         for link, topic in self._covariances.items():
             messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), link
-        events = LocatedEvents()
+        events, drawn = LocatedEvents(), _Paced(MARKER_PERIOD_NS)
         for estimate in self._estimates:
             stamp_ns = estimate.stamp_ns
             yield from self._links(estimate, messages)
@@ -163,6 +184,10 @@ class _InertialOutputs(NodeOutputs):
             event = events.take(estimate)
             if event is not None:
                 yield stamp_ns, "/load_location", _event(event.health, stamp_ns, INERTIAL_NODE, new)
+            if drawn.due(stamp_ns):
+                array = messages[self._markers]
+                array.markers = inertial_markers(_marker_types(new), estimate)
+                yield stamp_ns, self._markers, array
 
     def _links(self, estimate: InertialEstimate, messages: Mapping[str, Any]) -> Iterator[Output]:
         stamp_ns = estimate.stamp_ns
@@ -185,11 +210,12 @@ class _TrunkOutputs(NodeOutputs):
         assert pipelines.payload is not None
         self._estimates = estimates
         self._telemetry = PayloadTelemetry(pipelines.payload.trunk)
-        self._figures = f"/{PAYLOAD_NODE}/telemetry"
+        self._figures, self._markers = f"/{PAYLOAD_NODE}/telemetry", f"/{PAYLOAD_NODE}/markers"
         self.topics = {
             "/trunk_inertia": INERTIA_TYPE,
             "/payload": INERTIA_TYPE,
             self._figures: JOINT_STATE_TYPE,
+            self._markers: MARKERS_TYPE,
             "/base_reference": POSE_TYPE,
             "/hold": BOOL_TYPE,
             "/load_change": DIAGNOSTICS_TYPE,
@@ -199,7 +225,7 @@ class _TrunkOutputs(NodeOutputs):
         """Yield the messages, requests only when they change; see `NodeOutputs`."""
         messages = {topic: new(kind) for topic, kind in self.topics.items()}
         messages[self._figures].name = list(self._telemetry.names)
-        events, held, asked = PayloadEvents(), None, None
+        events, held, asked, drawn = PayloadEvents(), None, None, _Paced(MARKER_PERIOD_NS)
         for estimate in self._estimates:
             stamp_ns = estimate.stamp_ns
             for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
@@ -217,6 +243,50 @@ class _TrunkOutputs(NodeOutputs):
             asked = reference
             for event in events.take(estimate):
                 yield stamp_ns, "/load_change", _event(event.health, stamp_ns, PAYLOAD_NODE, new)
+            if drawn.due(stamp_ns):
+                array = messages[self._markers]
+                array.markers = _of_trunk(_marker_types(new), estimate)
+                yield stamp_ns, self._markers, array
+
+
+class _Diagnostics(NodeOutputs):
+    """What all nodes publish about their health."""
+
+    topics: Mapping[str, str] = {DIAGNOSTICS: DIAGNOSTICS_TYPE}
+
+    def __init__(self, reports: Sequence[tuple[int, str, Sequence[Health]]]) -> None:
+        self._reports = reports
+
+    def outputs(self, new: NewMessage) -> Iterator[Output]:
+        """Yield the reports; see `NodeOutputs`."""
+        array, key_value = new(DIAGNOSTICS_TYPE), partial(new, KEY_VALUE_TYPE)
+        for stamp_ns, node, parts in self._reports:
+            set_stamp(array.header.stamp, stamp_ns)
+            array.status = [health_to_msg(part, node, new(STATUS_TYPE), key_value) for part in parts]
+            yield stamp_ns, DIAGNOSTICS, array
+
+
+class _Paced:
+    """Which of many stamps are at least a period apart."""
+
+    def __init__(self, period_ns: int) -> None:
+        self._period_ns = period_ns
+        self._last_ns: int | None = None
+
+    def due(self, stamp_ns: int) -> bool:
+        """Whether a stamp is the next one; it is then the last one."""
+        due = self._last_ns is None or not 0 <= stamp_ns - self._last_ns < self._period_ns
+        self._last_ns = stamp_ns if due else self._last_ns
+        return due
+
+
+def _of_trunk(new: MarkerTypes, estimate: PayloadEstimate) -> list[Any]:
+    trunk, payload, com = estimate.estimate, estimate.payload, estimate.com_sigma_B.tolist()
+    return link_markers(new, 0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)
+
+
+def _marker_types(new: NewMessage) -> MarkerTypes:
+    return MarkerTypes(partial(new, MARKER_TYPE), partial(new, POINT_TYPE))
 
 
 def _event(event: Health, stamp_ns: int, node: str, new: NewMessage) -> Any:

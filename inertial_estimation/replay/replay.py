@@ -2,12 +2,13 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_NODE, TILT_NODE
 from inertial_estimation.data_checks.check_result import CheckResult
 from inertial_estimation.data_checks.data_checks import DataChecks
 from inertial_estimation.errors import RecordingError, listing
@@ -15,6 +16,8 @@ from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPi
 from inertial_estimation.estimators.payload.payload_estimate import PayloadEstimate
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.recordings.marker_messages import MARKER_PERIOD_NS
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -42,6 +45,7 @@ __all__ = [
 ]
 
 REPORT_NS = 200_000_000  # time of the recording between two reports of progress
+HEALTH_NS = NANOSECONDS  # between two reports of the health of the pipelines, as of the nodes
 CLOCK_OFFSET_NS = 10_000_000_000  # log times further than this from the stamps are of another clock
 EstimateT = TypeVar("EstimateT", BaseEstimate, InertialEstimate, PayloadEstimate)
 
@@ -62,6 +66,9 @@ class ReplayRun:
         data_s: Length of what was replayed [s].
         wall_s: How long it took, reading the recording included [s].
         health: Last health report of the pipelines about their inputs.
+        reports: Every second of the recording, the health of each pipeline: stamp [ns], node, parts.
+        contact_loads: The contacts of the tilt pipeline at 10 Hz of the stamps: stamp [ns] of the estimate
+            and its contacts.
         checks: Verdicts on the data, where they were checked.
         start_ns: Stamp of the start of the recording [ns].
         begin_ns: Stamp from which on it was replayed [ns].
@@ -80,6 +87,8 @@ class ReplayRun:
     data_s: float = 0.0
     wall_s: float = 0.0
     health: list[Health] = field(default_factory=list)
+    reports: list[tuple[int, str, list[Health]]] = field(default_factory=list)
+    contact_loads: list[tuple[int, tuple[ContactLoad, ...]]] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
     start_ns: int = 0
     begin_ns: int = 0
@@ -228,6 +237,8 @@ class _Driver:
         self._inertial = inertial
         self._payload = payload
         self._fed_by_base = [pipeline for pipeline in (inertial, payload) if pipeline is not None]
+        every = {TILT_NODE: tilt, INERTIAL_NODE: inertial, PAYLOAD_NODE: payload}
+        self._nodes = {node: pipeline for node, pipeline in every.items() if pipeline is not None}
         self._clock_offset_ns: int | None = None
         self._watcher: ReplayWatcher | None = None
         self._handlers = self._subscriptions(topics)
@@ -250,6 +261,7 @@ class _Driver:
             self._push(entry)
             self._tick(log_ns)
             if log_ns >= next_report:
+                self._report(log_ns)
                 yield log_ns
                 next_report = log_ns + REPORT_NS
         for late_ns in (0, 10_000_000, 20_000_000, 40_000_000, 60_000_000):  # no input follows: let them wait
@@ -311,6 +323,23 @@ class _Driver:
         assert self._clock_offset_ns is not None
         return entry.sample.stamp_ns >= self.hold_out_ns + self._clock_offset_ns
 
+    def _report(self, log_ns: int) -> None:
+        """Ask the pipelines how they are, as often as the nodes do."""
+        now_ns, reports = self._now(log_ns), self.run_record.reports
+        if reports and 0 <= now_ns - reports[-1][0] < HEALTH_NS:
+            return
+        for node, pipeline in self._nodes.items():
+            reports.append((now_ns, node, pipeline.health(now_ns)))
+
+    def _keep_loads(self, steps: Sequence[BaseEstimate]) -> None:
+        """Keep the contacts of the newest estimate as often as the node draws them."""
+        loads = self.run_record.contact_loads
+        if not steps or self._tilt is None:
+            return
+        stamp_ns = steps[-1].state.stamp_ns
+        if not loads or not 0 <= stamp_ns - loads[-1][0] < MARKER_PERIOD_NS:
+            loads.append((stamp_ns, self._tilt.contact_loads))
+
     def _now(self, log_ns: int) -> int:
         return log_ns + (self._clock_offset_ns or 0)
 
@@ -320,6 +349,7 @@ class _Driver:
         if self._tilt is not None:
             steps = _timed(self._tilt.tick, now_ns, run.tilt_tick_ns)
             run.base.extend(steps)
+            self._keep_loads(steps)
             for pipeline in self._fed_by_base:
                 for step in steps:
                     pipeline.push_base_state(step.state)

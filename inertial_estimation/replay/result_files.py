@@ -11,6 +11,7 @@ from inertial_estimation.configuration.node_names import INERTIAL_NODE, PAYLOAD_
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.files.outputs import write_table, write_text
 from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE
 from inertial_estimation.recordings.json_values import finite_values
 from inertial_estimation.replay.estimate_series import InertialSeries, TiltSeries
 from inertial_estimation.replay.payload_series import PayloadSeries
@@ -63,7 +64,10 @@ METRICS_FILE, REPORT_FILE = "metrics.json", "report.html"
 ESTIMATES_BAG = "estimates"
 TILT_FIGURE, BIAS_FIGURE, TRUNK_FIGURE = "tilt.png", "gyro_bias.png", "trunk.png"
 MASS_FIGURE, NIS_FIGURE = "masses.png", "nis.png"
-TABLES = (BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, *TELEMETRY_FILES.values())
+TABLES = (
+    *(BASE_FILE, LINK_FILE, TRUNK_FILE, STATE_FILE, ERRORS_FILE, POSTERIOR_FILE),
+    *TELEMETRY_FILES.values(),
+)
 BASE_STATE_FIGURE, COM_FIGURE, INERTIA_FIGURE = "base_state.png", "coms.png", "inertias.png"
 TORQUE_FIGURES = ("torques_1.png", "torques_2.png", "torques_3.png")
 FIGURES = (

@@ -92,9 +92,8 @@ def torque_error(
     delay_s = float(values["inputs.joint_delay"])
     if values["floating_base"]:
         return innovation_error(series, run.efforts, hold_out_ns, delay_s)
-    robot = RobotModel.from_urdf(
-        pipelines.inertial.export_urdf(), floating_base=False, locked_joints=values["locked_joints"]
-    )
+    urdf = pipelines.inertial.estimated_model().estimated_urdf()
+    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=values["locked_joints"])
     first_ns = hold_out_ns - round(
         EDGE_S * NANOSECONDS
     )  # the edge is for the filter's transient, and not counted

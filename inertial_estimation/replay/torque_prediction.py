@@ -15,6 +15,7 @@ from inertial_estimation.models.friction import FRICTION_TERMS, KnownFriction
 from inertial_estimation.models.inverse_dynamics import IdealSensors, MotionState
 from inertial_estimation.models.joint_couplings import COUPLING_TERMS, JointCouplings
 from inertial_estimation.models.joint_map import JointMap
+from inertial_estimation.models.joint_middles import joint_middles
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.replay.metrics import low_pass_zero_phase
@@ -40,7 +41,7 @@ def prediction_error(
         robot: Fixed-base arm with the identified inertias in place.
         readings: Joint states with effort, ascending stamps. Where one lacks velocities, the filtered
             positions are differentiated instead.
-        friction: Friction by ``joint/term`` (coulomb, viscous, offset, armature), as estimated.
+        friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
         joints: Joints whose torque counts.
         coulomb: How Coulomb friction changes sign.
         config: Parameters of the robot, for offsets of positions and gains of drives.
@@ -70,7 +71,9 @@ def prediction_error(
     )
     step_ns = int(np.median(np.diff(stamps)))
     sign = CoulombDirection(coulomb).along(v, seconds(step_ns))
-    raw = rigid + friction_torques(robot.joint_names, friction, v, a, sign, coulomb.smoothing_speed)
+    raw = rigid + friction_torques(
+        robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot)
+    )
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
     edge = round(EDGE_S * NANOSECONDS / step_ns)
@@ -99,20 +102,24 @@ def _signals(robot: RobotModel, readings: Sequence[JointReading], config: RobotC
 def friction_torques(
     joint_names: Sequence[str],
     friction: Mapping[str, float],
+    q: Array,
     v: Array,
     a: Array,
     sign: Array,
     smoothing_speed: float = CoulombLaw.smoothing_speed,
+    middles: Array | None = None,
 ) -> Array:
-    """Return coulomb sign + viscous v + offset + armature a of every joint, and the torques of couplings.
+    """Return the friction of every joint (`models.friction`), and the torques of couplings.
 
     Args:
         joint_names: Names of the joints, n of them.
         friction: Values by ``joint/term`` and ``coupling/term``; what is not there is zero.
+        q: Positions [rad], shape (k, n).
         v: Velocities [rad/s], shape (k, n).
         a: Accelerations [rad/s^2], shape (k, n).
         sign: Sign of Coulomb friction, shape (k, n).
         smoothing_speed: Speed over which the friction of couplings changes its sign [rad/s].
+        middles: Middle of each joint's range [rad], shape (n,); None: zero.
 
     Returns:
         Torques [Nm], shape (k, n).
@@ -128,5 +135,5 @@ def friction_torques(
         term: np.array([float(friction.get(f"{text}/{term}", 0.0)) for text in texts])
         for term in COUPLING_TERMS
     }
-    known = KnownFriction(values, smoothing_speed, couplings if texts else None, coupled)
-    return known.torques(v, a, sign)
+    known = KnownFriction(values, smoothing_speed, couplings if texts else None, coupled, middles)
+    return known.torques(q, v, a, sign)

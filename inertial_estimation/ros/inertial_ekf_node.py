@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -20,10 +18,11 @@ from inertial_estimation.estimators.telemetry import InertialTelemetry
 from inertial_estimation.files.outputs import output_file, write_text
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import external_wrench_of, torque_residual_to_msg
+from inertial_estimation.recordings.marker_messages import inertial_markers
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg, wrench_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.ros.markers import MarkerOutput, link_markers
+from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.qos import EVENTS
@@ -102,7 +101,7 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
             self._publish_located(estimate)
             self._telemetry.send(estimate, estimate.stamp_ns)
             self._covariances.send(estimate)
-        self._markers.send(estimates[-1].stamp_ns, partial(_draw, estimates[-1]))
+        self._markers.send(estimates[-1].stamp_ns, lambda new: inertial_markers(new, estimates[-1]))
 
     def _publish_located(self, estimate: InertialEstimate) -> None:
         """Publish the wrench of a push, and what the locator has found when it changes."""
@@ -123,16 +122,8 @@ class InertialEkfNode(PipelineNode[InertialNodeConfig]):
         return "learning" if enabled else "learning is switched off"
 
     def _export_urdf(self) -> str:
-        text = self.pipeline.export_urdf()
+        text = self.pipeline.estimated_model().estimated_urdf()
         if self._export_path is None:
             return text
         write_text(self._export_path, text)
         return str(self._export_path)
-
-
-def _draw(estimate: InertialEstimate) -> list[Any]:
-    markers = []
-    for number, link in enumerate(estimate.links):
-        mass, *com = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0)).tolist()
-        markers += link_markers(number, estimate.stamp_ns, link.estimate, link.payload, mass, com)
-    return markers

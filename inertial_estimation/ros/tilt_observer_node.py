@@ -14,9 +14,10 @@ from inertial_estimation.estimators.telemetry import TiltTelemetry
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline, TiltPipelineConfig
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import odometry_to_msg, tilt_to_msg
+from inertial_estimation.recordings.marker_messages import MarkerTypes, tilt_markers
 from inertial_estimation.recordings.message_conversion import orientation_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
-from inertial_estimation.ros.markers import MarkerOutput, tilt_markers
+from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import base_state_to_transform
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
 from inertial_estimation.ros.telemetry import TelemetryOutput
@@ -79,8 +80,8 @@ class TiltObserverNode(PipelineNode[TiltNodeConfig]):
             transform = base_state_to_transform(estimates[-1].state, world, base)
             self._broadcaster.sendTransform(transform)
 
-    def _draw(self, estimate: BaseEstimate) -> list[Any]:
-        return tilt_markers(estimate, self.pipeline.contact_loads, self._base)
+    def _draw(self, estimate: BaseEstimate, new: MarkerTypes) -> list[Any]:
+        return tilt_markers(new, estimate, self.pipeline.contact_loads, self._base)
 
     def _calibrate_gyro(self) -> str:
         self.pipeline.calibrate_gyro()

@@ -21,10 +21,11 @@ from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayload
 from inertial_estimation.estimators.payload.payload_telemetry import PayloadTelemetry
 from inertial_estimation.parameters import section
 from inertial_estimation.recordings.estimate_messages import base_reference_to_msg
+from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers
 from inertial_estimation.recordings.message_conversion import link_inertia_to_msg
 from inertial_estimation.recordings.recorded_topics import topic_token
 from inertial_estimation.recordings.samples import StampedInertia
-from inertial_estimation.ros.markers import MarkerOutput, link_markers
+from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.messages import event_to_array
 from inertial_estimation.ros.payload_messages import hold_to_msg
 from inertial_estimation.ros.pipeline_node import PipelineNode, PipelineNodeConfig
@@ -149,6 +150,6 @@ class TrunkPayloadNode(PipelineNode[PayloadNodeConfig]):
         return f"the next identification is by {method}"
 
 
-def _draw(estimate: PayloadEstimate) -> list[Any]:
+def _draw(estimate: PayloadEstimate, new: MarkerTypes) -> list[Any]:
     trunk, payload, com = estimate.estimate, estimate.payload, estimate.com_sigma_B.tolist()
-    return link_markers(0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)
+    return link_markers(new, 0, estimate.stamp_ns, trunk, payload, estimate.mass_sigma, com)

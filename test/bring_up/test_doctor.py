@@ -7,7 +7,7 @@ import pytest
 
 from inertial_estimation.bring_up.fix_file import fixed_parameters
 from inertial_estimation.data_checks.check_result import Verdict
-from inertial_estimation.models.robot_config import RobotConfig
+from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.parameters import build_config, parameter_values
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
 from inertial_estimation.spatial.vectors import DEGREES
@@ -117,6 +117,7 @@ def test_a_sound_recording_is_silent(robot, request):
         (exchanged(0, 1, 2), "joint order", "panda_joint3"),
         (exchanged(2), "effort order", "panda_joint3"),
         (mirrored(3), "joint sign", "panda_joint4"),
+        (mirrored(5), "joint sign", "panda_joint6"),
     ],
 )
 def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject):
@@ -136,6 +137,14 @@ def test_an_error_of_an_arm_is_named_and_no_other(panda, inject, check, subject)
 )
 def test_an_error_of_the_imu_is_named_and_no_other(talos, inject, check, subject):
     assert talos.failed(inject(talos.streams)) == [(check, subject)]
+
+
+def test_feet_and_wrenches_name_a_joint_of_a_leg_without_efforts(talos):
+    ankle = "leg_right_5_joint"
+    setup = robot_from_config(talos.config, talos.urdf)
+    silent = of_joints(2, lambda tau: np.full_like(tau, np.nan))(talos.streams)
+    found = talos.failed(mirrored(setup.robot.joint_index(ankle))(silent))
+    assert found == [("joint sign", ankle)]
 
 
 def test_the_fix_of_a_turned_imu_makes_the_check_silent(talos):

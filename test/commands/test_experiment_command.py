@@ -15,7 +15,7 @@ from inertial_estimation.commands.main import main
 from inertial_estimation.commands.options import experiment
 from inertial_estimation.errors import ModelError
 from inertial_estimation.experiments import registry
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Level, Panel, Series, Span
 from inertial_estimation.experiments.registry import RegisteredExperiment
@@ -27,8 +27,8 @@ BAD = RegisteredExperiment("pear", "Newton, Fig. 2", "a pear fails", "fake_fruit
 class Apple(Experiment[float]):
     """Falls in the time that is its data."""
 
-    def simulate(self, progress: Progress) -> float:
-        progress("falling", 0.5)
+    def simulate(self, trials: Trials) -> float:
+        trials.progress("falling", 0.5)
         return 2.0
 
     def table(self, data: float) -> tuple[TableRow, ...]:
@@ -56,7 +56,7 @@ class Apple(Experiment[float]):
 class Pear(Apple):
     """Cannot be simulated."""
 
-    def simulate(self, progress: Progress) -> float:
+    def simulate(self, trials: Trials) -> float:
         raise ModelError("the pear has no stalk")
 
 

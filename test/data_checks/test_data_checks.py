@@ -8,6 +8,7 @@ import pytest
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
 from inertial_estimation.data_checks.data_checks import MOST_WINDOWS, NODE_WINDOWS, DataChecks
+from inertial_estimation.data_checks.regression import best_assignment
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.models.robot_config import RobotConfig, robot_from_config
 from inertial_estimation.models.rows_config import RowsConfig
@@ -282,3 +283,11 @@ def test_results_as_lines_and_json():
     assert lines[0].startswith("effort sign of a, b, c")
     assert lines[1] == "imu/data: 5 Hz; raise it"
     assert as_json([usual])[0]["verdict"] == "warn"
+
+
+def test_exchanged_signals_form_a_cycle_and_one_that_resembles_another_does_not():
+    likeness = np.array([[0.1, 0.95, 0.0], [0.95, 0.1, 0.0], [0.0, 0.0, 0.99]])
+    assert best_assignment(likeness, 0.75, 0.4) == {0: 1, 1: 0}
+    likeness[1, 1] = 0.9  # the second one is itself
+    likeness[1, 0] = 0.2
+    assert best_assignment(likeness, 0.75, 0.4) == {}

@@ -4,12 +4,13 @@ import json
 import math
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError
-from inertial_estimation.experiments.experiment import Experiment, Progress
+from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, ExperimentResult, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, thinned
 from inertial_estimation.experiments.registry import EXPERIMENTS, RegisteredExperiment, find_experiment
@@ -123,9 +124,8 @@ class Seeded(Experiment[list[float]]):
     figure_columns = 2
     quick_seeds = 1
 
-    def simulate(self, progress: Progress) -> list[float]:
-        progress("counting", 0.5)
-        return [float(seed) for seed in self.seeds]
+    def simulate(self, trials: Trials) -> list[float]:
+        return trials.results([partial(float, seed) for seed in self.seeds], begin=0.5)
 
     def table(self, data: list[float]) -> list[TableRow]:
         return [TableRow("largest seed", "", max(data))]
@@ -139,12 +139,13 @@ class Seeded(Experiment[list[float]]):
 
 def test_experiment_makes_everything_of_what_it_simulated() -> None:
     reported: list[tuple[str, float]] = []
-    made = Seeded([3, 4]).run(lambda what, share: reported.append((what, share)))
+    made = Seeded([3, 4]).run(Trials(progress=lambda what, share: reported.append((what, share))))
     assert (made.seeds, made.rows[0].ours, made.columns) == ((3, 4), 4.0, 2)
     assert made.per_seed == {"seed": (3.0, 4.0)}
     np.testing.assert_array_equal(made.panels[0].series[0].y, [3.0, 4.0])
     assert (made.settings, made.facts, made.caveat) == ({}, (), "")
-    assert reported == [("counting", 0.5), ("done", 1.0)]
+    counted = [("0 of 2 runs", 0.5), ("1 of 2 runs", 0.75), ("2 of 2 runs", 1.0)]
+    assert reported == [*counted, ("done", 1.0)]
 
 
 def test_quick_run_uses_no_more_seeds_than_it_says() -> None:

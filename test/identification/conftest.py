@@ -93,7 +93,7 @@ class Scene:
         friction = identifier.parameters.friction
         if friction:
             phi = identifier.parameters.standard(x)[identifier.parameters.friction_rows]
-            tau += friction.regressor(v, a) @ phi
+            tau += friction.regressor(q, v, a) @ phi
         tau += torque_noise * rng.normal(size=tau.shape)
         return SignalBlock(
             1_000_000_000,

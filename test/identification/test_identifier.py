@@ -228,6 +228,34 @@ def test_measured_velocities_serve_as_well_as_positions(make_scene, random_devia
     assert found[0] == pytest.approx(found[1], abs=1e-3)
 
 
+def test_mirrored_joints_share_the_friction_that_is_theirs_by_design(make_scene):
+    terms = ["coulomb", "armature", "offset"]
+    scene = make_scene(
+        "hyq_no_sensors",
+        contact_wrenches="measured",
+        symmetry=["lf_=rf_"],
+        friction__joints=["[lr]f_haa_joint", "[lr]f_kfe_joint"],
+        friction__terms=terms,
+    )
+    own = [name for name in scene.identifier().parameters.unknowns if "_joint/" in name]
+    assert sorted(own) == sorted(
+        [
+            f"{side}f_{j}_joint/{term}"
+            for side in "lr"
+            for j in ("haa", "kfe")
+            for term in ("coulomb", "offset")
+        ]
+        + [f"lf_{j}_joint/armature" for j in ("haa", "kfe")]
+    )
+    all_shared = scene.identifier(symmetric_friction=terms).parameters
+    assert not any(name.startswith("rf_") for name in all_shared.unknowns)
+    column = all_shared.E[:, all_shared.unknowns.index("lf_haa_joint/offset")]
+    moved = {all_shared.names[i]: column[i] for i in np.flatnonzero(column)}
+    assert moved["lf_haa_joint/offset"] == 1.0
+    assert abs(moved["rf_haa_joint/offset"]) == 1.0
+    assert len(moved) == 2
+
+
 def test_mirrored_links_get_mirrored_parameters(make_scene, random_deviation):
     scene = make_scene("hyq_no_sensors", contact_wrenches="measured", symmetry=["lf_=rf_", "lh_=rh_"])
     both = build_config(IdentificationConfig, {**scene.robot_values, "symmetry": []})

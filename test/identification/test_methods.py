@@ -227,3 +227,29 @@ def test_the_first_method_is_written_unless_another_is_chosen(noisy):
     identifier = noisy[1]
     assert identifier.report(["ridge", "consistent"]).chosen == "ridge"
     assert identifier.report(["ridge", "consistent"], chosen="consistent").chosen == "consistent"
+
+
+def test_robots_drawn_from_the_posterior_differ_and_predict_the_same_torques(make_scene, random_deviation):
+    """A draw differs from the optimum by about one sigma in every direction: one more square an unknown."""
+    scene = make_scene("panda", smoothing__window=0.05, smoothing__order=3, friction__joints=[])
+    identifier = scene.identifier()
+    x = 0.3 * random_deviation(identifier, np.random.default_rng(3))
+    block = scene.recording(identifier, x, 5, seconds=3.0, torque_noise=0.3)
+    identifier.push(block)
+    report = identifier.report(["consistent", "least-squares"])
+    result, rows = report.methods["consistent"], identifier.rows(block)
+    drawn = identifier.model(result).samples(12, np.random.default_rng(0))
+    assert drawn[:, 0, 0].std() > 0.05 * drawn[:, 0, 0].mean(), "the first link's mass shows in no torque"
+
+    def cost(x):
+        residual = (rows.measured - identifier.predicted(rows, x)) / report.row_sigma
+        return float(np.nanmean(residual**2))
+
+    nominal = identifier.parameters.nominal
+    unknowns = [np.linalg.lstsq(identifier.parameters.E, one.ravel() - nominal)[0] for one in drawn]
+    excess = np.array([cost(one) for one in unknowns]) - cost(result.x)
+    assert np.abs(excess).max() < 0.25 * (cost(np.zeros(len(x))) - cost(result.x))
+    assert excess.mean() < 2.0 * len(x) / rows.measured.size * report.methods["least-squares"].cost
+    assert report.methods["least-squares"].posterior is None
+    for robot in drawn:
+        assert np.linalg.eigvalsh(pseudo_inertia(robot)).min() > 0.0

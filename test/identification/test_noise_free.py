@@ -1,12 +1,22 @@
 """Noise-free recordings give the true robot back: what is identifiable exactly, and all torques."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.ndimage import convolve1d
 
 from inertial_estimation.identification.identification_result import Identifiability
 
 CASES = {
     "arm": ("panda", {}),
+    "friction along the range": (
+        "ur10_joint_limited_robot",
+        {
+            "friction.terms": ["coulomb", "viscous", "coulomb_slope"],
+            "friction.joints": ["elbow*", "wrist_1*"],
+        },
+    ),
     "measured wrenches": ("hyq_no_sensors", {"contact_wrenches": "measured"}),
     "projected wrenches": ("hyq_no_sensors", {"contact_wrenches": "projected"}),
     "no torques": ("hyq_no_sensors", {"contact_wrenches": "measured", "torque_rows": []}),
@@ -34,3 +44,22 @@ def test_truth_is_recovered(case, make_scene, random_deviation):
         for found, true in zip(result.parameters, truth, strict=True):
             if found.identifiability is Identifiability.IDENTIFIABLE:
                 assert found.value == pytest.approx(true, abs=2e-4 * max(1.0, abs(true)))
+
+
+def test_efforts_that_were_smoothed_before_they_were_recorded(make_scene, random_deviation):
+    given = {"friction.smoothing_speed": 0.05}  # reversals are sharp against the window of the efforts
+    scene = make_scene("ur10_joint_limited_robot", **given)
+    identifiers = [scene.identifier(**{"smoothing.effort_window": window}) for window in (0.1, 0.0)]
+    x = random_deviation(identifiers[0], np.random.default_rng(1))
+    block = scene.recording(identifiers[0], x, 0, seconds=2.0)
+    half = round(0.05 / block.step_s)
+    triangle = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
+    smooth = convolve1d(block.tau, triangle / triangle.sum(), axis=0)
+    cut = slice(half, block.size - half)  # the convolution makes up the ends
+    recorded = replace(block, start_ns=0, q=block.q[cut], v=block.v[cut], tau=smooth[cut])
+    errors = []
+    for identifier in identifiers:
+        identifier.push(recorded)
+        errors.append(identifier.report(["least-squares"]).methods["least-squares"].relative_error)
+    assert errors[0] < 2e-3
+    assert errors[1] > 10.0 * errors[0]

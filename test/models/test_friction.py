@@ -17,14 +17,18 @@ PANDA = RobotModel.from_urdf(
     read_urdf("example-robot-data:panda"), floating_base=False, locked_joints=("panda_finger*",)
 )
 KNOWN = NominalFriction(
-    ("panda_joint2", "panda_joint4"), coulomb=(1.0, 2.0), viscous=(0.3, 0.4), armature=(0.1, 0.2)
+    ("panda_joint2", "panda_joint4"),
+    coulomb=(1.0, 2.0),
+    viscous=(0.3, 0.4),
+    armature=(0.1, 0.2),
+    coulomb_slope=(0.5, 0.0),
 )
 
 
 def test_each_term_acts_on_its_own_joint_and_opposes_motion():
     model = FrictionModel((0, 2), ("a", "c"), ("viscous", "coulomb", "offset", "armature"), 3, 1e-3)
     v, a = np.array([2.0, 9.0, -3.0]), np.array([5.0, 9.0, 7.0])
-    torque = {name: model.regressor(v, a)[:, i] for i, name in enumerate(model.names)}
+    torque = {name: model.regressor(v, v, a)[:, i] for i, name in enumerate(model.names)}
     assert np.allclose(torque["a/viscous"], [2.0, 0.0, 0.0])
     assert np.allclose(torque["c/coulomb"], [0.0, 0.0, -1.0])
     assert np.allclose(torque["c/offset"], [0.0, 0.0, 1.0])
@@ -34,7 +38,7 @@ def test_each_term_acts_on_its_own_joint_and_opposes_motion():
 
 def test_averaged_sign_replaces_that_of_the_mean_velocity():
     model = FrictionModel((0,), ("a",), ("coulomb",), 1, 0.02)
-    assert model.regressor(np.array([5.0]), np.zeros(1), np.array([0.25]))[0, 0] == 0.25
+    assert model.regressor(np.zeros(1), np.array([5.0]), np.zeros(1), np.array([0.25]))[0, 0] == 0.25
 
 
 def test_unknown_terms_are_named():
@@ -43,18 +47,42 @@ def test_unknown_terms_are_named():
 
 
 @pytest.mark.parametrize("joints", [(), ("panda_joint2",), ("*",)])
-@pytest.mark.parametrize("terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb", "viscous")])
+@pytest.mark.parametrize(
+    "terms", [("coulomb",), ("viscous", "offset"), ("armature", "coulomb_slope", "viscous")]
+)
 def test_what_is_estimated_begins_at_what_is_known_and_nothing_counts_twice(joints, terms):
     rng = np.random.default_rng(0)
-    v, a = rng.normal(size=(2, PANDA.n_joints))
+    q, v, a = rng.normal(size=(3, PANDA.n_joints))
     _none, all_known = friction_model(FrictionTerms(), PANDA, KNOWN)
     estimated, known = friction_model(FrictionTerms(joints, terms), PANDA, KNOWN)
-    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(v, a)
+    torques = np.zeros(PANDA.n_joints) if known is None else known.torques(q, v, a)
     if estimated is not None:
-        torques = torques + estimated.regressor(v, a) @ estimated.nominal_values
+        torques = torques + estimated.regressor(q, v, a) @ estimated.nominal_values
     assert all_known is not None
-    np.testing.assert_allclose(torques, all_known.torques(v, a), atol=1e-14)
-    assert np.count_nonzero(all_known.torques(v, a)) == 2
+    np.testing.assert_allclose(torques, all_known.torques(q, v, a), atol=1e-14)
+    assert np.count_nonzero(all_known.torques(q, v, a)) == 2
+
+
+def test_slope_of_coulomb_friction_counts_from_the_middle_of_the_range():
+    friction, _known = friction_model(FrictionTerms(("panda_joint4",), ("coulomb_slope",)), PANDA)
+    assert friction is not None
+    model, joint = PANDA.model, PANDA.joint_index("panda_joint4")
+    middle = 0.5 * (model.lowerPositionLimit[joint] + model.upperPositionLimit[joint])
+    q, v = np.full(PANDA.n_joints, middle + 0.5), np.full(PANDA.n_joints, -1.0)
+    torques = [
+        friction.regressor(position, v, np.zeros_like(v))[joint, 0] for position in (q, q - 0.5, q - 1.0)
+    ]
+    np.testing.assert_allclose(torques, [-0.5, 0.0, 0.5], atol=1e-12)
+
+
+def test_a_joint_without_limits_has_no_slope():
+    arm = RobotModel.from_urdf(read_urdf("example-robot-data:kinova"), floating_base=False)
+    (turning, *_others) = arm.continuous_joints
+    terms = FrictionTerms((arm.joint_names[turning],), ("coulomb_slope",))
+    friction, _known = friction_model(terms, arm)
+    assert friction is not None
+    q = np.linspace(-3.0, 3.0, arm.n_joints)
+    assert not friction.regressor(q, np.ones_like(q), np.ones_like(q)).any()
 
 
 def test_known_friction_without_its_values_is_refused():

@@ -70,14 +70,14 @@ def test_estimated_and_known_couplings_are_the_same_torques():
     assert estimated.nominal_values.tolist() == [0, 0, 0.5, 0, 0, 0, 0, 0.7]
     rng = np.random.default_rng(1)
     v, a, phi = rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.uniform(0.1, 1.0, estimated.size)
-    expected = estimated.regressor(v, a) @ phi
+    expected = estimated.regressor(v, v, a) @ phi
     identified = dict(zip(estimated.names, phi.tolist(), strict=True))
-    predicted = friction_torques(JOINTS, identified, v, a, np.tanh(v / 0.02))
+    predicted = friction_torques(JOINTS, identified, v, v, a, np.tanh(v / 0.02))
     assert predicted == pytest.approx(expected)
     written = friction_parameters(identified, build_config(IdentificationConfig, {}), Arm())
     known = build_config(NominalFriction, yaml.safe_load(yaml.safe_dump(written)))
     _none, back = friction_model(FrictionTerms(), Arm(), known)
-    assert back.torques(v, a) == pytest.approx(expected)
+    assert back.torques(v, v, a) == pytest.approx(expected)
 
 
 def test_lists_of_couplings_of_another_length_are_refused():

@@ -85,7 +85,7 @@ def test_friction_in_the_torques_is_explained_by_the_same_friction(
 
 def test_coulomb_friction_opposes_motion_and_saturates() -> None:
     v = np.array([[-1.0], [0.0], [0.001], [1.0]])
-    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, np.zeros_like(v), np.tanh(v / 0.02))[:, 0]
+    torque = friction_torques(("a",), {"a/coulomb": 3.0}, v, v, np.zeros_like(v), np.tanh(v / 0.02))[:, 0]
     np.testing.assert_allclose(torque[[0, 1, 3]], [-3.0, 0.0, 3.0], atol=1e-9)
     assert 0.0 < torque[2] < 0.3
 

@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="needs rclpy and the ROS messages")
 pytest.importorskip("pinocchio", reason="needs Pinocchio")
 pytest.importorskip("visualization_msgs")
 
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, Point
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
@@ -19,12 +19,15 @@ from inertial_estimation.estimators.telemetry import AGE, InertialTelemetry, Til
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drawn_sizes import PAYLOAD_DENSITY, payload_radius
 from inertial_estimation.recordings.estimate_messages import figures_from_msg, figures_to_msg
+from inertial_estimation.recordings.marker_messages import MarkerTypes, link_markers, tilt_markers
 from inertial_estimation.recordings.message_conversion import set_stamp, stamp_from_msg
-from inertial_estimation.ros.markers import MarkerOutput, link_markers, tilt_markers
+from inertial_estimation.ros.markers import MarkerOutput
 from inertial_estimation.ros.telemetry import FigureMessage, TelemetryOutput
 from inertial_estimation.signals import BaseEstimate, BaseState, LinkInertia
 from inertial_estimation.spatial.parameter_covariance import COVARIANCE_NAMES, covariance_from_upper
 from inertial_estimation.spatial.rotations import rotation_from_roll_pitch_yaw
+
+NEW = MarkerTypes(Marker, Point)
 
 
 class Publisher:
@@ -119,10 +122,10 @@ def test_markers_come_ten_times_a_second_and_again_after_a_jump_back():
     output = MarkerOutput(node)
     stamps = [k * 2_000_000 for k in range(500)]  # a second at 500 Hz
     for stamp_ns in stamps:
-        output.send(stamp_ns, lambda stamp_ns=stamp_ns: [marker_at(stamp_ns)])
+        output.send(stamp_ns, lambda _new, stamp_ns=stamp_ns: [marker_at(stamp_ns)])
     sent = [stamp_from_msg(msg.markers[0].header.stamp) for msg in node.publisher.sent]
     assert sent == [k * 100_000_000 for k in range(10)]
-    output.send(3, lambda: [marker_at(3)])
+    output.send(3, lambda _new: [marker_at(3)])
     assert len(node.publisher.sent) == 11
 
 
@@ -141,7 +144,7 @@ def test_gravity_points_down_and_a_force_starts_at_its_contact():
         ContactLoad("left", (0.0, 0.1, -0.9), (0.0, 0.0, 500.0), 1.0),
         ContactLoad("right", (0.0, -0.1, -0.8), (0.0, 0.0, 0.0), 0.0),
     )
-    gravity, left, force, right, _none = tilt_markers(estimate, loads, "trunk")
+    gravity, left, force, right, _none = tilt_markers(NEW, estimate, loads, "trunk")
     assert {marker.header.frame_id for marker in (gravity, left, force, right)} == {"trunk"}
     tail, tip = ((p.x, p.y, p.z) for p in gravity.points)
     np.testing.assert_allclose(R_WB @ (np.array(tip) - tail), [0, 0, -0.5], atol=1e-12)
@@ -155,16 +158,16 @@ def test_gravity_points_down_and_a_force_starts_at_its_contact():
 def test_a_payload_is_a_sphere_of_its_mass_and_drawn_only_when_it_is_certain():
     body = LinkInertia("hand", 7.0, np.array([0.1, 0.0, 0.2]), np.eye(3))
     payload = LinkInertia("hand", 5.0, np.array([0.0, 0.0, 0.3]), np.eye(3))
-    com, _text, sphere = link_markers(2, 7, body, payload, 0.1, [0.01, 0.02, np.inf])
+    com, _text, sphere = link_markers(NEW, 2, 7, body, payload, 0.1, [0.01, 0.02, np.inf])
     radius = 0.5 * sphere.scale.x
     assert 4.0 / 3.0 * np.pi * radius**3 * PAYLOAD_DENSITY == pytest.approx(5.0)
     assert (sphere.action, sphere.pose.position.z) == (Marker.ADD, 0.3)
     assert (com.scale.x, com.scale.y, com.scale.z) == pytest.approx((0.04, 0.08, 0.5))
     assert com.pose.position.x == 0.1
     assert {marker.id for marker in (com, sphere)} == {2}
-    *_others, unsure = link_markers(2, 7, body, payload, 2.6, [0.01, 0.02, 0.03])
+    *_others, unsure = link_markers(NEW, 2, 7, body, payload, 2.6, [0.01, 0.02, 0.03])
     assert unsure.action == Marker.DELETE
-    *_others, unmeasured = link_markers(2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
+    *_others, unmeasured = link_markers(NEW, 2, 7, body, payload, np.inf, [0.01, 0.02, 0.03])
     assert unmeasured.action == Marker.DELETE
     assert payload_radius(-5.0) == payload_radius(5.0)
 

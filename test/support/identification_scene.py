@@ -13,6 +13,7 @@ from inertial_estimation.identification.identification_result import (
     ParameterResult,
     RowError,
 )
+from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.models.urdf_inertia import perturbed_urdf
 from inertial_estimation.offline.identification_run import IdentificationRun, TorqueTrace
@@ -121,4 +122,6 @@ def made_up_run(*, consistent: bool = False) -> IdentificationRun:
     measured = np.stack([np.sin(t), np.cos(t)], axis=1)
     trace = TorqueTrace("bags/one", t, JOINTS, measured, 0.5 * measured, 0.9 * measured)
     refusal = "" if consistent else "no identified.urdf: lower is impossible"
-    return IdentificationRun(report, URDF if consistent else None, refusal, trace, trace)
+    estimate = np.array([body.inertia.vector for body in bodies])
+    model = EstimatedModel(URDF, False, (), ("upper", "lower"), estimate, None, "it is made up")
+    return IdentificationRun(report, URDF if consistent else None, refusal, model, trace, trace)

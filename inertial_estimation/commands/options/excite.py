@@ -6,7 +6,7 @@ output folder. The parameter file is the same as for the command identify and st
 
 import argparse
 
-from inertial_estimation.commands.arguments import add_output, add_param, add_robot
+from inertial_estimation.commands.arguments import add_output, add_param, add_robot, add_workers
 from inertial_estimation.identification.excitation.excitation_config import ExcitationConfig
 from inertial_estimation.parameters import ParameterSpec, iterate_parameters
 
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="compare the result with N random motions (0)",
     )
+    add_workers(parser, "random motions to compare with")
     add_param(parser, "identification.NAME=VALUE")
     parser.add_argument("--no-figures", action="store_true", help="write no figure")
     for spec in iterate_parameters(ExcitationConfig):

@@ -7,13 +7,14 @@ bound is a result, so the exit code is 0 nevertheless. `experiment --list` lists
 import argparse
 from pathlib import Path
 
+from inertial_estimation.commands.arguments import add_workers
 from inertial_estimation.commands.completion import completed_by
 
 __all__ = ["EXAMPLES", "add_arguments"]
 
 EXAMPLES = (
     "--list",
-    "foster-elbow --seeds 10 --output results/experiments",
+    "foster-elbow --seeds 10 --jobs 4 --output results/experiments",
     "all --quick",
 )
 
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="shortened runs that exercise every part; their numbers are not results",
     )
+    add_workers(parser, "runs of an experiment")
 
 
 def _experiment_names() -> list[str]:

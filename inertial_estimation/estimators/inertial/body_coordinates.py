@@ -6,6 +6,7 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.linearisation import BodyLinearisation, block_diagonal
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.inertia_posterior import InertiaPosterior
 from inertial_estimation.signals import Array
 
 __all__ = ["BodyCoordinates"]
@@ -39,6 +40,10 @@ class BodyCoordinates(ABC):
     @abstractmethod
     def _body_map(self, coordinates: Array) -> tuple[Array, Array]:
         """Return parameters in C (n, 10) and their Jacobians (n, 10, 10) of coordinates (n, 10)."""
+
+    @abstractmethod
+    def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
+        """Return the distribution of the parameters about the link frames, of a state and its covariance."""
 
     def masses_of(self, x: Array) -> Array:
         """Return the mass of every body in a state [kg], shape (n_bodies,)."""

@@ -25,7 +25,6 @@ from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.load_classes import load_classes
 from inertial_estimation.models.robot_config import RobotSetup
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_inertia import urdf_with_bodies
 from inertial_estimation.signals import Array, LinkEstimate
 
 __all__ = ["EstimationModel"]
@@ -179,15 +178,6 @@ class EstimationModel:
         joints = {link: self.robot.link_body(link).joint_id for link in links}
         bodies = {link: estimated[joint] for link, joint in joints.items() if joint in estimated}
         return CauseInquiry(locator, inputs, bodies)
-
-    def urdf_with(self, pi_C: Array) -> str:
-        """Return the URDF with other parameters of the bodies.
-
-        Args:
-            pi_C: Parameters of the bodies in C, shape (n, 10).
-        """
-        parameters_L = [body.to_link @ pi for body, pi in zip(self.bodies, pi_C, strict=True)]
-        return urdf_with_bodies(self.urdf, self.robot, self.bodies, parameters_L)
 
     def total_mass(self, pi_C: Array) -> float:
         """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""

@@ -90,6 +90,14 @@ class FrictionPriorConfig:
         lower=1e-9,
         upper=1e3,
     )
+    coulomb_slope: float = parameter(
+        1.0,
+        "Prior standard deviation of each estimated change of Coulomb friction with the position, about its "
+        "nominal value.",
+        unit="Nm/rad",
+        lower=1e-9,
+        upper=1e3,
+    )
 
     def sigmas(self, terms: Sequence[str], joints: int) -> Array:
         """Return the prior standard deviations of friction terms for n joints, ordered term after term."""

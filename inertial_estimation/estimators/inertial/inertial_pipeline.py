@@ -4,6 +4,7 @@ import numpy as np
 
 from inertial_estimation.estimators.inertial.estimate_defect import estimate_defect
 from inertial_estimation.estimators.inertial.estimation_model import EstimationModel
+from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
@@ -21,6 +22,7 @@ from inertial_estimation.estimators.inputs.rows import (
     wrench_stream,
 )
 from inertial_estimation.estimators.inputs.stepper import Stepper
+from inertial_estimation.models.estimated_model import EstimatedModel
 from inertial_estimation.models.robot_config import check_contact, robot_from_config
 from inertial_estimation.parameters import replace_runtime_value
 from inertial_estimation.signals import (
@@ -183,9 +185,22 @@ class InertialPipeline:
         self._stepper.aligner.set_timeout(config.robot.inputs.timeout)
         self.estimator.set_config(config)
 
-    def export_urdf(self) -> str:
-        """Return the URDF with the trusted estimates in place of the nominal inertias."""
-        return self.model.urdf_with(self.estimator.trusted())
+    def estimated_model(self) -> EstimatedModel:
+        """Return the robot with the trusted estimates, and the posterior of the filter.
+
+        There is none while the data are suspect: the trusted estimates are then those before.
+        """
+        trusted = zip(self.model.bodies, self.estimator.trusted(), strict=True)
+        good = self.estimator.corrected.guarded.phase is WatchPhase.GOOD
+        return EstimatedModel(
+            urdf=self.model.urdf,
+            floating_base=self.model.robot.floating_base,
+            locked_joints=tuple(self.config.robot.locked_joints),
+            links=tuple(body.link for body in self.model.bodies),
+            estimate=np.array([body.to_link @ pi_C for body, pi_C in trusted]),
+            posterior=self.filter.posterior_of(self.filter.x, self.filter.P) if good else None,
+            without="" if good else "the last data are suspect, and the estimates are held",
+        )
 
     @property
     def total_mass(self) -> float:

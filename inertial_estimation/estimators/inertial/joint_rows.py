@@ -33,8 +33,10 @@ class InertialJointRows:
         effort = bool(config.rows.torque_rows)
         self.map = JointMap(robot, config.robot, need_effort=effort, checked=True)
         self._law = config.coulomb_law
-        estimated = "coulomb" in config.friction.terms and bool(config.friction.joints)
-        self._needs_sign = estimated or bool(config.robot.nominal_friction.coulomb)
+        known = config.robot.nominal_friction
+        estimated = any(term.startswith("coulomb") for term in config.friction.terms)
+        estimated = estimated and bool(config.friction.joints)
+        self._needs_sign = estimated or bool(known.coulomb or known.coulomb_slope)
         presliding = self._needs_sign and self._law.presliding > 0.0
         self.columns = JointRow(robot.n_joints, effort=effort, sign=presliding)
         self._directions = ClockBranches(lambda: CoulombDirection(self._law), CoulombDirection.reset)

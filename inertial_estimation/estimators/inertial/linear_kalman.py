@@ -3,7 +3,14 @@
 import numpy as np
 
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
+from inertial_estimation.estimators.inertial.linearisation import block_diagonal
+from inertial_estimation.models.inertia_posterior import (
+    InertiaPosterior,
+    TruncatedPosterior,
+    square_root,
+)
 from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["LinearKalman"]
 
@@ -15,6 +22,14 @@ class LinearKalman(InertialFilter):
     """
 
     linear = True
+
+    def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
+        """Return the normal distribution of the parameters, truncated to consistent bodies."""
+        n = self._n_inertial
+        to_link = block_diagonal(np.array([body.to_link for body in self.bodies]), n)
+        mean, factor = to_link @ x[:n], to_link @ square_root(P[:n, :n])
+        nominal = linear_algebra.solve(factor, to_link @ self._x_nominal[:n] - mean)
+        return TruncatedPosterior(mean.reshape(-1, 10), factor, nominal)
 
     def _coordinates(self, pi_C: Array) -> Array:
         coordinates: Array = pi_C.copy()

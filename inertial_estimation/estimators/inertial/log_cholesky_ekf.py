@@ -7,6 +7,7 @@ from inertial_estimation.estimators.inertial.gate import InnovationGate
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.inertia_posterior import InertiaPosterior, LogCholeskyPosterior
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.log_cholesky import (
     CONVENTIONS,
@@ -49,6 +50,12 @@ class LogCholeskyEkf(InertialFilter):
             )
         self.convention = convention
         super().__init__(bodies, prior, gate, memory, overlap)
+
+    def posterior_of(self, x: Array, P: Array) -> InertiaPosterior:
+        """Return the normal distribution of the coordinates."""
+        n = self._n_inertial
+        to_link = np.array([body.to_link for body in self.bodies])
+        return LogCholeskyPosterior(self._body_coordinates(x), P[:n, :n], to_link, self.convention)
 
     def _coordinates(self, pi_C: Array) -> Array:
         return log_cholesky_from_parameters(pi_C, self.convention)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,8 @@ from inertial_estimation.models.joint_limits import JointLimits
 from inertial_estimation.models.joint_trajectory import JointTrajectory
 from inertial_estimation.models.self_collision import SelfCollision
 from inertial_estimation.models.sine_motion import SineMotion
+from inertial_estimation.parallel import InThisProcess, Workers
+from inertial_estimation.parallel.workers import Call
 from inertial_estimation.signals import Array
 
 __all__ = ["JUDGING_RATE_HZ", "EvaluatedMotion", "ExcitationDesign", "design_excitation"]
@@ -85,6 +88,42 @@ class ExcitationDesign:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Computes the expected precision of motions.
+
+    Attributes:
+        rows: Rows at the states of a motion.
+        torque_noise: Noise of the torques [Nm].
+        static: Whether motions are poses.
+    """
+
+    rows: DesignRows
+    torque_noise: float
+    static: bool
+
+    def states(self, states: States, repeat: float = 1.0) -> EvaluatedMotion:
+        """Return the expected precision from states, each of which counts as `repeat` samples."""
+        rows, noise, count = self.rows, self.torque_noise, round(repeat * len(states[0]))
+        if self.static:
+            counts = list(range(1, count + 1))
+        else:
+            fewest = -(-3 * rows.base.rank // len(rows.row_names))
+            counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
+        return EvaluatedMotion(
+            states,
+            precision(rows, states, noise, repeat),
+            sample_curve(rows, states, noise, counts, spread=not self.static),
+            None if self.static else speed_curve(rows, states, noise, SPEED_SHARES, repeat),
+        )
+
+    def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
+        """Return the expected precision of a motion with rows at the rate of the identification."""
+        rate = self.rows.design.config.smoothing.row_rate
+        repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
+        return self.states(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
+
+
 class _Workshop:
     """Robot, limits, rows and collisions, which every design needs."""
 
@@ -104,30 +143,10 @@ class _Workshop:
         )
         self.static = config.kind == "poses"
         self.rows = DesignRows(design, rng, static=self.static, acceleration=config.acceleration_limit)
+        self.judge = _Judge(self.rows, config.torque_noise, self.static)
         self.collision = SelfCollision.from_urdf(
             design.robot, urdf, mesh_folders, rng, config.clearance + EXTRA_CLEARANCE
         )
-
-    def judged(self, states: States, repeat: float = 1.0) -> EvaluatedMotion:
-        """Return the expected precision from states, each of which counts as `repeat` samples."""
-        noise, count = self.config.torque_noise, round(repeat * len(states[0]))
-        if self.static:
-            counts = list(range(1, count + 1))
-        else:
-            fewest = -(-3 * self.rows.base.rank // len(self.rows.row_names))
-            counts = sorted({int(n) for n in np.geomspace(min(fewest, count), count, CURVE_POINTS).round()})
-        return EvaluatedMotion(
-            states,
-            precision(self.rows, states, noise, repeat),
-            sample_curve(self.rows, states, noise, counts, spread=not self.static),
-            None if self.static else speed_curve(self.rows, states, noise, SPEED_SHARES, repeat),
-        )
-
-    def along(self, motion: SineMotion, duration: float) -> EvaluatedMotion:
-        """Return the expected precision of a motion with rows at the rate of the identification."""
-        rate = self.design.config.smoothing.row_rate
-        repeat = max(1.0, rate / JUDGING_RATE_HZ)  # rows in between are alike
-        return self.judged(motion.at(np.arange(0.0, duration, repeat / rate)), repeat)
 
     def notes(self) -> list[str]:
         """Return the assumptions, the pairs left out and the checks not made, one sentence each."""
@@ -153,6 +172,7 @@ def design_excitation(
     seed: int = 0,
     compare: int = 0,
     tick: Tick = no_tick,
+    workers: Workers | None = None,
 ) -> ExcitationDesign:
     """Design an exciting motion.
 
@@ -166,6 +186,7 @@ def design_excitation(
         seed: Seed of all random numbers; equal seeds give equal motions.
         compare: Number of random motions to compare with.
         tick: Called with the number of steps that are done.
+        workers: What evaluates the random motions; None is this process. Results do not depend on it.
 
     Returns:
         The motion, its expected precision, and notes on the design.
@@ -178,7 +199,8 @@ def design_excitation(
     design = design_robot(identification, urdf, joints=joints, leg=leg)
     shop = _Workshop(design, config, urdf, mesh_folders, structure)
     made = _poses if shop.static else _trajectory
-    trajectory, chosen, random, notes = made(shop, search, others, compare, tick)
+    trajectory, chosen, compared, notes = made(shop, search, others, compare, tick)
+    random = (workers or InThisProcess()).results(compared, lambda _count: tick(1))
     clearance = (
         float(shop.collision.clearances(trajectory.q).min()) if shop.collision.checks else float("inf")
     )
@@ -194,7 +216,7 @@ def design_excitation(
         shop.limits,
         trajectory,
         chosen,
-        random,
+        tuple(random),
         clearance,
         shares,
         (*shop.notes(), *notes),
@@ -203,15 +225,13 @@ def design_excitation(
 
 def _trajectory(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]:
     config = shop.config
     family = MotionFamily(config, shop.limits, config.acceleration_limit, search)
     problem = TrajectoryProblem(config, family, shop.rows, shop.collision)
     found = design_trajectory(problem, config, search, tick)
-    random = []
-    for _ in range(compare):
-        random.append(shop.along(family.motion(problem.random(others)), family.duration))
-        tick(1)
+    drawn = [family.motion(problem.random(others)) for _ in range(compare)]
+    random = [partial(shop.judge.along, motion, family.duration) for motion in drawn]
     motion = family.motion(found.z)
     steps = int(np.ceil(family.duration / OUTPUT_STEP_S - 1e-9))
     times = np.linspace(0.0, family.duration, steps + 1)
@@ -223,12 +243,12 @@ def _trajectory(
         notes.append(
             f"gains were reduced to {found.reduced:.2f} of the designed ones to be free of collisions"
         )
-    return trajectory, shop.along(motion, family.duration), tuple(random), notes
+    return trajectory, shop.judge.along(motion, family.duration), random, notes
 
 
 def _poses(
     shop: _Workshop, search: Generator, others: Generator, compare: int, tick: Tick
-) -> tuple[JointTrajectory, EvaluatedMotion, tuple[EvaluatedMotion, ...], list[str]]:
+) -> tuple[JointTrajectory, EvaluatedMotion, Sequence[Call[EvaluatedMotion]], list[str]]:
     config, rows = shop.config, shop.rows
     place = (rows, shop.limits, shop.collision, config.clearance, config.torque_share)
     candidates = random_poses(config.candidates, *place, search)
@@ -242,13 +262,10 @@ def _poses(
         )
     chosen = chosen[sorted(path.visited)]  # the most informative first
     sampled = path.sampled(shop.limits, config.acceleration_limit, config.dwell, OUTPUT_STEP_S)
-    random = []
-    for _ in range(compare):
-        q = random_poses(len(chosen), *place, others)
-        random.append(shop.judged((q, np.zeros_like(q), np.zeros_like(q))))
-        tick(1)
+    drawn = [random_poses(len(chosen), *place, others) for _ in range(compare)]
+    random = [partial(shop.judge.states, (q, np.zeros_like(q), np.zeros_like(q))) for q in drawn]
     rest = np.zeros_like(chosen)
-    return _of_all_joints(shop, *sampled), shop.judged((chosen, rest, rest)), tuple(random), notes
+    return _of_all_joints(shop, *sampled), shop.judge.states((chosen, rest, rest)), random, notes
 
 
 def _torque_share(shop: _Workshop, trajectory: JointTrajectory) -> dict[str, float]:

@@ -217,9 +217,8 @@ def test_exported_urdf_carries_the_estimate(panda_with_a_weight):
     _start, stream = panda_with_a_weight
     pipeline = panda_pipeline()
     estimate = run(pipeline, stream)[-1].links[0].estimate
-    robot = RobotModel.from_urdf(
-        pipeline.export_urdf(), floating_base=False, locked_joints=PANDA_VALUES["locked_joints"]
-    )
+    urdf, locked = pipeline.estimated_model().estimated_urdf(), PANDA_VALUES["locked_joints"]
+    robot = RobotModel.from_urdf(urdf, floating_base=False, locked_joints=locked)
     body = robot.link_body("panda_link7")
     found = body.T_JL.actInv(body.nominal_J)
     assert found.mass == pytest.approx(estimate.mass, rel=1e-9)

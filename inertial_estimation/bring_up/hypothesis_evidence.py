@@ -1,0 +1,212 @@
+"""How probable torques, wrenches and rotations of some windows are under an assumption about the joints.
+
+Each part of the data is a linear model with Gaussian priors, y = X x + noise, whose noise of unknown size is
+taken where the data are most probable (evidence approximation; MacKay, Neural Computation 4, 1992):
+
+    ln p(y | s) = -1/2 (N ln s^2 + ln det(I + P X'X / s^2) + (r'r - r'X (X'X + s^2 P^-1)^-1 X'r) / s^2)
+
+with r = y - X E[x]. The model of a torque is k times the predicted one, with offset, Coulomb and viscous
+friction; k is near one, or, at a price, anything: a sign, a unit or a gear. Sums of these over the joints are
+compared between assumptions, on the same readings.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.data_checks.data_table import DataTable
+from inertial_estimation.data_checks.foot_rotation import expected_rate
+from inertial_estimation.data_checks.nominal_torques import nominal_torques
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["Evidence", "evidence", "unexplained_efforts"]
+
+INDEPENDENT = 0.5  # share of the readings that count as independent
+ANY_FACTOR = 6.0  # price of a sign, unit or gear that is not the described one, in logarithms
+FACTOR_PRIOR = 0.2  # standard deviation of a torque's factor about one: inertias that are not exact
+FRICTION_PRIOR = 0.25  # of each friction term, of the measured rms: gearboxes lose up to a third
+ZERO_PRIOR = 0.02  # of the zero of a force sensor, of the weight
+TORQUE_NOISE = (0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # of the measured rms; no description is better
+WRENCH_NOISE = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the weight
+LEAST_RATE = 0.05  # share of the angular rate that is not explained even by a perfect description
+LEVEL_NOISE = (0.02, 0.06, 0.2, 0.6)  # of normals of soles [rad]; heights over `STEP` [m]
+STEP = 0.5
+STRONG = 0.005  # share of the largest effort's rms from which a joint's effort counts
+SLOW = 0.05  # speed over which Coulomb friction changes its sign [rad/s]
+FAST_ENOUGH = 0.02  # rms rotation of the base that is compared [rad/s]
+LOADED = 0.15  # share of the load from which a foot stands
+LEVER = 0.3  # at which moments count as much as forces [m]
+FEWEST = 5
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well an assumption explains some windows.
+
+    Attributes:
+        log: Logarithm of their probability, up to a constant that is the same for all assumptions.
+        disagreement: What is left unexplained, of torques, wrenches and rotation: 0 nothing, 1 everything.
+    """
+
+    log: float
+    disagreement: float
+
+
+def evidence(table: DataTable, normals_F: Array) -> Evidence:
+    """Return how well a description explains windows.
+
+    Args:
+        table: The windows with the predictions of the description, for the joints as assumed.
+        normals_F: Normal of each contact's sole in its wrench frame, shape (k, 3).
+    """
+    parts = [_torques(table), _wrenches(table), _rotation(table), _level(table, normals_F)]
+    found = [part for part in parts if part is not None]
+    told = [part.disagreement for part in found if not math.isnan(part.disagreement)]
+    return Evidence(INDEPENDENT * sum(part.log for part in found), float(np.mean(told)) if told else math.nan)
+
+
+def unexplained_efforts(table: DataTable) -> Array:
+    """Return the share of each effort that torque and friction leave unexplained, 0 of weak ones, (n,)."""
+    shares = np.zeros(table.n_joints)
+    found = _each_torque(table)
+    if found is not None:
+        strong, _log, left = found
+        shares[strong] = left
+    return shares
+
+
+def _torques(table: DataTable) -> Evidence | None:
+    """Explain the efforts of all joints."""
+    found = _each_torque(table)
+    return None if found is None else Evidence(float(found[1].sum()), float(found[2].mean()))
+
+
+def _each_torque(table: DataTable) -> tuple[NDArray[np.int64], Array, Array] | None:
+    """Explain every joint's effort by its predicted torque and friction.
+
+    Returns:
+        The joints whose efforts count, log evidence and unexplained share of each; None without efforts.
+    """
+    predicted = nominal_torques(table)
+    known = np.flatnonzero(np.isfinite(np.hstack((predicted, table.tau))).all(axis=1))
+    if len(known) < FEWEST:
+        return None
+    size = _rms(table.tau[known])
+    strong = np.flatnonzero(size > STRONG * size.max())
+    if not len(strong):
+        return None
+    y, p = table.tau[np.ix_(known, strong)] / size[strong], predicted[np.ix_(known, strong)] / size[strong]
+    dq = table.dq[np.ix_(known, strong)]
+    friction = [np.ones_like(y), np.tanh(dq / SLOW), dq / np.maximum(_rms(dq), SLOW)]
+    alike = _explained(y, np.stack([p, *friction], axis=2), 1.0, FACTOR_PRIOR)
+    p_unit = p / np.maximum(_rms(p), 1e-12)
+    other = _explained(y, np.stack([p_unit, *friction], axis=2), 0.0, 1.0)
+    taken = alike[0] > other[0] - ANY_FACTOR
+    left = np.minimum(np.where(taken, alike[1], other[1]), 1.0)
+    return strong, np.maximum(alike[0], other[0] - ANY_FACTOR), left
+
+
+def _rms(values: Array) -> Array:
+    size: Array = np.sqrt(np.mean(values**2, axis=0))
+    return size
+
+
+def _explained(y: Array, X: Array, mean: float, factor_prior: float) -> tuple[Array, Array]:
+    """Explain efforts by predicted torque and friction, shapes (N, n) and (N, n, 4)."""
+    prior = np.array([factor_prior] + [FRICTION_PRIOR] * 3)
+    return _most_probable(y, X, np.array([mean, 0.0, 0.0, 0.0]), prior, TORQUE_NOISE)
+
+
+def _most_probable(
+    y: Array, X: Array, mean: Array, prior: Array, sizes: Sequence[float]
+) -> tuple[Array, Array]:
+    """Return log evidence at the most probable size of the noise, and rms of what is left, shape (n,) each.
+
+    Args:
+        y: Shape (N, n).
+        X: Shape (N, n, c).
+        mean: Expected coefficients, shape (c,).
+        prior: Their standard deviations, shape (c,).
+        sizes: Standard deviations of the noise that are tried.
+    """
+    r = y - X @ mean
+    G, b = np.einsum("ija,ijb->jab", X, X), np.einsum("ija,ij->ja", X, r)
+    power, variances = np.sum(r**2, axis=0), np.square(list(sizes))[:, None]
+    A = G / variances[:, :, None, None] + np.diag(prior**-2.0)
+    x = linear_algebra.solve(A, (b / variances[:, :, None])[..., None])[..., 0]
+    factor = np.diagonal(linear_algebra.cholesky(A), axis1=2, axis2=3)
+    log_det = 2.0 * (np.log(factor).sum(axis=2) + np.log(prior).sum())
+    explained = np.einsum("ja,sja->sj", b, x)
+    log = -0.5 * (len(y) * np.log(variances) + log_det + (power - explained) / variances)
+    best = np.argmax(log, axis=0)[None]
+    taken = np.take_along_axis(x, best[:, :, None], axis=0)[0]
+    left = _rms(r - np.einsum("ija,ja->ij", X, taken))
+    return np.take_along_axis(log, best, axis=0)[0], left
+
+
+def _wrenches(table: DataTable) -> Evidence | None:
+    """Explain the force and moment that the motion needs by the contact wrenches and their zeros."""
+    if table.n_base != 6 or not table.jacobians.shape[1]:
+        return None
+    scale = np.array([1.0] * 3 + [1.0 / LEVER] * 3)
+    needed, carried = table.force[:, :6] * scale, table.contact_force[:, :6] * scale
+    known = np.isfinite(needed).all(axis=1) & np.isfinite(carried).all(axis=1)
+    if known.sum() < FEWEST:
+        return None
+    weight = float(np.median(np.linalg.norm(needed[known, :3], axis=1)))
+    if not weight > 0.0:
+        return None
+    y, p = needed[known] / weight, carried[known] / weight
+    one = np.ones_like(y)
+    prior = np.array([0.5 * FACTOR_PRIOR, ZERO_PRIOR])
+    alike = _most_probable(y, np.stack([p, one], axis=2), np.array([1.0, 0.0]), prior, WRENCH_NOISE)
+    unit = max(float(np.sqrt(np.mean(np.sum(p[:, :3] ** 2, axis=1)))), 1e-12)
+    other = _most_probable(
+        y, np.stack([p / unit, one], axis=2), np.zeros(2), np.array([1.0, ZERO_PRIOR]), WRENCH_NOISE
+    )
+    log = np.maximum(alike[0], other[0] - ANY_FACTOR)
+    left = np.where(alike[0] > other[0] - ANY_FACTOR, alike[1], other[1])
+    return Evidence(float(log.sum()), min(float(np.linalg.norm(left)), 1.0))
+
+
+def _rotation(table: DataTable) -> Evidence | None:
+    """Explain the angular rate by the rotation over the feet, in whatever axes and unit.
+
+    Times at which the feet do not say how the base turns count as unexplained.
+    """
+    if table.n_base != 6:
+        return None
+    measured = np.isfinite(table.w_I).all(axis=1)
+    expected = expected_rate(table)
+    known = np.isfinite(expected).all(axis=1) & measured
+    if measured.sum() < FEWEST:
+        return None
+    size = float(np.linalg.norm(table.w_I[measured]))
+    if size**2 < measured.sum() * FAST_ENOUGH**2 or not known.any():
+        return None
+    e, w = expected[known], table.w_I[known]
+    reach = float(np.linalg.norm(e)) * size
+    share = float(linear_algebra.singular_values(e.T @ w).sum()) / reach if reach > 0.0 else 0.0
+    left = max(1.0 - share**2, LEAST_RATE**2)
+    return Evidence(-0.5 * 3.0 * float(measured.sum()) * math.log(left), math.sqrt(left))
+
+
+def _level(table: DataTable, normals_F: Array) -> Evidence | None:
+    """Two soles that both stand have one normal and one height: the ground is level."""
+    if table.jacobians.shape[1] != 2 or table.n_base != 6:
+        return None
+    load = np.linalg.norm(table.wrenches[:, :, :3], axis=2)
+    with np.errstate(invalid="ignore"):
+        both = (load > LOADED * load.sum(axis=1, keepdims=True)).all(axis=1)
+    if both.sum() < FEWEST:
+        return None
+    normals = np.einsum("nkij,kj->nki", table.rotations_BF[both], normals_F)
+    mean = normals.mean(axis=1)
+    rise = np.einsum("ni,ni->n", table.points_B[both, 0] - table.points_B[both, 1], mean) / STEP
+    y = np.column_stack((normals[:, 0] - normals[:, 1], rise))
+    log, _left = _most_probable(y, np.zeros((*y.shape, 1)), np.zeros(1), np.ones(1), LEVEL_NOISE)
+    return Evidence(float(log.sum()), math.nan)

@@ -1,0 +1,65 @@
+"""`inertial-estimation export`: an estimated robot as URDF, MJCF or SDF, with variants of its inertias."""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from inertial_estimation.commands.arguments import check_output
+from inertial_estimation.commands.warnings_on_stderr import print_warnings
+from inertial_estimation.errors import ConfigurationError
+from inertial_estimation.export.model_format import RobotWriter
+from inertial_estimation.export.sample_table import TABLE_FILE, sample_lines, sample_table
+from inertial_estimation.files.outputs import result_folder, write_text
+from inertial_estimation.files.text_file import LARGEST_TABLE, read_text
+from inertial_estimation.models.estimated_model import POSTERIOR_FILE, EstimatedModel
+
+__all__ = ["run"]
+
+MOST_SAMPLES = 100_000
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the estimated robot, draw and write."""
+    if not 0 <= args.samples <= MOST_SAMPLES:
+        raise ConfigurationError(f"--samples is {args.samples}, expected 0 to {MOST_SAMPLES}")
+    folder = check_output(args)
+    model = _read(args.results)
+    writer = RobotWriter(model, args.format, args.model)
+    print_warnings(writer.warnings)
+    drawn = model.samples(args.samples, np.random.default_rng(args.seed)) if args.samples else None
+    digits = len(str(max(args.samples - 1, 0)))
+    with result_folder(folder, _own(folder, writer.suffix)) as partial:
+        write_text(partial / f"estimated{writer.suffix}", writer.text(model.estimate))
+        for i, parameters in enumerate([] if drawn is None else drawn):
+            write_text(partial / f"sample_{i:0{digits}d}{writer.suffix}", writer.text(parameters))
+        if drawn is not None:
+            write_text(partial / TABLE_FILE, sample_table(model, drawn))
+    for line in sample_lines(model, drawn):
+        print(line)
+    print(f"results               {folder}")
+    return 0
+
+
+def _own(folder: Path, suffix: str) -> list[str]:
+    """Return the files of an earlier export, which are replaced."""
+    earlier = [path.name for path in folder.glob(f"sample_*{suffix}")] if folder.is_dir() else []
+    return [f"estimated{suffix}", TABLE_FILE, *earlier]
+
+
+def _read(folder: Path) -> EstimatedModel:
+    path = folder / POSTERIOR_FILE
+    if not path.is_file():
+        raise ConfigurationError(
+            f"'{folder}' has no {POSTERIOR_FILE}, expected a result folder of identify, or of replay with an "
+            "inertial_ekf section"
+        )
+    text = read_text(path, "estimated model", limit=LARGEST_TABLE, error_class=ConfigurationError)
+    try:
+        values = json.loads(text)
+        if not isinstance(values, dict):
+            raise ConfigurationError("it is no object")
+        return EstimatedModel.from_values(values)
+    except (json.JSONDecodeError, RecursionError, ConfigurationError) as error:
+        raise ConfigurationError(f"'{path}': {error}") from error

@@ -1,0 +1,132 @@
+"""The formats of an exported robot, each of them written from the estimated description."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.dom import minidom
+
+import numpy as np
+
+from inertial_estimation.errors import ConfigurationError, listing
+from inertial_estimation.export.mjcf import mjcf_bodies, mjcf_from_urdf, mjcf_mass, mjcf_with_inertias
+from inertial_estimation.export.sdf import sdf_from_urdf, sdf_links, sdf_mass, sdf_with_inertias
+from inertial_estimation.export.xml_model import read_model
+from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.models.fused_links import FusedLinks
+from inertial_estimation.models.urdf_inertia import LEAST_MASS, urdf_with_least_inertias
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+
+__all__ = ["FORMATS", "ModelFormat", "RobotWriter"]
+
+MASS_TOLERANCE = 0.02  # of the mass of a link in both models
+COM_TOLERANCE = 5e-3  # of its centre of mass [m]
+
+
+@dataclass(frozen=True)
+class ModelFormat:
+    """A format of robots.
+
+    Attributes:
+        suffix: Of its files.
+        root: Tag of the root element.
+        made: Converts a URDF.
+        bodies: Returns the bodies of a model by name.
+        changed: Returns a model with other inertias.
+        known: Returns mass [kg] and centre of mass [m] that a body of a model has; None where it has none.
+    """
+
+    suffix: str
+    root: str
+    made: Callable[..., str]
+    bodies: Callable[[str], Mapping[str, minidom.Element]]
+    changed: Callable[[str, Mapping[str, InertialParameters]], str]
+    known: Callable[[minidom.Element], tuple[float, Array] | None]
+
+
+FORMATS: dict[str, ModelFormat | None] = {
+    "urdf": None,
+    "mjcf": ModelFormat(".xml", "mujoco", mjcf_from_urdf, mjcf_bodies, mjcf_with_inertias, mjcf_mass),
+    "sdf": ModelFormat(".sdf", "sdf", sdf_from_urdf, sdf_links, sdf_with_inertias, sdf_mass),
+}
+
+
+class RobotWriter:
+    """Writes an estimated robot in one format.
+
+    Attributes:
+        suffix: Of the files.
+        warnings: What is doubtful about the model that the inertias are written into.
+    """
+
+    def __init__(self, model: EstimatedModel, form: str, base: Path | None = None) -> None:
+        """Prepare.
+
+        Args:
+            model: The estimated robot.
+            form: One of `FORMATS`.
+            base: A model of the robot in that format, whose inertias are replaced; None converts the
+                description.
+
+        Raises:
+            ConfigurationError: If a model is given for a URDF, which is made from the description.
+            ModelError: If the model cannot be read, or lacks links that have been estimated.
+        """
+        self._model = model
+        self._format = FORMATS[form]
+        self.suffix = ".urdf" if self._format is None else self._format.suffix
+        self.warnings: tuple[str, ...] = ()
+        if self._format is None:
+            if base is not None:
+                raise ConfigurationError("a URDF is made from the estimated description, without --model")
+            return
+        estimated = model.urdf_with(model.estimate)
+        if base is None:
+            heavy, light = urdf_with_least_inertias(estimated)
+            self._base = self._format.made(heavy, floating_base=model.floating_base)
+            if light:
+                without = f"the estimated description has no mass for {listing(light)}, which simulators need"
+                self.warnings = (f"{without}: written with {1000 * LEAST_MASS:g} g each",)
+        else:
+            self._base = read_model(base, self._format.root)
+        self._fused = FusedLinks.of(estimated, self._format.bodies(self._base))
+        self._nominal = self._fused.inertias(model.urdf)
+        if base is not None:
+            self.warnings = self._unlike(base, self._nominal)
+
+    def text(self, parameters: Array) -> str:
+        """Return the robot with inertias.
+
+        Args:
+            parameters: As `EstimatedModel.estimate`, shape (n, 10).
+        """
+        urdf = self._model.urdf_with(parameters)
+        if self._format is None:
+            return urdf
+        inertias = self._fused.inertias(urdf)
+        changed = {
+            name: inertia
+            for name, inertia in inertias.items()
+            if name not in self._nominal or not np.array_equal(inertia.vector, self._nominal[name].vector)
+        }
+        return self._format.changed(self._base, changed)
+
+    def _unlike(self, base: Path, nominal: Mapping[str, InertialParameters]) -> tuple[str, ...]:
+        """Say which links have another mass or centre of mass in the model than in the description."""
+        assert self._format is not None
+        said = []
+        for name, element in self._format.bodies(self._base).items():
+            known, expected = self._format.known(element), nominal.get(name)
+            if known is None or expected is None:
+                continue
+            mass, com = known
+            if abs(mass - expected.mass) > MASS_TOLERANCE * expected.mass:
+                said.append(
+                    f"'{name}' weighs {mass:.4g} kg in '{base}' and {expected.mass:.4g} kg in the description"
+                )
+            elif np.abs(com - expected.com_F).max() > COM_TOLERANCE:
+                said.append(
+                    f"the centre of mass of '{name}' is at {np.round(com, 4).tolist()} m in '{base}' and at "
+                    f"{np.round(expected.com_F, 4).tolist()} m in the description: is it the same frame?"
+                )
+        return tuple(said)

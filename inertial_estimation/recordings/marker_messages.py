@@ -1,0 +1,205 @@
+"""Markers for RViz and Foxglove: gravity, contacts, centres of mass, and payloads as spheres.
+
+As in `estimate_messages`, fields are written by name, so each function serves the message classes of rclpy
+and those of `rosbags`. Markers are given in the frame of the base or of a link; the tool places them by the
+transforms of a robot_state_publisher. They expire when no newer ones come.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from inertial_estimation.models.contacts import ContactLoad
+from inertial_estimation.models.drawn_sizes import (
+    GRAVITY_LENGTH,
+    METRES_PER_NEWTON,
+    SIGMAS_DRAWN,
+    payload_radius,
+)
+from inertial_estimation.recordings.message_conversion import set_stamp
+from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
+
+__all__ = [
+    "MARKER_PERIOD_NS",
+    "MarkerTypes",
+    "inertial_markers",
+    "link_markers",
+    "tilt_markers",
+]
+
+MARKER_PERIOD_NS = 100_000_000  # of the stamps, between two arrays of markers
+LIFETIME_S = 1  # age at which a marker expires, so that no older one is drawn
+SMALLEST_DIAMETER, LARGEST_DIAMETER = 0.02, 0.5  # of the ellipsoid of a centre of mass [m]
+
+Colour = tuple[float, float, float, float]
+GRAVITY: Colour = (0.85, 0.2, 0.2, 1.0)
+IN_USE: Colour = (0.2, 0.7, 0.3, 1.0)
+NOT_IN_USE: Colour = (0.6, 0.6, 0.6, 0.6)
+FORCE: Colour = (0.2, 0.5, 0.9, 1.0)
+COM: Colour = (0.95, 0.75, 0.1, 0.6)
+HEAVIER: Colour = (0.9, 0.45, 0.1, 0.5)
+LIGHTER: Colour = (0.3, 0.4, 0.9, 0.5)
+TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
+
+
+class MarkerTypes(NamedTuple):
+    """Constructors of the messages that markers are made of.
+
+    Attributes:
+        marker: Makes an empty visualization_msgs/Marker.
+        point: Makes an empty geometry_msgs/Point.
+    """
+
+    marker: Callable[[], Any]
+    point: Callable[[], Any]
+
+
+def tilt_markers(
+    new: MarkerTypes, estimate: BaseEstimate, loads: Iterable[ContactLoad], base_frame: str
+) -> list[Any]:
+    """Build the markers of gravity and of every contact with its ground force, in the base frame.
+
+    Args:
+        new: Makes empty messages.
+        estimate: Estimate of the tilt observer.
+        loads: The contacts, base frame [m, N].
+        base_frame: Name of the base in messages.
+
+    Returns:
+        Markers: an arrow of 0.5 m downwards from the base, a sphere at each contact (green in use, grey
+        not), an arrow of 1 mm per newton at it.
+    """
+    stamp_ns = estimate.state.stamp_ns
+    x, y, z = estimate.tilt_B.tolist()
+    down = (-GRAVITY_LENGTH * x, -GRAVITY_LENGTH * y, -GRAVITY_LENGTH * z)
+    markers = [_arrow(new, "gravity", 0, base_frame, stamp_ns, GRAVITY, (0.0, 0.0, 0.0), down)]
+    for number, load in enumerate(loads):
+        colour = IN_USE if load.weight > 0.0 else NOT_IN_USE
+        markers.append(
+            _sphere(new, "contacts", number, base_frame, stamp_ns, colour, load.point_B, 3 * (0.04,))
+        )
+        px, py, pz = load.point_B
+        fx, fy, fz = (METRES_PER_NEWTON * force for force in load.force_B)
+        tip = (px + fx, py + fy, pz + fz)
+        markers.append(_arrow(new, "forces", number, base_frame, stamp_ns, FORCE, load.point_B, tip))
+    return markers
+
+
+def link_markers(
+    new: MarkerTypes,
+    number: int,
+    stamp_ns: int,
+    estimate: LinkInertia,
+    payload: LinkInertia,
+    mass_sigma: float,
+    com_sigma: Sequence[float],
+) -> list[Any]:
+    """Build the markers of a link's centre of mass, payload and mass, in the link frame.
+
+    Args:
+        new: Makes empty messages.
+        number: Index of the link, which is part of the marker ids.
+        stamp_ns: Stamp of the measurement [ns].
+        estimate: The estimate.
+        payload: Estimate minus nominal.
+        mass_sigma: Standard deviation of the mass [kg].
+        com_sigma: Standard deviations of the centre of mass along the axes of the link [m].
+
+    Returns:
+        Markers: an ellipsoid of two standard deviations at the centre of mass, a text with the mass, and a
+        sphere of the payload's mass (orange: heavier than nominal, blue: lighter) at the payload's centre
+        of mass, where the payload is more than two standard deviations.
+    """
+    link, com = estimate.link, tuple(estimate.com_L.tolist())
+    size = tuple(
+        min(LARGEST_DIAMETER, max(SMALLEST_DIAMETER, 2.0 * SIGMAS_DRAWN * sigma)) for sigma in com_sigma
+    )
+    above = (com[0], com[1], com[2] + 0.12)
+    markers = [
+        _sphere(new, "com", number, link, stamp_ns, COM, com, size),
+        _text(new, number, link, stamp_ns, above, f"{link} {estimate.mass:.2f} kg"),
+    ]
+    mass = payload.mass
+    diameter = 2.0 * payload_radius(mass)
+    colour = HEAVIER if mass > 0.0 else LIGHTER
+    sphere = _sphere(
+        new, "payload", number, link, stamp_ns, colour, tuple(payload.com_L.tolist()), 3 * (diameter,)
+    )
+    if not abs(mass) > SIGMAS_DRAWN * mass_sigma:
+        sphere.action = sphere.DELETE
+    return [*markers, sphere]
+
+
+def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
+    """Build the markers of all links of an estimate of the inertial filter; see `link_markers`.
+
+    Args:
+        new: Makes empty messages.
+        estimate: The estimate.
+    """
+    markers = []
+    for number, link in enumerate(estimate.links):
+        mass, *com = np.sqrt(np.maximum(link.covariance.diagonal()[:4], 0.0)).tolist()
+        markers += link_markers(new, number, estimate.stamp_ns, link.estimate, link.payload, mass, com)
+    return markers
+
+
+def _marker(new: MarkerTypes, namespace: str, number: int, frame: str, stamp_ns: int, colour: Colour) -> Any:
+    marker = new.marker()
+    marker.header.frame_id = frame
+    set_stamp(marker.header.stamp, stamp_ns)
+    marker.ns, marker.id, marker.action = namespace, number, marker.ADD
+    marker.lifetime.sec = LIFETIME_S
+    marker.color.r, marker.color.g, marker.color.b, marker.color.a = colour
+    return marker
+
+
+def _sphere(
+    new: MarkerTypes,
+    namespace: str,
+    number: int,
+    frame: str,
+    stamp_ns: int,
+    colour: Colour,
+    centre: Sequence[float],
+    diameters: Sequence[float],
+) -> Any:
+    marker = _marker(new, namespace, number, frame, stamp_ns, colour)
+    marker.type = marker.SPHERE
+    place, size = marker.pose.position, marker.scale
+    place.x, place.y, place.z = centre
+    size.x, size.y, size.z = diameters
+    return marker
+
+
+def _arrow(
+    new: MarkerTypes,
+    namespace: str,
+    number: int,
+    frame: str,
+    stamp_ns: int,
+    colour: Colour,
+    tail: Sequence[float],
+    tip: Sequence[float],
+) -> Any:
+    marker = _marker(new, namespace, number, frame, stamp_ns, colour)
+    marker.type = marker.ARROW
+    points = []
+    for x, y, z in (tail, tip):
+        point = new.point()
+        point.x, point.y, point.z = x, y, z
+        points.append(point)
+    marker.points = points
+    marker.scale.x, marker.scale.y = 0.015, 0.03  # diameters of shaft and head [m]
+    return marker
+
+
+def _text(new: MarkerTypes, number: int, frame: str, stamp_ns: int, place: Sequence[float], text: str) -> Any:
+    marker = _marker(new, "mass", number, frame, stamp_ns, TEXT)
+    marker.type = marker.TEXT_VIEW_FACING
+    position = marker.pose.position
+    position.x, position.y, position.z = place
+    marker.scale.z = 0.05  # height of a letter [m]
+    marker.text = text
+    return marker

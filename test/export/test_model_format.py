@@ -1,0 +1,199 @@
+"""Robots for simulators have the inertias that were drawn, and the kinematics of their description."""
+
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.errors import ConfigurationError, ModelError
+from inertial_estimation.export.mjcf import mjcf_from_urdf
+from inertial_estimation.export.model_format import RobotWriter
+from inertial_estimation.models.body_reference import BodyReference
+from inertial_estimation.models.estimated_model import EstimatedLoad, EstimatedModel
+from inertial_estimation.models.inertia_posterior import LogCholeskyPosterior
+from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.log_cholesky import log_cholesky_from_parameters
+
+URDF = """<robot name="walker">
+  <link name="root"/>
+  <link name="trunk"><inertial><mass value="9"/><origin xyz="0.1 0 0.02" rpy="0.3 0 0.2"/>
+    <inertia ixx="0.2" iyy="0.3" izz="0.25" ixy="0.01" ixz="0" iyz="0"/></inertial></link>
+  <joint name="on" type="fixed"><parent link="root"/><child link="trunk"/>
+    <origin xyz="0 0.1 0.2" rpy="0.1 0.2 0.3"/></joint>
+  <link name="leg"><inertial><mass value="2"/><origin xyz="0 0 -0.2"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.004" ixy="0" ixz="0.001" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 -0.1"/><geometry><box size="0.1 0.1 0.3"/></geometry></collision></link>
+  <joint name="hip" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 1 0"/>
+    <origin xyz="0.3 0.1 0" rpy="0 0.4 0"/><limit lower="-2" upper="1" effort="50" velocity="10"/>
+    <dynamics damping="0.5" friction="0.2"/></joint>
+  <link name="pad"><inertial><mass value="0.3"/><origin xyz="0.01 0 0"/>
+    <inertia ixx="0.0002" iyy="0.0002" izz="0.0003" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="glue" type="fixed"><parent link="leg"/><child link="pad"/>
+    <origin xyz="0 0 -0.4" rpy="0.5 0 0.7"/></joint>
+  <link name="sole"/>
+  <joint name="sole_joint" type="fixed"><parent link="pad"/><child link="sole"/>
+    <origin xyz="0 0 -0.02"/></joint>
+  <link name="slider"><inertial><mass value="0.5"/>
+    <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="rail" type="prismatic"><parent link="sole"/><child link="slider"/><axis xyz="1 0 0"/>
+    <origin xyz="0 0.05 0"/><limit lower="-0.1" upper="0.1" effort="20" velocity="1"/></joint>
+</robot>"""
+LINKS = ("trunk", "leg")
+LOAD = EstimatedLoad("slider", "slider_payload")
+
+
+def walker(load=None, sigma=0.1):
+    """The walker, estimated as described, with independent coordinates; the load weighs 1 kg."""
+    robot = RobotModel.from_urdf(URDF, floating_base=True)
+    bodies = [BodyReference.of_link(robot, link) for link in LINKS]
+    coordinates = [log_cholesky_from_parameters(body.nominal_C) for body in bodies]
+    to_link, estimate = [body.to_link for body in bodies], [body.to_link @ body.nominal_C for body in bodies]
+    if load:
+        cube = InertialParameters(1.0, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3)).vector
+        coordinates.append(log_cholesky_from_parameters(cube))
+        to_link.append(np.eye(10))
+        estimate.append(cube)
+    covariance = sigma**2 * np.eye(10 * len(estimate))
+    posterior = LogCholeskyPosterior(np.array(coordinates), covariance, np.array(to_link), "rucker")
+    return EstimatedModel(URDF, True, (), LINKS, np.array(estimate), posterior, load=load)
+
+
+def in_mujoco(model, name):
+    """The inertia of a body and of all that MuJoCo has fixed to it, about the body's frame."""
+    body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+    R = np.empty(9)
+    mujoco.mju_quat2Mat(R, model.body_iquat[body])
+    axes = R.reshape(3, 3)
+    inertia = axes @ np.diag(model.body_inertia[body]) @ axes.T
+    return InertialParameters(model.body_mass[body], model.body_ipos[body].copy(), inertia)
+
+
+@pytest.mark.parametrize("load", [None, LOAD])
+def test_mujoco_loads_every_sample_and_its_inertias_are_those_drawn(load):
+    model = walker(load)
+    writer = RobotWriter(model, "mjcf")
+    drawn = model.samples(5, np.random.default_rng(0))
+    assert np.ptp(drawn[:, 0, 0]) > 0.5, "the samples differ"
+    for parameters in drawn:
+        loaded = mujoco.MjModel.from_xml_string(writer.text(parameters))
+        trunk = InertialParameters.from_vector(parameters[0])
+        found = in_mujoco(loaded, "trunk")
+        assert found.mass == pytest.approx(trunk.mass, rel=1e-10)
+        np.testing.assert_allclose(found.com_F, trunk.com_F, atol=1e-10)
+        np.testing.assert_allclose(found.inertia_Fcm, trunk.inertia_Fcm, atol=1e-9)
+        leg = in_mujoco(loaded, "leg").mass + in_mujoco(loaded, "pad").mass
+        assert leg == pytest.approx(parameters[1, 0], rel=1e-10)
+        if load:
+            assert in_mujoco(loaded, load.name).mass == pytest.approx(parameters[2, 0], rel=1e-10)
+    assert writer.warnings == (
+        "the estimated description has no mass for root, which simulators need: written with 1 g each",
+    )
+
+
+def test_the_mass_matrix_in_mujoco_is_that_of_the_drawn_description():
+    """By Pinocchio, on the URDF: all that a body carries is in it, in the right place."""
+    model = walker()
+    parameters = model.samples(1, np.random.default_rng(2))[0]
+    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf").text(parameters))
+    data, q = mujoco.MjData(loaded), np.array([0.7, -0.05])
+    data.qpos[7:] = q
+    mujoco.mj_forward(loaded, data)
+    M = np.zeros((loaded.nv, loaded.nv))
+    mujoco.mj_fullM(loaded, M, data.qM) if hasattr(data, "qM") else mujoco.mj_fullM(loaded, data, M)
+    robot = pin.buildModelFromXML(model.urdf_with(parameters), pin.JointModelFreeFlyer())
+    expected = pin.crba(robot, robot.createData(), np.concatenate(([0, 0, 0, 0, 0, 0, 1.0], q)))
+    np.testing.assert_allclose(
+        M[6:, 6:], np.triu(expected)[6:, 6:] + np.triu(expected, 1)[6:, 6:].T, rtol=1e-6
+    )
+
+
+def test_inertias_are_written_into_a_model_of_the_users(tmp_path):
+    """MuJoCo fuses fixed links: the pad is part of the leg there, and the trunk of the root."""
+    model = walker()
+    spec = mujoco.MjSpec.from_string(RobotWriter(model, "mjcf").text(model.estimate))
+    spec.compiler.fusestatic = True
+    spec.compile()
+    path = tmp_path / "mine.xml"
+    path.write_text(spec.to_xml())
+    assert "pad" not in path.read_text()
+    parameters = model.samples(1, np.random.default_rng(4))[0]
+    loaded = mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf", path).text(parameters))
+    leg, found = InertialParameters.from_vector(parameters[1]), in_mujoco(loaded, "leg")
+    assert found.mass == pytest.approx(leg.mass, rel=1e-9)
+    np.testing.assert_allclose(found.com_F, leg.com_F, atol=1e-9)
+    np.testing.assert_allclose(found.inertia_Fcm, leg.inertia_Fcm, atol=1e-9)
+
+
+def test_a_model_of_another_robot_is_warned_of_or_refused(tmp_path):
+    model, path = walker(), tmp_path / "other.xml"
+    root = '<link name="root"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+    heavy = URDF.replace('<link name="root"/>', root + 'ixy="0" ixz="0" iyz="0"/></inertial></link>')
+    path.write_text(mjcf_from_urdf(heavy.replace('value="9"', 'value="12"'), floating_base=True))
+    (warning,) = RobotWriter(model, "mjcf", path).warnings
+    assert "'trunk' weighs 12 kg" in warning
+    path.write_text("<mujoco><worldbody><body name='trunk'/></worldbody></mujoco>")
+    with pytest.raises(ModelError, match="no body for leg, pad"):
+        RobotWriter(model, "mjcf", path)
+    path.write_text("<sdf/>")
+    with pytest.raises(ModelError, match="expected <mujoco>"):
+        RobotWriter(model, "mjcf", path)
+    with pytest.raises(ConfigurationError, match="without --model"):
+        RobotWriter(model, "urdf", path)
+
+
+def sdf_poses(model):
+    """Pose of every link and frame in the model, composed as the SDF format says."""
+    named = {element.get("name"): element for element in model}
+    poses = {}
+
+    def pose(name):
+        if name not in poses:
+            element, text = named[name], named[name].findtext("pose")
+            numbers = np.array([float(number) for number in (text or "0 0 0 0 0 0").split()])
+            given = element.find("pose")
+            parent = element.get("attached_to") or (None if given is None else given.get("relative_to"))
+            own = pin.SE3(pin.rpy.rpyToMatrix(numbers[3:]), numbers[:3])
+            poses[name] = (pose(parent) if parent else pin.SE3.Identity()) * own
+        return poses[name]
+
+    return {name: pose(name) for name in named}
+
+
+def test_an_sdf_has_the_places_masses_and_joints_of_its_description():
+    model = walker()
+    parameters = model.samples(1, np.random.default_rng(5))[0]
+    sdf = ElementTree.fromstring(RobotWriter(model, "sdf").text(parameters)).find("model")
+    robot = RobotModel.from_urdf(URDF, floating_base=True).model
+    data = robot.createData()
+    pin.framesForwardKinematics(robot, data, pin.neutral(robot))
+    poses = sdf_poses(sdf)
+    for link in ("trunk", "leg", "pad", "sole", "slider"):
+        expected = data.oMf[robot.getFrameId(link)]
+        np.testing.assert_allclose(poses[link].homogeneous, expected.homogeneous, atol=1e-12)
+    links = {link.get("name"): link for link in sdf.iter("link")}
+    assert set(links) == {"root", "trunk", "leg", "pad", "slider"}, "a link without mass would weigh 1 kg"
+    assert float(links["trunk"].findtext("inertial/mass")) == pytest.approx(parameters[0, 0])
+    joints = {joint.get("name"): joint for joint in sdf.iter("joint")}
+    assert (joints["rail"].get("type"), joints["rail"].findtext("parent")) == ("prismatic", "sole")
+    assert joints["hip"].findtext("axis/limit/lower") == "-2"
+    assert joints["hip"].findtext("axis/dynamics/damping") == "0.5"
+    assert links["leg"].findtext("collision/geometry/box/size") == "0.1 0.1 0.3"
+
+
+def test_a_bolted_arm_is_fixed_to_the_world_in_both_formats():
+    model = EstimatedModel(URDF, False, (), ("leg",), walker().estimate[1:], None, "none")
+    sdf = ElementTree.fromstring(RobotWriter(model, "sdf").text(model.estimate))
+    assert [
+        joint.findtext("child") for joint in sdf.iter("joint") if joint.findtext("parent") == "world"
+    ] == ["root"]
+    assert mujoco.MjModel.from_xml_string(RobotWriter(model, "mjcf").text(model.estimate)).nq == 2
+
+
+def test_joints_without_a_counterpart_are_named():
+    planar = URDF.replace('type="prismatic"', 'type="planar"')
+    model = EstimatedModel(planar, True, ("rail",), ("leg",), walker().estimate[1:], None, "none")
+    with pytest.raises(ModelError, match=r"rail \(planar\)"):
+        RobotWriter(model, "sdf")

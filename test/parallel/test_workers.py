@@ -1,0 +1,150 @@
+"""Workers: results in the order of the calls whatever runs them, and none lost where a process is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import worker_calls
+
+from inertial_estimation.errors import ConfigurationError, WorkerError
+from inertial_estimation.parallel import InThisProcess, Workers, open_workers
+from inertial_estimation.parallel.local_processes import LocalProcesses
+
+
+@pytest.fixture(scope="module")
+def two():
+    with open_workers(2) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two worker processes on this machine, as `dask worker` starts them."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as machines,
+        open_workers(cluster=machines.scheduler_address) as workers,
+    ):
+        yield workers
+
+
+def lose_nothing(workers: Workers, folder: Path) -> None:
+    counts = []
+    calls = [partial(worker_calls.killed_once, folder, number, 2) for number in range(6)]
+    assert workers.results(calls, counts.append) == list(range(6))
+    assert counts == [1, 2, 3, 4, 5, 6]
+    assert worker_calls.begun(folder, 2) == 2
+
+
+def same_bits(workers: Workers) -> None:
+    calls = [partial(worker_calls.sums, seed) for seed in range(5)]
+    here = InThisProcess().results(calls)
+    for (expected, column), (found, received) in zip(here, workers.results(calls), strict=True):
+        assert found == expected
+        np.testing.assert_array_equal(received, column)
+        assert received.strides == column.strides  # later sums are made of it in the same order
+
+
+def test_processes_give_the_bits_of_this_process(two: Workers) -> None:
+    same_bits(two)
+
+
+def test_process_killed_in_the_middle_loses_nothing(two: Workers, tmp_path: Path) -> None:
+    lose_nothing(two, tmp_path)
+    same_bits(two)  # and the others go on
+
+
+def test_idle_process_that_is_killed_is_replaced(two: LocalProcesses) -> None:
+    (pid, *_others) = set(two.results([os.getpid, os.getpid]))
+    os.kill(pid, signal.SIGKILL)
+    same_bits(two)
+
+
+def test_call_that_always_kills_its_process_is_given_up(two: Workers, tmp_path: Path) -> None:
+    calls = [partial(worker_calls.sums, 0), partial(worker_calls.killed_always, tmp_path, 1)]
+    with pytest.raises(WorkerError, match="process of call 2 of 2 was killed 3 times"):
+        two.results(calls)
+    assert worker_calls.begun(tmp_path, 1) == 3
+
+
+@pytest.mark.parametrize("where", ["here", "two"])
+def test_error_of_a_call_reaches_the_caller(where: str, two: Workers) -> None:
+    workers = InThisProcess() if where == "here" else two
+    with pytest.raises(ConfigurationError, match="call 1 is wrong"):
+        workers.results([partial(worker_calls.sums, 0), partial(worker_calls.wrong, 1)])
+    same_bits(workers)
+
+
+def test_calls_do_not_see_what_others_change() -> None:
+    shared = [0]
+    assert InThisProcess().results([partial(shared.__iadd__, [1])] * 2) == [[0, 1], [0, 1]]
+    assert shared == [0]
+
+
+def test_no_process_outlives_the_one_that_started_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from functools import partial\n"
+        "from support import worker_calls\n"
+        "from inertial_estimation.parallel import open_workers\n"
+        "with open_workers(2) as workers:\n"
+        "    workers.results([partial(worker_calls.slow, Path(sys.argv[1]), 0)])\n"
+    )
+    path = os.pathsep.join(filter(None, sys.path))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], env={**os.environ, "PYTHONPATH": path}
+    )
+    try:
+        deadline = time.monotonic() + 60.0
+        while not worker_calls.begun(tmp_path, 0) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        (file,) = tmp_path.iterdir()
+    finally:
+        parent.kill()
+        parent.wait()
+    child = int(file.name.split("_")[1])
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_wrong_numbers_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="number of jobs is 0, expected at least 1"):
+        open_workers(0)
+    with pytest.raises(ConfigurationError, match="expected one of them"):
+        open_workers(2, "tcp://127.0.0.1:1")
+
+
+def test_cluster_gives_the_bits_of_this_process(cluster: Workers) -> None:
+    same_bits(cluster)
+
+
+def test_worker_of_a_cluster_killed_in_the_middle_loses_nothing(cluster: Workers, tmp_path: Path) -> None:
+    lose_nothing(cluster, tmp_path)
+
+
+def test_error_of_a_call_on_a_cluster_reaches_the_caller(cluster: Workers) -> None:
+    with pytest.raises(ConfigurationError, match="call 1 is wrong"):
+        cluster.results([partial(worker_calls.wrong, 1)])
+
+
+def test_worker_with_other_sources_is_refused(cluster: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inertial_estimation.parallel import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_code", lambda: "of another version")
+    with pytest.raises(WorkerError, match="other sources of inertial_estimation"):
+        cluster.results([os.getpid])
+
+
+def test_missing_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("inertial_estimation.parallel.dask_cluster.CONNECT_S", 0.2)
+    with pytest.raises(WorkerError, match=r"no Dask scheduler at 'tcp://127\.0\.0\.1:1'"):
+        open_workers(cluster="tcp://127.0.0.1:1")
