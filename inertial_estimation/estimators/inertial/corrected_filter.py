@@ -48,7 +48,7 @@ class CorrectedFilter:
         Args:
             nis_factor: Factor of the variance from which on it is reported.
         """
-        anew = "learning has begun anew, since the first data contradict those that followed: check the inputs"
+        anew = "learning has begun anew, since the first data contradict those after them: check the inputs"
         texts = (anew if self._report_for > 0.0 else "", self.noise.too_small(nis_factor))
         return "; ".join(text for text in texts if text)
 

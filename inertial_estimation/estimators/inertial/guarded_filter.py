@@ -322,23 +322,12 @@ class GuardedFilter:
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
-            if self.phase is WatchPhase.PUSHED and self._in_phase_for >= self._longest_wait:
+            longest = self.inquiry.longest_wait(self.config, self.good.unsuspected_for)
+            if self.phase is WatchPhase.PUSHED and self._in_phase_for >= longest:
                 self._begin_trial(open_all=True)
         elif self._in_phase_for >= self.config.retry and not explained:
             self._begin_trial(open_all=True, after_freeze=True)
         return waiting
-
-    @property
-    def _longest_wait(self) -> float:
-        """Time for which the cause that has been found is believed rather than the held state [s].
-
-        Where data contradict one input for longer than they agreed before, the state is more likely wrong: it
-        may have been learned from a fault at the start.
-        """
-        longest = self.config.longest_push
-        if self.inquiry.found.cause is not Cause.FAULT:
-            return longest
-        return min(longest, max(self.good.unsuspected_for, self.config.patience))
 
     def _freeze(self) -> None:
         if self.phase is WatchPhase.GOOD:  # the present masses are implausible
