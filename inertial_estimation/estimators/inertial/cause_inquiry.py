@@ -115,20 +115,6 @@ class CauseInquiry:
         """
         return config.longest_push if self.found.is_open else config.patience
 
-    def longest_wait(self, config: WatchConfig, agreed_for: float) -> float:
-        """Return for how long the cause that has been found is believed rather than the held state [s].
-
-        Where data contradict one input for longer than they have agreed before, the state is more likely
-        wrong: it may have been learned from a fault at the start.
-
-        Args:
-            config: Times of the watch.
-            agreed_for: Time of data that have agreed with the state so far [s].
-        """
-        if self.found.cause is not Cause.FAULT:
-            return config.longest_push
-        return min(config.longest_push, max(agreed_for, config.patience))
-
     def input_of(self, update: FilterUpdate, equation: LinearEquation) -> str:
         """Return the input to check: the one located, or that of the row that deviates most.
 

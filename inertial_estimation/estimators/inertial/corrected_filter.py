@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.adaptive_noise import START, AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
@@ -64,7 +65,7 @@ class CorrectedFilter:
             learn: False only reports the innovation.
 
         An innovation of which the cause is known, as a push, says nothing about the noise. Where the first
-        seconds look far noisier than stated, they have taught something wrong, and learning begins anew.
+        seconds have taught something wrong, learning begins anew.
         """
         self._report_for = max(0.0, self._report_for - dt)
         if self.bias.active:
@@ -78,10 +79,24 @@ class CorrectedFilter:
         if learn and update.decision is not Decision.PUSHED:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
-            if self.noise.outgrown and self._starts < MOST_STARTS:
-                self._starts, self._report_for = self._starts + 1, REPORTED_FOR
-                self._begin()
+        if learn and self._starts < MOST_STARTS and self._doubts_start():
+            self._starts, self._report_for = self._starts + 1, REPORTED_FOR
+            self._begin()
         return update
+
+    def _doubts_start(self) -> bool:
+        """Return whether the first seconds have taught something wrong.
+
+        They look far noisier than stated, or contradict one input for longer than they agreed before. No
+        earlier state shows whether that input is faulty now, or was faulty from the first reading on.
+        """
+        guarded = self.guarded
+        if guarded.phase is not WatchPhase.PUSHED:
+            return self.noise.outgrown
+        agreed_for, fault = guarded.good.unsuspected_for, guarded.inquiry.found.cause is Cause.FAULT
+        return (
+            fault and agreed_for < START and guarded.in_phase_for >= max(agreed_for, guarded.config.patience)
+        )
 
     def _begin(self) -> None:
         self.guarded.reset()

@@ -51,6 +51,7 @@ class GuardedFilter:
         config: Times and factors.
         filter: The filter.
         phase: Whether its parameters are trusted.
+        in_phase_for: Time since the phase began [s].
         returns: Number of returns to an earlier state.
         freezes: Number of times that learning was suspended.
         cause: Input that the suspect data point to; empty before.
@@ -83,7 +84,7 @@ class GuardedFilter:
         self._level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_)
         self._trial: ChangeTrial | None = None
-        self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
+        self.in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -108,9 +109,9 @@ class GuardedFilter:
         """Whether there is something to report: more than a moment of suspect data."""
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
-            return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
+            return self._unconfirmed_for > 0.0 or self.in_phase_for - self._quiet_for >= moment
         if self.phase is WatchPhase.PUSHED and self.inquiry.found.cause is Cause.FAULT:
-            return self._in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
+            return self.in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     def estimate(self) -> tuple[Array, Array]:
@@ -179,7 +180,7 @@ class GuardedFilter:
     def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         limit = self._level.limit(self.config.suspect)
         suspect = self._level.is_known and not (update.accepted and update.nis <= limit)
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
             self.good.forget_probation()
@@ -188,7 +189,7 @@ class GuardedFilter:
                 self._set(WatchPhase.SUSPECT)
                 self.inquiry.begin(self.filter, self.good.held, self._level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
-            elif self._in_phase_for >= self.inquiry.patience(self.config):
+            elif self.in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
                 return update
         else:
@@ -286,7 +287,7 @@ class GuardedFilter:
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if self._level.is_known:
             self._inquire(equation, update, dt)
             if self.phase is WatchPhase.PUSHED:
@@ -317,15 +318,14 @@ class GuardedFilter:
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
         explained = waiting.nis <= self._level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
-            longest = self.inquiry.longest_wait(self.config, self.good.unsuspected_for)
-            if self.phase is WatchPhase.PUSHED and self._in_phase_for >= longest:
+            if self.phase is WatchPhase.PUSHED and self.in_phase_for >= self.config.longest_push:
                 self._begin_trial(open_all=True)
-        elif self._in_phase_for >= self.config.retry and not explained:
+        elif self.in_phase_for >= self.config.retry and not explained:
             self._begin_trial(open_all=True, after_freeze=True)
         return waiting
 
@@ -342,4 +342,4 @@ class GuardedFilter:
         self._trial = None
         if phase is WatchPhase.GOOD:
             self.inquiry.end()
-        self._in_phase_for = self._quiet_for = 0.0
+        self.in_phase_for = self._quiet_for = 0.0

@@ -78,9 +78,9 @@ class UsualLevel:
     a factor of ten. A scaled chi-square distribution with the mean and the variance seen has a quantile
     (Welch-Satterthwaite), from which on data stand out.
 
-    Errors of the model show in motion only, so what is usual at rest says nothing about the motion that
-    follows: both have their own mean and variance. Until a motion has been seen, the gate's bound is the
-    limit; a rest that has not been seen is judged as a motion.
+    Errors of the model show in motion only, so how little the NIS varies at rest says nothing about the
+    motion that follows: both have their own mean and variance. Until a motion has been seen, the limit is the
+    largest multiple of the level at rest; a rest that has not been seen is judged as a motion.
 
     Attributes:
         moving: Whether the robot moves.
@@ -154,9 +154,11 @@ class UsualLevel:
         Args:
             factor: Largest multiple; a smaller one where the NIS seen varies by less.
         """
-        usual = self._motion if self.moving else self._usual
-        if not usual.is_known:
+        if not self.is_known:
             return self._gate.bound
+        usual = self._usual
+        if self.moving and usual is self._rest:
+            return min(factor * usual.level, self._gate.bound)
         return min(min(factor, usual.factor) * usual.level, self._gate.bound)
 
     @property
