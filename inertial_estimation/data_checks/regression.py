@@ -95,8 +95,9 @@ def best_assignment(likeness: Array, like: float, unlike: float) -> dict[int, in
     np.fill_diagonal(exchanged, False)
     found: dict[int, int] = {}
     while exchanged.any():  # the most alike first; scipy's assignment takes a sixth of a second to import
-        i, j = np.unravel_index(np.argmax(np.where(exchanged, likeness, -np.inf)), exchanged.shape)
-        found[int(i)] = int(j)
+        at = int(np.argmax(np.where(exchanged, likeness, -np.inf)))
+        i, j = divmod(at, len(likeness))
+        found[i] = j
         exchanged[i, :], exchanged[:, j] = False, False
     while open_ends := [i for i, j in found.items() if j not in found or i not in found.values()]:
         for i in open_ends:  # exchanged signals form cycles; what only resembles another one does not
