@@ -76,7 +76,8 @@ class Watch:
         tilt_deg: Largest error of the tilt after the start [deg].
         drift_sigma: Largest distance of a mean mass from the first mean, in the filter's sigma.
         drift_kg: Largest distance of a mean mass from the first mean [kg].
-        not_ok: What health said when it was not OK, and how often.
+        not_ok: What health said when it was not OK, and how often; sampled once a second of data.
+        decisions: Steps of the inertial filter by the decision of its gate.
         flaws: Physical inconsistencies, and how often.
     """
 
@@ -90,6 +91,7 @@ class Watch:
     drift_sigma: float = 0.0
     drift_kg: float = 0.0
     not_ok: dict[str, int] = field(default_factory=dict)
+    decisions: dict[str, int] = field(default_factory=dict)
     flaws: dict[str, int] = field(default_factory=dict)
 
 
@@ -231,7 +233,7 @@ class Soak:
             self._feed(stamp, instant)
             self.steps += 1
             if count % report == 0:
-                self._report(self.steps, stamp, count / (time.perf_counter() - begin))
+                self._report(self.steps, count / (time.perf_counter() - begin))
 
     def run_periods(self, periods: int) -> None:
         """Feed the readings of whole periods of the motion without a report."""
@@ -248,6 +250,8 @@ class Soak:
             for contact, wrench in wrenches.items():
                 pipeline.push_wrench(contact, wrench)
         inertial.push_base_state(base)
+        if not self.steps % round(RATE_HZ):
+            self._sample_health(stamp)
         for result in tilt.tick(stamp):
             self.watch.tilt_steps += 1
             self._order("tilt", result.state.stamp_ns, stamp)
@@ -296,16 +300,20 @@ class Soak:
         for text in texts:
             self.watch.flaws[text] = self.watch.flaws.get(text, 0) + 1
 
-    def _report(self, count: int, now_ns: int, speed: float) -> None:
+    def _sample_health(self, now_ns: int) -> None:
+        for adapter in (self._tilt, self._inertial):
+            for entry in adapter.pipeline.health(now_ns):
+                if entry.level and self.steps > RATE_HZ:
+                    text = f"{entry.name}: {entry.message}"
+                    self.watch.not_ok[text] = self.watch.not_ok.get(text, 0) + 1
+
+    def _report(self, count: int, speed: float) -> None:
         watch = self.watch
         self.memory.append((count, resident_mb()))
         self.eigenvalues.append((count, self._lowest))
         self._lowest = 1.0
-        for adapter in (self._tilt, self._inertial):
-            for entry in adapter.pipeline.health(now_ns):
-                if entry.level:
-                    text = f"{entry.name}: {entry.message}"
-                    watch.not_ok[text] = watch.not_ok.get(text, 0) + 1
+        decided = self.inertial.estimator.record.by_decision
+        watch.decisions = {decision.value: steps for decision, steps in decided.items()}
         if self._masses:
             mean = np.mean(self._masses, axis=0)
             self._masses = []
@@ -318,7 +326,7 @@ class Soak:
             f"{watch.rotation:.1e}  eigenvalue {self.eigenvalues[-1][1]:.2e}  stamps back "
             f"{watch.stamps_back}, old {watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift "
             f"{watch.drift_sigma:.2f} sigma, {1e3 * watch.drift_kg:.1f} g  "
-            f"not OK {sum(watch.not_ok.values())}",
+            f"not OK {sum(watch.not_ok.values())}  {watch.decisions}",
             flush=True,
         )
 
