@@ -30,6 +30,8 @@ ROS_WHEELS = [
     "ros-rosgraph-msgs==2.0.3",
 ]
 
+VQF = "vqf; python_version < '3.14'"  # an observer to compare with; there are no wheels for 3.14
+
 setup(
     name=PACKAGE,
     version="0.1.0",
@@ -63,7 +65,7 @@ setup(
     install_requires=["setuptools", "numpy", "scipy", "pyyaml"],
     extras_require={
         "standalone": ["pin>=3.4", *ROS_WHEELS],
-        "sim": ["mujoco>=3.2", "proxsuite", "vqf"],
+        "sim": ["mujoco>=3.2", "proxsuite", VQF],
         "fast": ["numba>=0.60"],
         "tools": [
             "rosbags>=0.11",
@@ -74,7 +76,9 @@ setup(
             "clarabel>=0.7",
             "example-robot-data>=5,<6",  # one large download; the loaders are for the tests alone
         ],
+        "tune": ["optuna>=4"],  # trials of the command tune; for PostgreSQL also psycopg[binary]
         "completion": ["argcomplete>=3"],  # of commands and options in a shell
+        "docs": ["sphinx>=8", "myst-parser>=4", "furo", "sphinx-copybutton", "sphinxcontrib-mermaid"],
         "cluster": ["distributed>=2024.1"],  # --cluster: Dask
         "view": ["rerun-sdk>=0.41"],  # --rrd: 90 MB, with the viewer
         "test": [
@@ -83,7 +87,7 @@ setup(
             "hypothesis>=6",
             "ruff",
             "mypy>=1.11",
-            "vqf",
+            VQF,
             "ahrs",
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",

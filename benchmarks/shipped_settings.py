@@ -8,7 +8,7 @@ estimates, and that without them over it
 - each with a robot unlike its file (masses of all links 3 %, centres of mass 3 mm)
 - with the linear Kalman filter and the experiment's settings
 
-Run: python -m benchmarks.shipped_settings [elbow pelvis] [--seeds 1] [--duration S]
+Run: python -m benchmarks.shipped_settings [elbow pelvis] [--settings shipped] [--seeds 1] [--duration S]
 """
 
 import argparse
@@ -44,6 +44,7 @@ SCENES: dict[str, tuple[Run, Overrides, float, float, str]] = {
     "elbow": (elbow, ELBOW_OVERRIDES, 16.0, 1.0, "rad"),
     "pelvis": (pelvis, PELVIS_OVERRIDES, 20.0, 1e3, "mm"),
 }
+SETTINGS = ("experiment", "shipped", "linear")
 
 
 def shipped(overrides: Overrides) -> Overrides:
@@ -62,15 +63,21 @@ def main() -> None:
     )
     parser.add_argument("scenes", nargs="*", default=list(SCENES), metavar="SCENE")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument(
+        "--settings",
+        nargs="+",
+        choices=SETTINGS,
+        default=list(SETTINGS),
+        help="settings of the filter; all by default",
+    )
     parser.add_argument("--duration", type=float, metavar="S", help="length of a run, the experiment's")
     args = parser.parse_args()
     for name in args.scenes:
         run, overrides, duration_s, factor, unit = SCENES[name]
         length = {"duration_s": args.duration or duration_s, "hoist_s": hoist_time(quick=False)}
+        values_of = (overrides, shipped(overrides), linear(overrides))
         settings = {
-            "experiment": overrides,
-            "shipped": shipped(overrides),
-            "linear filter": linear(overrides),
+            title: values for title, values in zip(SETTINGS, values_of, strict=True) if title in args.settings
         }
         for other in (False, True):
             robot = RobotLoop("talos", overrides)
@@ -79,7 +86,7 @@ def main() -> None:
             without = _mean(run, robot, urdfs, adaptation=False, **length)
             print(f"{name}, {kind}: without the estimates {factor * without[0]:.4g} {unit}", flush=True)
             for title, values in settings.items():
-                if other and title == "linear filter":
+                if other and title == "linear":
                     continue
                 error, falls = _mean(run, RobotLoop("talos", values), urdfs, adaptation=True, **length)
                 fallen = f", {falls} falls" if falls else ""

@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "synthetic": FOUNDATION | ESTIMATION | {"recordings", "configuration"},
     "offline": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "replay": FOUNDATION | ESTIMATION | FILES,
+    "tuning": FOUNDATION | ESTIMATION | FILES | {"replay"},
     "comparison": FOUNDATION | ESTIMATION | FILES | {"offline", "replay"},
     "export": BASE,
     "closed_loop": FOUNDATION | ESTIMATION | FILES,
@@ -48,13 +49,13 @@ MAY_IMPORT = {
     "plots": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "experiments"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "experiments"},
     "ros": FOUNDATION | ESTIMATION | FILES,
     "commands": FOUNDATION
     | ESTIMATION
     | FILES
-    | {"bring_up", "offline", "replay", "comparison", "closed_loop", "setup_assistant", "experiments"}
-    | {"export", "view", "plots", "ros"},
+    | {"bring_up", "offline", "replay", "tuning", "comparison", "closed_loop", "setup_assistant"}
+    | {"experiments", "export", "view", "plots", "ros"},
 }
 WITHIN_ESTIMATORS = {
     "inputs": set(),
@@ -86,6 +87,7 @@ ONLY_IN = {
     "rosbags": {"recordings"},
     "numba": {"compilation"},
     "distributed": {"parallel"},
+    "optuna": {"tuning"},
     "mujoco": {"simulation", "export"},
     "proxsuite": {"control"},
     "clarabel": {"identification"},

@@ -1,19 +1,22 @@
 """The pages name modules and pages that exist."""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
+import inertial_estimation
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = ("inertial_estimation", "test", "benchmarks", "docs", "launch")
 SOURCES = [
     path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 MODULE = re.compile(r"(?<![*\w./-])[\w./-]*\w\.py\b")  # but no pattern such as test_*_pipeline.py
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-EXAMPLES = {"imu.launch.py", "my_controller.py"}
+EXAMPLES = {"imu.launch.py", "my_controller.py", "setup.py"}
 
 
 def exists(name: str) -> bool:
@@ -24,13 +27,27 @@ def exists(name: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_modules_named_in_a_page_exist(page: Path) -> None:
     named = set(MODULE.findall(page.read_text(encoding="utf-8"))) - EXAMPLES
-    assert not sorted(name for name in named if not exists(name.removeprefix("./")))
+    named = {name.removeprefix("./") for name in named if "NAME" not in name}  # of a list of files to add
+    assert not sorted(name for name in named if not exists(name))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_linked_from_a_page_exist(page: Path) -> None:
     links = LINK.findall(page.read_text(encoding="utf-8"))
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_every_page_is_in_the_site() -> None:
+    toctrees = re.findall(r"```{toctree}\n(.*?)```", (ROOT / "docs" / "index.md").read_text(), re.DOTALL)
+    entries = [line for tree in toctrees for line in tree.splitlines() if line and not line.startswith(":")]
+    patterns = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
+    names = {page.stem for page in PAGES if page.parent.name == "docs"} - {"index"}
+    assert not [name for name in names if not any(fnmatch(name, pattern) for pattern in patterns)]
+
+
+def test_every_public_name_is_in_the_page_of_the_api() -> None:
+    documented = re.findall(r"^\.\. auto\w+:: (\w+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    assert sorted(documented) == sorted(set(inertial_estimation.__all__) - {"__version__"})
 
 
 def test_modules_of_the_migration_table_exist() -> None:

@@ -274,9 +274,7 @@ def _stamp(reading: Reading) -> int:
     return stamp
 
 
-SLOPE = (
-    "a robot that stands on ground of that slope, as it may from the first reading on, has the same readings"
-)
+SLOPE = "a robot that stands on ground of that slope from the first reading on has the same readings"
 CREEP = "an offset of a few counts, as slow as that, is calibration: no redundancy shows which joint is wrong"
 DRIVER_KINDS = (
     Kind("delay_growing", delay_growing, duration_s=(0.3, 4.0)),

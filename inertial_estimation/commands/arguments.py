@@ -75,12 +75,15 @@ def add_remap(parser: argparse.ArgumentParser, meaning: str = "read topic B in p
     )
 
 
-def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
+def add_workers(
+    parser: argparse.ArgumentParser, what: str, effect: str = "results do not depend on their number"
+) -> None:
     """Declare ``--jobs`` and ``--cluster``, of which `parallel.open_workers` makes the workers.
 
     Args:
         parser: Parser of the command.
         what: What is repeated, for instance ``seeds``.
+        effect: What their number means for the results.
     """
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -88,7 +91,7 @@ def add_workers(parser: argparse.ArgumentParser, what: str) -> None:
         type=int,
         default=1,
         metavar="N",
-        help=f"processes that share the {what}; results do not depend on their number (1)",
+        help=f"processes that share the {what}; {effect} (1)",
     )
     where.add_argument(
         "--cluster",

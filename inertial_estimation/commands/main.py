@@ -22,6 +22,7 @@ COMMANDS = {
     "init": "write the parameter file of a robot from its URDF",
     "replay": "run a recording through the estimators, write results and figures",
     "check": "examine a recording: wrong signs, units, times, mounting, masses, and what mends them",
+    "tune": "find better parameters of the estimators from recordings, with a reference or without",
     "compare": "compare results of replay or identify, and what differs between their runs",
     "convert": "convert tables of numbers (CSV, text) to a rosbag2: columns to topics",
     "play": "publish a recording on its topics with /clock",
@@ -39,7 +40,7 @@ COMMANDS = {
 
 
 # commands whose matrices are too small for threads of the linear algebra
-SINGLE_THREADED = ("replay", "experiment", "excite")
+SINGLE_THREADED = ("replay", "tune", "experiment", "excite")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Trials of the locator: a synthetic TALOS that moves, is loaded and is pushed."""
+"""Trials of the locator: a synthetic robot that moves, is loaded and is pushed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,29 +6,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.random import default_rng
 
-from inertial_estimation.configuration.config_file import load_config_file
-from inertial_estimation.configuration.config_lookup import find_config
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
-from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.estimators.inertial.inertial_config import AUTO
+from inertial_estimation.experiments.link_robots import LinkRobot
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.candidate_columns import candidate_links
-from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.replay.replay import replay_recording
 from inertial_estimation.signals import Array
 from inertial_estimation.simulation.disturbances import Attachment, Push
 from inertial_estimation.simulation.payload import attached_ball
-from inertial_estimation.simulation.sensor_noise_config import REALISTIC
 from inertial_estimation.synthetic.disturbed_truth import disturbed_truth
-from inertial_estimation.synthetic.synthetic_robots import synthetic_robot, synthetic_truth
 from inertial_estimation.synthetic.synthetic_sensors import measure
 from inertial_estimation.synthetic.synthetic_truth import Timing, Truth
 
 __all__ = ["LinkScene", "LinkTrial"]
 
-ROBOT = "talos"
 RATE_HZ = 250.0
-SPREAD = 0.04  # of the point of a load or push about the centre of mass of the body, per axis [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,24 +56,34 @@ class LinkTrial:
 
 
 class LinkScene:
-    """A motion of TALOS to which loads and pushes are added.
+    """A motion of a robot to which loads and pushes are added.
 
     Attributes:
+        robot: The robot.
         links: One link of every moving body.
         rng: Source of loads and pushes.
     """
 
-    def __init__(self, seed: int, duration_s: float) -> None:
+    def __init__(self, robot: LinkRobot, seed: int, duration_s: float) -> None:
         """Simulate the motion.
 
         Args:
+            robot: The robot.
             seed: Of motion, disturbances and noise.
             duration_s: Its length [s].
         """
+        self.robot = robot
         motion, self.rng, self._noise = (default_rng([seed, stream]) for stream in range(3))
         timing = Timing(duration_s=duration_s, rate_hz=RATE_HZ, rest_s=0.3, fade_s=0.5)
-        self._truth = synthetic_truth(ROBOT, timing, motion, payload_time_s=None)
-        self.links = candidate_links(self._truth.robot, ("*",), _built()[0].config.links)
+        self._truth = robot.truth(timing, motion)
+        named = [link for link in robot.built()[0].config.links if link != AUTO]
+        self.links = candidate_links(self._truth.robot, ("*",), named)
+
+    @property
+    def limb_links(self) -> list[str]:
+        """The links on which loads are put."""
+        limbs = self.robot.limbs
+        return [link for link in self.links if not limbs or link.startswith(limbs)]
 
     def load(self, link: str, mass: float, start: float, stop: float = float("inf")) -> Attachment:
         """Return a steel ball at a random point of a body.
@@ -108,15 +110,15 @@ class LinkScene:
         return Push(link, force, start, duration, self._point(link))
 
     def run(self, disturbances: Sequence[Attachment | Push], until_s: float) -> LinkTrial:
-        """Run the filter with the shipped parameters.
+        """Run the filter with the parameters of the robot's file.
 
         Args:
             disturbances: Loads and pushes.
             until_s: Time after which nothing is read [s].
         """
-        truth = disturbed_truth(_until(self._truth, until_s), synthetic_robot(ROBOT).contacts, disturbances)
-        recording = measure(truth, REALISTIC, self._noise)
-        pipeline, topics = _built()
+        truth = disturbed_truth(_until(self._truth, until_s), self.robot.contacts, disturbances)
+        recording = measure(truth, self.robot.noise, self._noise)
+        pipeline, topics = self.robot.built()
         estimates = replay_recording(recording, topics, tilt=None, inertial=pipeline).inertial
         start_ns = int(truth.stamps_ns[0])
         return LinkTrial(
@@ -129,16 +131,8 @@ class LinkScene:
     def _point(self, link: str) -> Array:
         body = self._truth.robot.link_body(link)
         com_L = np.array(body.T_JL.actInv(body.nominal_J.lever))
-        point: Array = com_L + self.rng.normal(0.0, SPREAD, 3)
+        point: Array = com_L + self.rng.normal(0.0, self.robot.spread, 3)
         return point
-
-
-def _built() -> tuple[InertialPipeline, RecordedTopics]:
-    """Return a filter with the shipped parameters, and the topics it reads."""
-    pipelines = build_pipelines(load_config_file(find_config(ROBOT)))
-    if pipelines.inertial is None:
-        raise ConfigurationError(f"config/{ROBOT}.yaml has no inertial filter, expected one")
-    return pipelines.inertial, replay_topics(pipelines.values, {})
 
 
 def _until(truth: Truth, time_s: float) -> Truth:

@@ -13,6 +13,7 @@ import numpy as np
 from inertial_estimation.experiments.experiment import Experiment, Trials
 from inertial_estimation.experiments.experiment_result import Bound, TableRow
 from inertial_estimation.experiments.figure_description import Panel, Series, Span, thinned
+from inertial_estimation.experiments.link_robots import talos
 from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Array
@@ -25,7 +26,6 @@ LOADS, PUSHES = 2, 2  # of each seed
 LOAD_S = 0.8  # after its beginning, for which a load is watched
 AFTER_S = 0.8  # after its end, for which a push is watched
 PAST_S = 0.4  # after its end, for which a published mass counts as moved by it
-LIMBS = ("arm_", "leg_", "gripper_", "head_")
 LEFT, RIGHT = "arm_left_5_link", "arm_right_5_link"
 LEFT_KG, RIGHT_KG = 2.0, 1.5  # loads of the sequence
 SEQUENCE_S = (1.5, 2.7, 3.9, 5.1)  # a load on the left, one on the right, the left one off, the end
@@ -235,7 +235,7 @@ def _median(quantity: str, errors: list[float]) -> TableRow:
 
 def _of_seed(seed: int, *, quick: bool) -> _Data:
     """Run the loads, pushes and the sequence of one motion, drawn in this order."""
-    scene = LinkScene(seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
+    scene = LinkScene(talos(), seed, 2.4 if quick else SEQUENCE_S[-1] + 0.5)
     count = 1 if quick else LOADS
     return _Data(
         [_loaded(scene) for _ in range(count)],
@@ -245,14 +245,15 @@ def _of_seed(seed: int, *, quick: bool) -> _Data:
 
 
 def _loaded(scene: LinkScene) -> _Loaded:
-    link = str(scene.rng.choice([link for link in scene.links if link.startswith(LIMBS)]))
-    mass = float(scene.rng.uniform(1.0, 5.0))
+    link = str(scene.rng.choice(scene.limb_links))
+    mass = float(scene.rng.uniform(*scene.robot.loads))
     return _Loaded(link, mass, scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S))
 
 
 def _pushed(scene: LinkScene, longest: float) -> _Pushed:
     link = str(scene.rng.choice(scene.links))
-    strength, duration = 10.0 ** scene.rng.uniform(1.0, 2.0), scene.rng.uniform(0.1, longest)
+    least, most = np.log10(scene.robot.pushes)
+    strength, duration = 10.0 ** scene.rng.uniform(least, most), scene.rng.uniform(0.1, longest)
     push = scene.push(link, float(strength), ON_S, float(duration))
     return _Pushed(push, scene.run([push], ON_S + push.duration + AFTER_S))
 

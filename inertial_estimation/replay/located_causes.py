@@ -24,19 +24,19 @@ def located_loads(estimates: Sequence[InertialEstimate]) -> list[dict[str, Any]]
     Returns:
         For each that became certain the stamp at which it was first reported, the links that the data hardly
         tell apart (the most probable first), and mass, position in the first link's frame and probability
-        when it was last seen.
+        when it was last seen. Two loads of one instant are two entries with the same stamp.
     """
     return [
         {
             "stamp_ns": episode[0][0],
-            "links": list(last.links),
-            "mass_kg": last.mass,
-            "com_m": None if last.com_L is None else last.com_L.tolist(),
-            "probability": last.probability,
+            "links": list(load.links),
+            "mass_kg": load.mass,
+            "com_m": None if load.com_L is None else load.com_L.tolist(),
+            "probability": load.probability,
         }
         for episode in _episodes(estimates, Cause.LOAD)
         if any(cause.decided for _stamp, cause in episode)
-        for last in [episode[-1][1]]
+        for load in episode[-1][1].loads
     ]
 
 

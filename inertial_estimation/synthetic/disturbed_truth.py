@@ -44,7 +44,11 @@ def disturbed_truth(
         if present not in sensors:
             bodies: list[LinkInertia] = [loads[i].body for i in present]
             sensors[present] = IdealSensors(
-                truth.robot, imu=truth.imu, contact_frames=frames, payloads=bodies
+                truth.robot,
+                imu=truth.imu,
+                contact_frames=frames,
+                point_contacts=truth.points,
+                payloads=bodies,
             )
         return sensors[present].read(state, forces)
 

@@ -87,6 +87,7 @@ class Truth:
         states: Configurations, velocities and accelerations.
         readings: Ideal readings.
         payload: What is attached, None for nothing.
+        points: Frames of those contacts that transmit no torque.
     """
 
     robot: RobotModel
@@ -98,6 +99,7 @@ class Truth:
     states: tuple[MotionState, ...]
     readings: tuple[IdealReadings, ...]
     payload: Payload | None = None
+    points: tuple[str, ...] = ()
 
 
 def arm_truth(
@@ -266,4 +268,5 @@ def _truth(
         states=states,
         readings=readings,
         payload=payload,
+        points=tuple(points),
     )

@@ -37,7 +37,7 @@ class EstimateEvents:
         self._decision = estimate.decision
         located = estimate.located
         decided = located is not None and located.decided and located.cause is not Cause.NOISE
-        cause = (located.cause, located.links[:1]) if located is not None and decided else None
+        cause = (located.cause, located.places) if located is not None and decided else None
         if located is not None and cause is not None and cause != self._cause:
             yield estimate.stamp_ns, located.sentence, located.cause is Cause.FAULT
         self._cause = cause

@@ -128,7 +128,7 @@ class World:
 
         force = spoiled.get("force", [0.0, 0.0, GRAVITY])
         standing = BaseState(stamp_ns, [0, 0, 0, 1], [0, 0, 0.4], [0, 0, 0], [0, 0, 0])
-        wrench = [0, 0, MASS * GRAVITY, 0, 0, 0]
+        wrench = [0, 0, spoiled.get("mass", MASS) * GRAVITY, 0, 0, 0]
         outgoing = {
             "imu/data": lambda: conversion.imu_to_msg(ImuSample(stamp_ns, force, [0, 0, 0]), Imu(), "imu"),
             "joint_states": lambda: conversion.joints_to_msg(

@@ -79,6 +79,26 @@ def test_inertial_ekf_publishes_answers_and_ends(world, tmp_path):
     assert "Traceback" not in node.output
 
 
+def test_with_auto_a_load_of_unknown_place_is_located_and_published(world):
+    """The robot stands still, and from some time on weighs 1.5 kg more."""
+    settings = {"locator.push_duration": "0.1", "hand_over_rate": "100.0"}
+    node = world.start("inertial_ekf", links="[auto]", **settings)
+    inertias = {link: world.listen(InertiaStamped, f"link_inertias/{link}") for link in ("trunk", "leg")}
+    locations = world.listen(DiagnosticArray, "load_location")
+
+    def mass():
+        return sum(messages[-1].inertia.m for messages in inertias.values())
+
+    assert world.run(lambda: all(len(messages) > 150 for messages in inertias.values())), node.output
+    assert abs(mass() - 10.0) < 0.1
+    assert world.run(lambda: mass() > 11.0, mass=11.5), node.output
+    events = [counts(array.status[0]) for array in locations]
+    located = next(event for event in events if event["kind"] == "loaded")
+    assert located["link"] in inertias
+    assert abs(float(located["mass [kg]"]) - 1.5) < 0.2
+    assert node.stop(signal.SIGINT) == 0, node.output
+
+
 def test_inputs_that_are_bad_lost_and_back(world):
     world.start("tilt_observer")
     orientations = world.listen(QuaternionStamped, "base_orientation")

@@ -12,6 +12,7 @@ from inertial_estimation.estimators.inertial.gate import GateConfig, InnovationG
 from inertial_estimation.estimators.inertial.input_causes import InputNames
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
@@ -57,7 +58,8 @@ class ArmScene:
         config = LocatorConfig()
         model = CauseModel(self.measurement, candidates, classes, names, config, self.robot.total_mass)
         bodies = {link: i for i, link in enumerate(named)}
-        return CauseInquiry(LoadLocator(model, config, window), names, bodies)
+        locator, pairs = LoadLocator(model, config, window), PairLocator(model, config, window)
+        return CauseInquiry(locator, pairs, names, bodies)
 
     def true_parameters(self):
         return np.concatenate([b.to_joint @ pi for b, pi in zip(self.bodies, self.truth, strict=True)])

@@ -13,13 +13,34 @@ larger than stated" is the cause without columns, since the scale is unknown in 
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["CauseBank", "NoiseScale"]
+__all__ = ["CauseBank", "CauseFit", "NoiseScale", "is_explained", "is_noise", "log_student", "noise_scale"]
+
+STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is learned from about as many
+SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
+EXPLAINED = 4.0  # times the usual variance, up to which what a cause leaves is noise
+UNEXPLAINED = 0.25  # share of what exceeds the usual variance that a cause may leave of a small event
+LEFT = 0.05  # share of what was to be explained that a cause may leave: the equation is linear in it
+
+
+class CauseFit(NamedTuple):
+    """The regression on n causes.
+
+    Attributes:
+        amplitudes: In units of their prior standard deviations, shape (n, d).
+        covariance: Of the amplitudes, in units of s^2, shape (n, d, d).
+        rss: Normalised innovations squared, summed, shape (n,).
+    """
+
+    amplitudes: Array
+    covariance: Array
+    rss: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +106,11 @@ class CauseBank:
         self.rss += np.maximum(weight * (error**2).sum(axis=1) - (b * step).sum(axis=(1, 2)), 0.0)
         self.log_det += np.log(np.maximum(np.linalg.det(widened), 1.0))
 
+    @property
+    def fit(self) -> CauseFit:
+        """The regression as it is now."""
+        return CauseFit(self.amplitudes, self.covariance, self.rss)
+
     def log_det_constant(self, variance: float) -> Array:
         """Return the logarithm of the Occam factors' determinants of constant amplitudes, shape (n,).
 
@@ -117,3 +143,34 @@ def log_student(rss: Array, total: float, scale: NoiseScale) -> Array:
     prior = scale.strength * scale.variance
     value: Array = -0.5 * (scale.strength + total) * np.log1p(rss / prior)
     return value
+
+
+def noise_scale(variance: float) -> NoiseScale:
+    """Return the prior of the noise where its usual variance is known.
+
+    Args:
+        variance: Usual mean of the squared whitened residuals.
+    """
+    return NoiseScale(max(variance, SMALLEST), STRENGTH)
+
+
+def is_noise(left: float, rss: float, usual: float) -> bool:
+    """Return whether what a cause leaves is no more than noise.
+
+    Args:
+        left: Sum of its normalised innovations squared.
+        rss: Sum of the squared residuals.
+        usual: What the usual noise gives.
+    """
+    return left <= min(EXPLAINED * usual, usual + UNEXPLAINED * max(rss - usual, 0.0))
+
+
+def is_explained(left: float, rss: float, usual: float) -> bool:
+    """Return whether what a cause leaves is noise, or little of what there was to explain.
+
+    Args:
+        left: Sum of its normalised innovations squared.
+        rss: Sum of the squared residuals.
+        usual: What the usual noise gives.
+    """
+    return is_noise(left, rss, usual) or left <= LEFT * rss

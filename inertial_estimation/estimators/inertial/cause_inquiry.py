@@ -1,4 +1,4 @@
-"""The inquiry into the cause of suspect data: the locator, fed with what contradicts the held state."""
+"""The inquiry into the cause of suspect data: the locators, fed with what contradicts the held state."""
 
 from collections.abc import Mapping
 
@@ -12,11 +12,15 @@ from inertial_estimation.estimators.inertial.inertial_filter import (
 )
 from inertial_estimation.estimators.inertial.input_causes import InputNames, most_direct_input
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["CauseInquiry"]
+
+SOONEST, LATEST = 0.1, 0.5  # time between two searches for a pair, each as long as several steps [s]
 
 
 class CauseInquiry:
@@ -24,21 +28,31 @@ class CauseInquiry:
 
     Attributes:
         found: What it has found; nothing before the first suspect data.
-        locator: Accumulates the evidence.
+        locator: Accumulates the evidence of single causes.
+        pairs: That of two loads at one instant, where no single cause explains the data.
     """
 
-    def __init__(self, locator: LoadLocator, names: InputNames, bodies: Mapping[str, int]) -> None:
+    def __init__(
+        self, locator: LoadLocator, pairs: PairLocator, names: InputNames, bodies: Mapping[str, int]
+    ) -> None:
         """Begin without data.
 
         Args:
-            locator: Accumulates the evidence.
+            locator: Accumulates the evidence of single causes.
+            pairs: That of two loads at one instant.
             names: Names of the inputs.
             bodies: Number of the estimated body by the link of the candidate, of those that are estimated.
         """
-        self.locator = locator
+        self.locator, self.pairs = locator, pairs
         self.found = LocatedCause.nothing()
         self._names = names
         self._bodies = dict(bodies)
+        self._pair: LocatedCause | None = None
+        self._search_at = 0.0
+
+    def set_config(self, config: LocatorConfig) -> None:
+        """Take parameters of which only those that may change while running differ."""
+        self.locator.config = self.pairs.config = config
 
     def begin(self, filter_: InertialFilter, held: FilterState, variance: float) -> None:
         """Discard what was found: new data are suspect.
@@ -53,6 +67,8 @@ class CauseInquiry:
         payloads = (masses - nominal).tolist()
         carried = {link: payloads[body] for link, body in self._bodies.items()}
         self.locator.begin(variance, carried)
+        self.pairs.begin(variance, carried)
+        self._pair, self._search_at = None, self.pairs.earliest
         self.found = LocatedCause.nothing()
 
     def estimate(self, link: str, body: int) -> None:
@@ -67,9 +83,9 @@ class CauseInquiry:
     @property
     def unestimated(self) -> str:
         """Link on which a load has been located that is not estimated; empty for none."""
-        found = self.found
-        elsewhere = found.decided and found.cause is Cause.LOAD and self.body is None
-        return found.links[0] if elsewhere else ""
+        if not self.found.decided:
+            return ""
+        return next((load.links[0] for load in self.found.loads if self._body(load) is None), "")
 
     def end(self) -> None:
         """Forget what was found: the data agree."""
@@ -83,8 +99,16 @@ class CauseInquiry:
             equation: The measurement.
             dt: Time since the last one [s].
         """
-        if self.locator.feed(innovation, equation, dt):
-            self.found = self.locator.located()
+        fed = self.locator.feed(innovation, equation, dt)
+        if fed is None:
+            return
+        age = self.locator.age
+        self.pairs.add(*fed, age)
+        self.found = self.locator.located()
+        if age >= self._search_at:
+            self._search_at = age + min(max(0.5 * age, SOONEST), LATEST)
+            self._pair = None if self.locator.explains else self.pairs.located(age)
+        self.found = self._pair or self.found
 
     @property
     def certain(self) -> LocatedCause | None:
@@ -92,20 +116,24 @@ class CauseInquiry:
         return self.found if self.found.decided or self.found.is_open else None
 
     @property
-    def body(self) -> int | None:
-        """Number of the estimated body that a load has been located on; None where there is none.
+    def bodies(self) -> tuple[int, ...]:
+        """Numbers of the estimated bodies that loads have been located on; empty unless all are estimated.
 
         Of links that the data hardly tell apart the most probable one that is estimated counts.
         """
-        if not (self.found.decided and self.found.cause is Cause.LOAD):
-            return None
-        return next((self._bodies[link] for link in self.found.links if link in self._bodies), None)
+        if not self.found.decided:
+            return ()
+        bodies = [self._body(load) for load in self.found.loads]
+        return tuple(body for body in bodies if body is not None) if None not in bodies else ()
+
+    def _body(self, load: LocatedCause) -> int | None:
+        return next((self._bodies[link] for link in load.links if link in self._bodies), None)
 
     @property
     def keeps_parameters(self) -> bool:
         """Whether the cause leaves the estimated bodies as they are: a push, a fault, a load elsewhere."""
         found = self.found
-        return found.decided and (found.cause in (Cause.PUSH, Cause.FAULT) or self.body is None)
+        return found.decided and (found.cause in (Cause.PUSH, Cause.FAULT) or not self.bodies)
 
     def patience(self, config: WatchConfig) -> float:
         """Return the time for which a single cause is looked for [s]: longer where it is a load or a push.

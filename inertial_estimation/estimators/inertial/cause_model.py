@@ -1,6 +1,6 @@
 """Single causes of large innovations, as whitened columns: loads, pushes, faults of an input."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from inertial_estimation.estimators.inertial.input_causes import (
     spatial_causes,
 )
 from inertial_estimation.estimators.inertial.linearisation import cholesky
+from inertial_estimation.estimators.inertial.load_prior import LoadPrior
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.models.candidate_columns import CandidateColumns
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, LinearEquation
@@ -98,6 +99,15 @@ class CauseModel:
             InputKind.EFFORT: np.array([force * lever]),
             InputKind.MOTION: np.array([MOTION_FAULT]),
         }
+
+    def load_prior(self, carried: Mapping[str, float]) -> LoadPrior:
+        """Return what is known of loads before the data.
+
+        Args:
+            carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
+        """
+        loads = np.array([carried.get(link, 0.0) for link in self.candidates.links])
+        return LoadPrior(self.candidates.masses, loads, self.spread, float(self.load_size[0]))
 
     def causes(self, innovation: Innovation, equation: LinearEquation) -> WhiteCauses | None:
         """Return the whitened causes; None where the state of the equation is not known.

@@ -42,7 +42,7 @@ class ChangeTrial:
     Attributes:
         earlier: The states to which the filter may return, the last good one first.
         returned_to: The one that explains the data; None while there is none.
-        located: Whether the locator has found the body that carries the load.
+        bodies: Numbers of the bodies on which the locator has found loads; empty for none.
         after_freeze: Whether learning was suspended before, so that the last good state is reported.
     """
 
@@ -53,7 +53,7 @@ class ChangeTrial:
         earlier: tuple[FilterState, ...],
         loads: LoadRange,
         *,
-        located: bool,
+        bodies: tuple[int, ...],
         after_freeze: bool,
     ) -> None:
         """Begin when the filter has been opened.
@@ -63,12 +63,12 @@ class ChangeTrial:
             level: Usual level of the NIS.
             earlier: States to which the filter may return, the last good one first.
             loads: Range of plausible masses.
-            located: Whether the locator has found the body that carries the load, the only one opened.
+            bodies: Numbers of those on which the locator has found loads, the only ones opened; or none.
             after_freeze: Whether learning was suspended before.
         """
         self.earlier = earlier
         self.returned_to: FilterState | None = None
-        self.located, self.after_freeze = located, after_freeze
+        self.bodies, self.after_freeze = bodies, after_freeze
         self._config, self._level, self._loads = config, level, loads
         self._explained_for = [0.0] * len(earlier)
         self._matched_for = self._accepted_for = self._lasted_for = 0.0
@@ -106,7 +106,7 @@ class ChangeTrial:
         self._matched_in_all = self._matched_in_all + dt * matches if kept else 0.0
         if self._matched_for >= config.evidence:
             self._matched_for = 0.0
-            if self._loads.admits(filter_) and (self.located or not self.earlier):
+            if self._loads.admits(filter_) and (self.bodies or not self.earlier):
                 return TrialOutcome.CHANGED
         plausible = self._loads.admits(filter_)
         if plausible and self._accepted_for >= config.patience:

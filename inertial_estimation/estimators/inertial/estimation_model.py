@@ -16,6 +16,7 @@ from inertial_estimation.estimators.inertial.link_choice import published_bodies
 from inertial_estimation.estimators.inertial.link_estimates import LinkReport
 from inertial_estimation.estimators.inertial.load_locator import LoadLocator
 from inertial_estimation.estimators.inertial.load_range import LoadRange
+from inertial_estimation.estimators.inertial.pair_locator import PairLocator
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.models.body_reference import BodyReference, check_priors, estimated_bodies
 from inertial_estimation.models.candidate_columns import CandidateColumns, candidate_links
@@ -175,9 +176,10 @@ class EstimationModel:
             self.measurement, candidates, classes, inputs, config.locator, self.robot.total_mass
         )
         locator = LoadLocator(model, config.locator, config.window)
+        pairs = PairLocator(model, config.locator, config.window)
         joints = {link: self.robot.link_body(link).joint_id for link in links}
         bodies = {link: estimated[joint] for link, joint in joints.items() if joint in estimated}
-        return CauseInquiry(locator, inputs, bodies)
+        return CauseInquiry(locator, pairs, inputs, bodies)
 
     def total_mass(self, pi_C: Array) -> float:
         """Return the mass of the robot with other parameters of the bodies, (n, 10) in C [kg]."""

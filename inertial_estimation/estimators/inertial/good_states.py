@@ -5,13 +5,13 @@ from collections import deque
 import numpy as np
 
 from inertial_estimation.estimators.inertial.inertial_filter import FilterState, InertialFilter
+from inertial_estimation.estimators.inertial.located_changes import LocatedChanges
 from inertial_estimation.signals import Array
 
 __all__ = ["GoodStates"]
 
 PERIOD = 0.05  # time between two states [s]
 PERIODS_OF_PROBATION = 4  # for which the data must stay unsuspected after a state
-HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
 
 
 class GoodStates:
@@ -25,15 +25,18 @@ class GoodStates:
         held: The state before the first suspect data, which is published while they are suspect.
         before_change: The good state before the last change of the load; None if there was none.
         unsuspected_for: Time of data that were not suspect, in all [s].
+        located: The changes that were those of a load on one body.
     """
 
-    def __init__(self, filter_: InertialFilter) -> None:
+    def __init__(self, filter_: InertialFilter, memory: float) -> None:
         """Begin with the filter's present state as the good one.
 
         Args:
             filter_: The filter.
+            memory: Time for which located changes are remembered [s].
         """
         self._filter = filter_
+        self.located = LocatedChanges(filter_, memory)
         self._on_probation: deque[FilterState] = deque()
         self._since_latest = 0.0
         self.reset()
@@ -41,7 +44,8 @@ class GoodStates:
     def reset(self) -> None:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
-        self._confirmed = self._confirmed_for = self.unsuspected_for = 0.0
+        self.located.reset()
+        self.unsuspected_for = 0.0
         self.last = self.held = self._filter.state
         self.forget_probation()
 
@@ -52,6 +56,7 @@ class GoodStates:
             filter_: The filter.
         """
         self._filter = filter_
+        self.located.carry_over(filter_)
         self._on_probation = deque(filter_.adopted(state) for state in self._on_probation)
         self.last, self.held = filter_.adopted(self.last), filter_.adopted(self.held)
         if self.before_change is not None:
@@ -76,20 +81,8 @@ class GoodStates:
     def advance(self, dt: float) -> bool:
         """Let time pass without suspect data; return whether a state is due to be examined."""
         self._since_latest += dt
-        self._confirmed_for += dt
         self.unsuspected_for += dt
         return self._since_latest >= PERIOD
-
-    def hand_over_rate(self, slowest: float, time: float) -> float:
-        """Return the largest rate of change of published masses [kg/s].
-
-        Args:
-            slowest: That of a change that need not be a load on one body [kg/s].
-            time: In which a load that has been located on one body, or is off again, is handed over [s].
-        """
-        if self._confirmed_for > HAND_OVERS * time:
-            return slowest
-        return max(slowest, self._confirmed / time)
 
     def forget_probation(self) -> None:
         """Drop the states on probation: the data are suspect, or the filter has been given another state."""
@@ -110,7 +103,7 @@ class GoodStates:
             located: Whether the load has been located on one body.
         """
         if located:
-            self._confirm_change(self.held.x, self._filter.x)
+            self.located.believe(self.held.x, self._filter.x)
         self.before_change = self.last
         self.last = self._filter.state
         self.forget_probation()
@@ -119,13 +112,7 @@ class GoodStates:
         """Put the filter back to one of the earlier states."""
         if state is self.before_change:
             self.before_change = self.last
-            self._confirm_change(self.last.x, state.x)
+            self.located.believe(self.last.x, state.x)
             self.last = state
         self._filter.restore(state)
         self.forget_probation()
-
-    def _confirm_change(self, before: Array, now: Array) -> None:
-        """Note by how much the masses have changed between two states."""
-        masses = self._filter.masses_of
-        self._confirmed = float(np.abs(masses(now) - masses(before)).max())
-        self._confirmed_for = 0.0

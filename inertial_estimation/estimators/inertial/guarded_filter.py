@@ -82,7 +82,7 @@ class GuardedFilter:
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
         self._level = UsualLevel(rows, filter_.gate, rest_speed)
-        self.good = GoodStates(filter_)
+        self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
         self.in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
         self.reset()
@@ -161,6 +161,7 @@ class GuardedFilter:
             return self._update_waiting(equation, dt)
         if self.phase is WatchPhase.GOOD:
             self.good.held = self.filter.state
+        self.good.located.advance(dt)
         update = self.filter.update(equation, dt, reopen=not self._level.is_known)
         if self.phase is WatchPhase.TRIAL:
             return self._update_trial(equation, update, dt)
@@ -180,6 +181,10 @@ class GuardedFilter:
     def _update_good(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         limit = self._level.limit(self.config.suspect)
         suspect = self._level.is_known and not (update.accepted and update.nis <= limit)
+        if suspect and self.phase is WatchPhase.GOOD:
+            widest = self._level.limit(self.config.suspect, widest=True)
+            followed = self.good.located.follow(self.good.held, equation, widest)
+            update, suspect = (update, True) if followed is None else (followed, False)
         self.in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
@@ -201,6 +206,7 @@ class GuardedFilter:
             return update
         if update.accepted:
             self._level.feed(update.nis, dt)
+        self.good.located.observe(dt)
         if not self.good.advance(dt):
             return update
         if self._loads.admits(self.filter) and is_sound(self.filter):
@@ -241,14 +247,16 @@ class GuardedFilter:
             self.filter.restore(self.good.held)  # a load or a push: nothing is learned from it yet
         if innovation.nis <= self._level.limit(self.config.suspect):
             return update
-        body = self.inquiry.body
-        located = self._trial is not None and self._trial.located
-        if body is not None and not located:
+        bodies = self.inquiry.bodies
+        on_trial = () if self._trial is None else self._trial.bodies
+        if bodies and (not on_trial or set(bodies) > set(on_trial)):
             self.filter.restore(self.good.held)
-            self.filter.admit_change(body)
-            self._begin_trial(located=True)
+            for body in bodies:
+                self.filter.admit_change(body)
+            self.good.located.locate(bodies)
+            self._begin_trial(bodies=bodies)
             update = replace(self.filter.update(equation, 0.0), decision=Decision.REOPENED)
-        elif self.inquiry.keeps_parameters and (located or self.phase is WatchPhase.SUSPECT):
+        elif self.inquiry.keeps_parameters and (on_trial or self.phase is WatchPhase.SUSPECT):
             self.filter.restore(self.good.held)
             self._set(WatchPhase.PUSHED)
         if self.inquiry.found.decided:
@@ -272,7 +280,7 @@ class GuardedFilter:
         self._set(WatchPhase.GOOD)
 
     def _begin_trial(
-        self, *, located: bool = False, open_all: bool = False, after_freeze: bool = False
+        self, *, bodies: tuple[int, ...] = (), open_all: bool = False, after_freeze: bool = False
     ) -> None:
         """Put a change on trial: of the located body, or of all where no single cause explains the data."""
         if open_all:
@@ -282,7 +290,7 @@ class GuardedFilter:
         self.filter.gate.reset()
         self._set(WatchPhase.TRIAL)
         self._trial = ChangeTrial(
-            self.config, self._level, earlier, self._loads, located=located, after_freeze=after_freeze
+            self.config, self._level, earlier, self._loads, bodies=bodies, after_freeze=after_freeze
         )
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
@@ -297,7 +305,7 @@ class GuardedFilter:
         outcome = self._trial.feed(self.filter, equation, update, dt, contradicted=contradicted)
         if outcome in (TrialOutcome.CHANGED, TrialOutcome.TOLERATED):
             self._unconfirmed_for = UNCONFIRMED if outcome is TrialOutcome.TOLERATED else 0.0
-            self.good.change(located=outcome is TrialOutcome.CHANGED and self._trial.located)
+            self.good.change(located=outcome is TrialOutcome.CHANGED and bool(self._trial.bodies))
             self._set(WatchPhase.GOOD)
         elif outcome is TrialOutcome.BACK:
             assert self._trial.returned_to is not None

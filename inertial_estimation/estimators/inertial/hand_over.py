@@ -1,5 +1,7 @@
 """Rate-limited hand-over of estimates to controllers, physically consistent at every step."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from inertial_estimation.compilation import Table, compiled, warm_up
@@ -15,7 +17,8 @@ class HandOver:
     A convex combination of two pseudo-inertias is a pseudo-inertia, and the pseudo-inertia is linear in
     the parameters, so (1 - s) pi_published + s pi_estimate is consistent for every s in [0, 1] (F IV-B
     limits the mass to 3 kg/s). Changes of first and second moments are measured as masses at the gyration
-    radius, up to the body's own mass, so a change of only the centre of mass is limited as well.
+    radius, up to the body's own mass, so a change of only the centre of mass is limited as well. A body that
+    is followed, and whose estimate has been reached, goes with it at any rate.
 
     Attributes:
         rate: Largest change [kg/s].
@@ -33,22 +36,28 @@ class HandOver:
         self.rate = rate
         self._nominal = nominal_C.copy()
         self.published: Array = nominal_C.copy()
+        self._estimate: Array = nominal_C.copy()
 
     def reset(self) -> None:
         """Return to nominal at once."""
-        self.published = self._nominal.copy()
+        self.published, self._estimate = self._nominal.copy(), self._nominal.copy()
 
-    def advance(self, estimate_C: Array, dt: float) -> Array:
+    def advance(self, estimate_C: Array, dt: float, followed: Sequence[int] = ()) -> Array:
         """Move towards estimates.
 
         Args:
             estimate_C: Parameters in C, shape (n, 10).
             dt: Time since the last call [s].
+            followed: Numbers of the bodies that are followed.
 
         Returns:
             Parameters to publish, in C, shape (n, 10).
         """
-        self.published = _moved(self.published, estimate_C, self.rate * dt)
+        moved = _moved(self.published, estimate_C, self.rate * dt)
+        for body in followed:
+            if np.array_equal(self.published[body], self._estimate[body]):
+                moved[body] = estimate_C[body]
+        self.published, self._estimate = moved, estimate_C
         return self.published
 
 

@@ -100,7 +100,7 @@ class InertialEstimator:
         self.config = config
         self.filter.gate.config = config.gate
         self.corrected.guarded.config = config.watch
-        self.corrected.guarded.inquiry.locator.config = config.locator
+        self.corrected.guarded.inquiry.set_config(config.locator)
         self.record.set_config(config)
         self.corrected.noise.config = config.noise_adaptation
 
@@ -130,9 +130,11 @@ class InertialEstimator:
         """
         guarded, noise = self.corrected.guarded, self.corrected.noise
         config = self.config
-        self._links.set_rate(guarded.good.hand_over_rate(config.hand_over_rate, config.hand_over_time))
+        located, lead = guarded.good.located, 0.5 * config.window
+        self._links.set_rate(located.hand_over_rate(config.hand_over_rate, config.hand_over_time, lead))
         pi_C, covariance_C = guarded.estimate()
-        links = self._links.advance(pi_C, covariance_C, guarded.trusted(pi_C), step.dt)
+        trusted_C = located.ahead(guarded.trusted(pi_C), step.dt, lead)
+        links = self._links.advance(pi_C, covariance_C, trusted_C, step.dt, located.followed)
         information = self.record.information
         information.update(step.time_ns, self.filter.P, self.filter.prior_factor)
         friction = dict(zip(self.model.friction_names, self.filter.friction.tolist(), strict=True))

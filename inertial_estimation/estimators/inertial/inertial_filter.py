@@ -293,20 +293,22 @@ class InertialFilter(BodyCoordinates):
     def _farthest(self, x: Array, x_at: Array) -> float:
         return largest_step(x, x_at, self._n_inertial)
 
-    def admit_change(self, body: int | None = None) -> None:
-        """Admit any change of the bodies: their covariance becomes the prior's; friction does not change.
+    def admit_change(self, body: int | None = None, share: float = 1.0) -> None:
+        """Admit a change of the bodies: their covariance moves to the prior's; friction does not change.
 
         Args:
             body: Number of the only body that has changed; None for all of them.
+            share: Of what is known of it that is forgotten, 0 to 1; 1 admits any change.
         """
-        n = self._n_inertial
+        n, kept = self._n_inertial, 1.0 - share
         opened = slice(0, n) if body is None else slice(10 * body, 10 * body + 10)
+        scale = math.sqrt(kept)
         self.P = self.P.copy()
-        self.P[opened] = 0.0
-        self.P[:, opened] = 0.0
-        self.P[opened, opened] = self._P_prior[opened, opened]
+        self.P[opened] *= scale
+        self.P[:, opened] *= scale
+        self.P[opened, opened] += share * self._P_prior[opened, opened]
         self._centre = self._centre.copy()
-        self._centre[opened] = self.x[opened]
+        self._centre[opened] += share * (self.x[opened] - self._centre[opened])
 
 
 def _compare(

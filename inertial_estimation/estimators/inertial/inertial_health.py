@@ -13,7 +13,7 @@ from inertial_estimation.estimators.inertial.information import InformationRepor
 from inertial_estimation.located_cause import Cause
 from inertial_estimation.signals import Decision, Health, HealthLevel
 
-__all__ = ["FilterRecord", "filter_health", "watch_in_words"]
+__all__ = ["FilterRecord", "filter_health", "remarks", "watch_in_words"]
 
 
 class FilterRecord:
@@ -121,6 +121,19 @@ def filter_health(
         return Health("estimator", HealthLevel.WARN, trouble, values)
     message = "; ".join(text for text in ("estimating", remark) if text)
     return Health("estimator", HealthLevel.OK, message, values)
+
+
+def remarks(guarded: GuardedFilter, noise: AdaptiveNoise, nis_factor: float) -> str:
+    """Say what is worth knowing and no trouble; empty for nothing.
+
+    Args:
+        guarded: The filter under watch.
+        noise: Noise of the rows.
+        nis_factor: Factor of the variance from which on noise stated too large is told.
+    """
+    links = guarded.good.located.varying
+    varying = f"the load on {listing(links)} varies and is followed" if links else ""
+    return "; ".join(text for text in (varying, noise.too_large(nis_factor)) if text)
 
 
 def watch_in_words(guarded: GuardedFilter) -> str:

@@ -8,7 +8,11 @@ from inertial_estimation.estimators.inertial.guarded_filter import WatchPhase
 from inertial_estimation.estimators.inertial.inertial_config import InertialPipelineConfig
 from inertial_estimation.estimators.inertial.inertial_estimator import InertialEstimator, MeasuredStep
 from inertial_estimation.estimators.inertial.inertial_filter import InertialFilter
-from inertial_estimation.estimators.inertial.inertial_health import filter_health, watch_in_words
+from inertial_estimation.estimators.inertial.inertial_health import (
+    filter_health,
+    remarks,
+    watch_in_words,
+)
 from inertial_estimation.estimators.inertial.joint_rows import InertialJointRows
 from inertial_estimation.estimators.inertial.state_windows import InertialInputs, StateWindows
 from inertial_estimation.estimators.inputs.alignment import AlignedSample
@@ -152,7 +156,7 @@ class InertialPipeline:
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(corrected.guarded),
             noise=corrected.noise_note(self.config.watch.nis_factor),
-            remark=corrected.noise.too_large(self.config.watch.nis_factor),
+            remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]
 

@@ -195,7 +195,12 @@ class PublishedLinks:
         self._hand_over.rate = rate
 
     def advance(
-        self, pi_C: Array, covariance_C: Array, trusted_C: Array, dt: float
+        self,
+        pi_C: Array,
+        covariance_C: Array,
+        trusted_C: Array,
+        dt: float,
+        followed: Sequence[int] = (),
     ) -> tuple[LinkEstimate, ...]:
         """Move the published parameters towards the trusted ones and return them with the estimates.
 
@@ -204,13 +209,15 @@ class PublishedLinks:
             covariance_C: Their covariances, shape (n, 10, 10).
             trusted_C: Parameters that may be published, in C, shape (n, 10).
             dt: Time since the last call [s].
+            followed: Numbers of the estimated bodies whose loads are followed.
 
         Returns:
             One estimate for each published body, in link axes.
         """
         nominal_C, idle_C = self._idle
         pi_C, trusted_C = self._among(nominal_C, pi_C), self._among(nominal_C, trusted_C)
-        published_C = self._hand_over.advance(trusted_C, dt)
+        places = followed if self._places is None else [self._places[body] for body in followed]
+        published_C = self._hand_over.advance(trusted_C, dt, places)
         return self._report.estimates(pi_C, self._among(idle_C, covariance_C), published_C)
 
     def _among(self, idle: Array, estimated: Array) -> Array:

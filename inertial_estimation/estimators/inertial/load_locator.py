@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.inertial.cause_bank import CauseBank, NoiseScale, log_student
+from inertial_estimation.estimators.inertial.cause_bank import (
+    CauseBank,
+    is_explained,
+    is_noise,
+    log_student,
+    noise_scale,
+)
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
 from inertial_estimation.estimators.inertial.inertial_filter import Innovation
-from inertial_estimation.estimators.inertial.load_prior import LoadPrior
+from inertial_estimation.estimators.inertial.load_prior import PRESSING
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
@@ -31,13 +37,7 @@ __all__ = ["CausePosterior", "LoadLocator"]
 
 STEPS_PER_WINDOW = 6  # measurements of one window that are used: they share most of their readings
 INDEPENDENT = 1.2  # independent means in one window: integral of the squared parabolic weight
-STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is learned from about as many
 WALK = 0.01  # variance of the change of a force within a second, relative to its expected size squared
-SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
-EXPLAINED = 4.0  # times the usual variance, up to which what a load leaves is noise
-UNEXPLAINED = 0.25  # share of what exceeds the usual variance that a load may leave of a small event
-PRESSING = 0.1  # share of pushes that press down so steadily that at rest they equal a load
-LEFT = 0.05  # share of what was to be explained that a load may leave: the equation is linear in it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,22 +105,43 @@ class LoadLocator:
             variance: Usual mean of the squared whitened innovations.
             carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
         """
-        self._scale = NoiseScale(max(variance, SMALLEST), STRENGTH)
-        model = self._model
-        loads = np.array([carried.get(link, 0.0) for link in model.candidates.links])
-        unit = float(model.load_size[0])
-        self._prior = LoadPrior(model.candidates.masses, loads, model.spread, unit)
+        self._scale = noise_scale(variance)
+        self._prior = self._model.load_prior(carried)
         self._banks: _Banks | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
         self._total = self._rss = 0.0
 
     @property
+    def age(self) -> float:
+        """Time since the cause has begun [s]."""
+        return self._age
+
+    @property
+    def explains(self) -> bool:
+        """Whether the most probable single cause leaves no more than noise of what there was to explain."""
+        posterior = self.posterior()
+        if posterior is None or posterior.kind is Cause.NOISE:
+            return False
+        assert self._banks is not None
+        banks, n = self._banks, len(posterior.loads)
+        of_kinds = {
+            Cause.LOAD: (posterior.loads, banks.loads.rss),
+            Cause.PUSH: (posterior.pushes, np.minimum(banks.spatial.rss[:n], banks.weights.rss)),
+            Cause.FAULT: (posterior.faults, np.concatenate((banks.spatial.rss[n:], banks.single.rss))),
+        }
+        probabilities, rss = of_kinds[posterior.kind]
+        left_over = float(rss[np.argmax(probabilities)])
+        return is_noise(left_over, self._rss, self._scale.variance * self._total)
+
+    @property
     def _is_half_grown(self) -> bool:
         """Whether half of a window holds readings with the cause: longer than an impact."""
         return self._age >= 0.5 * self._window
 
-    def feed(self, innovation: Innovation, equation: LinearEquation, dt: float) -> bool:
+    def feed(
+        self, innovation: Innovation, equation: LinearEquation, dt: float
+    ) -> tuple[WhiteCauses, float] | None:
         """Add one measurement; most of those that share their readings are skipped.
 
         Args:
@@ -129,21 +150,22 @@ class LoadLocator:
             dt: Time since the last one [s].
 
         Returns:
-            Whether it was used.
+            Its causes, and the number of independent measurements that it counts for; None if it was skipped.
         """
         self._pending += dt
         if self._banks is not None and self._pending < self._window / STEPS_PER_WINDOW:
-            return False
+            return None
         try:
             causes = self._model.causes(innovation, equation)
         except MeasurementError:
             causes = None
         if causes is None or not np.isfinite(causes.residual).all():
-            return False
+            return None
         elapsed, self._pending = min(self._pending, self._window), 0.0
-        self._accumulate(causes, elapsed)
+        weight = elapsed * INDEPENDENT / self._window
+        self._accumulate(causes, elapsed, weight)
         self._age += elapsed
-        return True
+        return causes, weight
 
     def posterior(self) -> CausePosterior | None:
         """Return the probabilities of all causes; None before the first measurement."""
@@ -155,8 +177,8 @@ class LoadLocator:
         noise = log_student(np.array([self._rss]), self._total, self._scale)
         share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
         prior, seen = self._prior, (self._total, self._scale)
-        mass, place = prior.log_mass(banks.loads, *seen), prior.log_place(banks.loads, *seen)
-        place_of_weight = prior.log_place(banks.weights, *seen)
+        mass, place = prior.log_mass(banks.loads.fit, *seen), prior.log_place(banks.loads.fit, *seen)
+        place_of_weight = prior.log_place(banks.weights.fit, *seen)
         lasting = share - self._age / self.config.push_duration
         # The noise of the accelerations in the columns of a load must not count against it.
         pressing = np.minimum(weights + place_of_weight, loads + place) + np.log(PRESSING) + lasting
@@ -186,7 +208,7 @@ class LoadLocator:
             )
         return LocatedCause(cause, posterior.noise, decided=False)
 
-    def _accumulate(self, causes: WhiteCauses, elapsed: float) -> None:
+    def _accumulate(self, causes: WhiteCauses, elapsed: float, weight: float) -> None:
         if self._banks is None:
             self._banks = _Banks(
                 CauseBank(*causes.loads.shape[::2]),
@@ -195,7 +217,6 @@ class LoadLocator:
                 CauseBank(*causes.single.shape[::2]),
             )
         self._latest = causes
-        weight = elapsed * INDEPENDENT / self._window
         expected = 1.0 / self._scale.variance  # squared amplitude, in units of the noise
         growth = expected * elapsed / self._window if self._age < self._window else 0.0
         walk = growth + WALK * expected * elapsed
@@ -229,7 +250,9 @@ class LoadLocator:
         )
         all_loads, as_push = float(loads.sum()), float(posterior.weights.sum())
         alone = of_links >= self.config.ambiguity * (all_loads - of_links)
-        settled = alone and self._age >= self._window and self._is_explained(best)
+        settled = (
+            alone and self._age >= self._window and self._is_explained(float(self._banks.loads.rss[best]))
+        )
         decided = settled and self._decides(all_loads)
         return LocatedCause(
             Cause.LOAD,
@@ -242,12 +265,8 @@ class LoadLocator:
             as_push=as_push,
         )
 
-    def _is_explained(self, body: int) -> bool:
-        """Return whether a load on a body leaves little of what there was to explain."""
-        assert self._banks is not None
-        left, usual = float(self._banks.loads.rss[body]), self._scale.variance * self._total
-        noise = min(EXPLAINED * usual, usual + UNEXPLAINED * max(self._rss - usual, 0.0))
-        return left <= max(noise, LEFT * self._rss)
+    def _is_explained(self, left: float) -> bool:
+        return is_explained(left, self._rss, self._scale.variance * self._total)
 
     def _push(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None

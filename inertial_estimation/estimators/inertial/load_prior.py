@@ -8,17 +8,19 @@ better prior, relative to the one under the prior of the regression.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from inertial_estimation.estimators.inertial.cause_bank import CauseBank, NoiseScale
+from inertial_estimation.estimators.inertial.cause_bank import CauseFit, NoiseScale
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["LoadPrior"]
+__all__ = ["PRESSING", "LoadPrior"]
 
 LOST = 0.1  # share of a load that may come off in addition to it
 OWN_MASS = 0.5  # share of the body's own mass that can come off
 RARE = 1e-4  # prior probability that a body loses some of its own mass: a push upwards is far more frequent
+PRESSING = 0.1  # share of pushes that press down so steadily that at rest they equal a load
 POINT = 1e-6  # smallest variance of the place, in squared units of the expected distance
 
 
@@ -39,19 +41,27 @@ class LoadPrior:
     spread: Array
     unit: float
 
-    def log_mass(self, bank: CauseBank, total: float, scale: NoiseScale) -> Array:
+    def at(self, bodies: NDArray[np.int64]) -> "LoadPrior":
+        """Return the prior of loads on some of the bodies.
+
+        Args:
+            bodies: Their numbers, shape (k,).
+        """
+        return LoadPrior(self.masses[bodies], self.carried[bodies], self.spread[bodies], self.unit)
+
+    def log_mass(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:
         """Return the logarithm of the probability of the mass, relative to either sign alike, shape (n,).
 
         A load has a positive mass, and one that comes off at most that which the body carries; rarely the
         body loses some of its own.
 
         Args:
-            bank: The regression on a load on each body.
+            fit: The regression on a load on each body.
             total: Number of independent residuals that it has seen.
             scale: Prior of the noise.
         """
-        covariance = _covariance(bank, total, scale)
-        mass = self.unit * bank.amplitudes[:, 0]
+        covariance = _covariance(fit, total, scale)
+        mass = self.unit * fit.amplitudes[:, 0]
         sigma = self.unit * np.sqrt(np.maximum(covariance[:, 0, 0], np.finfo(float).tiny))
         most_lost = (1.0 + LOST) * np.maximum(self.carried, 0.0)
         usual = log_ndtr((mass + most_lost) / sigma)
@@ -59,33 +69,33 @@ class LoadPrior:
         logs: Array = np.logaddexp(usual, rare + np.log(RARE)) + np.log(2.0)
         return logs
 
-    def log_place(self, bank: CauseBank, total: float, scale: NoiseScale) -> Array:
+    def log_place(self, fit: CauseFit, total: float, scale: NoiseScale) -> Array:
         """Return the logarithm of the probability of the place, relative to that of any first moment.
 
         A load of mass m sits on its body, so its first moment h is normal with the covariance m^2 `spread`,
         not with that of the regression, one.
 
         Args:
-            bank: The regression on a load on each body.
+            fit: The regression on a load on each body.
             total: Number of independent residuals that it has seen.
             scale: Prior of the noise.
 
         Returns:
             Shape (n,).
         """
-        covariance = _covariance(bank, total, scale)
-        h, P = bank.amplitudes[:, 1:], covariance[:, 1:, 1:]
-        square = bank.amplitudes[:, 0] ** 2 + covariance[:, 0, 0]
+        covariance = _covariance(fit, total, scale)
+        h, P = fit.amplitudes[:, 1:], covariance[:, 1:, 1:]
+        square = fit.amplitudes[:, 0] ** 2 + covariance[:, 0, 0]
         near = square[:, None, None] * (self.spread + POINT * np.eye(3))
         logs: Array = _log_normal(h, P + near) - _log_normal(h, P + np.eye(3))
         return logs
 
 
-def _covariance(bank: CauseBank, total: float, scale: NoiseScale) -> Array:
+def _covariance(fit: CauseFit, total: float, scale: NoiseScale) -> Array:
     """Return the covariance of mass and first moment of each load, shape (n, 4, 4)."""
     noise = scale.strength * scale.variance
-    variance = (noise + bank.rss) / (scale.strength + total)
-    covariance: Array = variance[:, None, None] * bank.covariance
+    variance = (noise + fit.rss) / (scale.strength + total)
+    covariance: Array = variance[:, None, None] * fit.covariance
     return covariance
 
 

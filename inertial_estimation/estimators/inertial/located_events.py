@@ -85,5 +85,5 @@ class LocatedEvents:
 
 
 def _identity(cause: LocatedCause) -> tuple[object, ...]:
-    """Return what makes a cause another one: its kind, certainty, link or input."""
-    return cause.cause, cause.is_open, cause.links[:1], cause.input
+    """Return what makes a cause another one: its kind, certainty, links or input."""
+    return cause.cause, cause.is_open, cause.places, cause.input

@@ -52,12 +52,16 @@ class RecordedSteps:
         self._config, self._names = pipeline.config, pipeline.input_names
         self._recorded_with = pipeline.model
 
-    def updates(self, config: InertialPipelineConfig) -> Iterator[tuple[MeasuredStep, FilterUpdate]]:
+    def updates(
+        self, config: InertialPipelineConfig, learn_until_ns: int | None = None
+    ) -> Iterator[tuple[MeasuredStep, FilterUpdate]]:
         """Filter all steps with other parameters; a step that fails gives none.
 
         Args:
             config: The parameters; those of `FREE_PARAMETERS`, `friction.prior` and the odds and sizes of
                 `locator` may differ from the pipeline's.
+            learn_until_ns: Stamp from which on the parameters are frozen and only innovations computed [ns];
+                None: never.
 
         Yields:
             Each step and the outcome of its update, with innovation, NIS and log-determinant.
@@ -65,7 +69,7 @@ class RecordedSteps:
         Raises:
             ConfigurationError: If other parameters differ, on which the equations depend.
         """
-        for step, update, _estimator in self._filtered(config):
+        for step, update, _estimator in self._filtered(config, learn_until_ns):
             yield step, update
 
     def estimates(self, config: InertialPipelineConfig) -> Iterator[InertialEstimate]:
@@ -89,15 +93,22 @@ class RecordedSteps:
                 yield estimate
 
     def _filtered(
-        self, config: InertialPipelineConfig
+        self, config: InertialPipelineConfig, learn_until_ns: int | None = None
     ) -> Iterator[tuple[MeasuredStep, FilterUpdate, InertialEstimator]]:
-        self._check(config)
+        fixed = self.dependent(config)
+        if fixed:
+            raise ConfigurationError(
+                f"the recorded equations depend on {listing(fixed)}, expected the values of the pipeline "
+                f"that kept them; {listing(FREE_PARAMETERS)} may differ"
+            )
         base, failed = self._recorded_with, False
         model = EstimationModel.build(config, base.setup, base.imu, base.urdf)
         estimator = InertialEstimator(config, model, self._names)
         for kept in self.steps:
             if kept.restarted:
                 estimator.forget()
+            if learn_until_ns is not None and kept.stamp_ns >= learn_until_ns:
+                estimator.learning = False
             equation = estimator.model.measurement.restated(kept.equation)
             step = replace(kept, equation=equation, dt=1.0 / config.rate if failed else kept.dt)
             try:
@@ -110,16 +121,11 @@ class RecordedSteps:
             failed = False
             yield step, update, estimator
 
-    def _check(self, config: InertialPipelineConfig) -> None:
-        """Check that the equations are those of these parameters."""
+    def dependent(self, config: InertialPipelineConfig) -> list[str]:
+        """Return which parameters differ on which the equations depend; empty if none does."""
         own = self._config
         free = {name: getattr(own, name) for name in FREE_PARAMETERS}
         locator = replace(own.locator, candidates=config.locator.candidates)
         friction = replace(config.friction, prior=own.friction.prior)
         same = replace(config, **free, locator=locator, friction=friction)
-        fixed = [name for name in vars(own) if getattr(same, name) != getattr(own, name)]
-        if fixed:
-            raise ConfigurationError(
-                f"the recorded equations depend on {listing(fixed)}, expected the values of the pipeline "
-                f"that kept them; {listing(FREE_PARAMETERS)} may differ"
-            )
+        return [name for name in vars(own) if getattr(same, name) != getattr(own, name)]

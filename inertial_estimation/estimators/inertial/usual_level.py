@@ -148,16 +148,17 @@ class UsualLevel:
         """Take a level that has lasted as the usual one."""
         self._usual.mean = nis
 
-    def limit(self, factor: float) -> float:
+    def limit(self, factor: float, *, widest: bool = False) -> float:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level.
 
         Args:
             factor: Largest multiple; a smaller one where the NIS seen varies by less.
+            widest: Whether it is the largest multiple in any case.
         """
         if not self.is_known:
             return self._gate.bound
         usual = self._usual
-        if self.moving and usual is self._rest:
+        if widest or (self.moving and usual is self._rest):
             return min(factor * usual.level, self._gate.bound)
         return min(min(factor, usual.factor) * usual.level, self._gate.bound)
 

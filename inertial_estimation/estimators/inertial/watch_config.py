@@ -85,6 +85,15 @@ class WatchConfig:
         upper=1e4,
         runtime=True,
     )
+    memory: float = parameter(
+        5.0,
+        "Time within which a second change of the load on one link makes it a load that varies, and for "
+        "which such a load must keep still to count as constant again. The filter follows a load that "
+        "varies without looking for its place at every change; 0 never does.",
+        unit="s",
+        lower=0.0,
+        upper=1e4,
+    )
     nis_factor: float = parameter(
         3.0,
         "Factor between the variance of the noise that the innovations show and the stated one from which on "

@@ -9,6 +9,7 @@ from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, Joi
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
+from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
@@ -35,6 +36,7 @@ class BaseStateEstimator:
         noise: Measured noise of the readings, and the rate of correction that follows from it.
         checks: Checks of the readings against one another.
         initialisation: The startup, and new fits of the vertical while the observer runs.
+        kept_steps: Takes what the observer two_stage is given, for `RecordedObserver`; None: nothing is kept.
     """
 
     def __init__(self, config: TiltPipelineConfig, setup: RobotSetup) -> None:
@@ -60,6 +62,7 @@ class BaseStateEstimator:
         self.checks = ReadingChecks(self._kinematics.soles, enabled=config.check_readings)
         self.initialisation = Initialisation(config.startup)
         self._joint_speed = JointSpeed(config.bias.rest_window)
+        self.kept_steps: KeptObserverSteps | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -184,19 +187,21 @@ class BaseStateEstimator:
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks = self.observer, self.checks
+        if self.kept_steps is not None:
+            self.kept_steps.begin(self.noise)
         if y_v is None:
             self.noise.propagate(h, self.bias.variance_horizontal)
         else:
             self.noise.set_rate(observer, h, self.bias.variance_horizontal)
         if not checks.enabled:
-            observer.step(h, w, f, y_v)
+            advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
             self.noise.measure_velocity(observer, h, f)
             return
         before, hold, measured = observer.x2, checks.hold, f
         if hold.active:
             f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])
         observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, before)
-        observer.step(h, w, f, y_v)
+        advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
         if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)
@@ -295,6 +300,8 @@ class BaseStateEstimator:
             self._known = state
         known, observer, bias = self._known, self.observer, self.bias
         assert known is not None
+        if self.kept_steps is not None:
+            self.kept_steps.place(known.R_BI)
         self._advance_uncertainty(h, yaw_referenced=R_reference is not None)
         weights = self._contacts.weights if fresh else self._contacts.no_weights
         values = self.track.step(h, (rate, w_mean, bias.bias), observer, known, weights, R_reference)

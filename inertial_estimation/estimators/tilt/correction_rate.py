@@ -27,7 +27,16 @@ from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.parameters import parameter
 from inertial_estimation.spatial.vectors import Vector, store, vector_of
 
-__all__ = ["AdaptationConfig", "CorrectionRate"]
+__all__ = [
+    "DENSITY_SEEN",
+    "ELAPSED",
+    "SIZE",
+    "AdaptationConfig",
+    "CorrectionRate",
+    "best_rate",
+    "measure_velocity",
+    "uncorrected",
+]
 
 MARGIN = 18.0  # density of the gyroscope's errors over that of a white noise with its second differences
 DENSITY = MARGIN / 18.0  # of one axis, by the sum of the squares of three
@@ -98,6 +107,11 @@ class CorrectionRate:
         """Noise of the gyroscope as an angle random walk [rad/sqrt(s)]."""
         return math.sqrt(self._state[DENSITY_SEEN])
 
+    @property
+    def state(self) -> tuple[float, ...]:
+        """The numbers that change from step to step, for a run over a whole recording."""
+        return tuple(self._state)
+
     def begin(self, sigma: float) -> None:
         """Note that the vertical was set.
 
@@ -128,7 +142,7 @@ class CorrectionRate:
             f_I: Specific force, mean over the step [m/s^2].
         """
         if observer.velocity_aided:
-            _measure_velocity(h, observer.innovation, observer.x2, f_I, self.config.memory, self._state)
+            measure_velocity(h, observer.innovation, observer.x2, f_I, self.config.memory, self._state)
 
     def set_rate(self, observer: TiltObserver[Any], h: float, bias_variance: float) -> None:
         """Let the observer correct the vertical in a step with contact at the rate of least error.
@@ -149,7 +163,7 @@ class CorrectionRate:
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
             fastest: Highest rate [1/s].
         """
-        return _best_rate(h, bias_variance, fastest, self.config.slowest, self._state)
+        return best_rate(h, bias_variance, fastest, self.config.slowest, self._state)
 
     def propagate(self, h: float, bias_variance: float) -> None:
         """Let the variance of the tilt grow over a step without contact.
@@ -158,8 +172,7 @@ class CorrectionRate:
             h: Duration of the step [s].
             bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
         """
-        sigma = math.sqrt(self._state[VARIANCE_TILT] * bias_variance)
-        self._state[VARIANCE_TILT] += h * (self._state[DENSITY_SEEN] + LEAST_DENSITY + 2.0 * sigma)
+        uncorrected(h, bias_variance, self._state)
 
 
 @compiled
@@ -180,7 +193,7 @@ def _measure_rate(h: float, rate: Vector, memory: float, state: MutableColumn) -
 
 
 @compiled
-def _measure_velocity(
+def measure_velocity(
     h: float, innovation: Vector, x2: Vector, f_I: Vector, memory: float, state: MutableColumn
 ) -> None:
     """Update the variance of the contact velocity, as `CorrectionRate.measure_velocity`."""
@@ -193,7 +206,7 @@ def _measure_velocity(
 
 
 @compiled
-def _best_rate(h: float, bias_variance: float, fastest: float, slowest: float, state: MutableColumn) -> float:
+def best_rate(h: float, bias_variance: float, fastest: float, slowest: float, state: MutableColumn) -> float:
     """Return the rate of least error, and update the variance of the tilt, as `CorrectionRate.update`."""
     q, r = state[DENSITY_SEEN] + LEAST_DENSITY, state[VARIANCE] + LEAST_VARIANCE
     best = ((0.25 * q + bias_variance / state[BEST]) / r) ** (1.0 / 3.0)
@@ -206,3 +219,10 @@ def _best_rate(h: float, bias_variance: float, fastest: float, slowest: float, s
     grown = h * (least * best + rate * rate * least / best)
     state[VARIANCE_TILT] = keep * (state[VARIANCE_TILT] + grown)
     return rate
+
+
+@compiled
+def uncorrected(h: float, bias_variance: float, state: MutableColumn) -> None:
+    """Let the variance of the tilt grow without contact, as `CorrectionRate.propagate`."""
+    sigma = math.sqrt(state[VARIANCE_TILT] * bias_variance)
+    state[VARIANCE_TILT] += h * (state[DENSITY_SEEN] + LEAST_DENSITY + 2.0 * sigma)

@@ -9,8 +9,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertial_estimation.compilation import Column, MutableTable, Table, compiled, numbers, warm_up, zeros
+from inertial_estimation.compilation import (
+    Column,
+    MutableColumn,
+    MutableTable,
+    Table,
+    compiled,
+    numbers,
+    warm_up,
+    zeros,
+)
 from inertial_estimation.errors import MeasurementError
+from inertial_estimation.estimators.tilt.correction_rate import (
+    DENSITY_SEEN,
+    ELAPSED,
+    SIZE,
+    AdaptationConfig,
+    best_rate,
+    measure_velocity,
+    uncorrected,
+)
 from inertial_estimation.estimators.tilt.tilt_observer import (
     GravityFallbackConfig,
     lost_in_flight,
@@ -20,7 +38,7 @@ from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageConfi
 from inertial_estimation.signals import Array, frozen_array
 from inertial_estimation.spatial.vectors import ZERO, Vector, normalised, rotate, store, vector, vector_of
 
-__all__ = ["ObservedStates", "ObserverReadings", "observe"]
+__all__ = ["AdaptiveRates", "ObservedStates", "ObserverReadings", "observe"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +83,29 @@ class ObservedStates:
     correction: Array
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AdaptiveRates:
+    """What the rate of the tilt correction follows, beside the velocity's innovation, at each of K steps.
+
+    Attributes:
+        config: How it follows.
+        density: Density of the gyroscope's noise that was measured until each step [rad^2/s], shape (K,).
+        bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2], shape (K,).
+        start: `CorrectionRate.state` before the first step.
+    """
+
+    config: AdaptationConfig
+    density: Array
+    bias_variance: Array
+    start: tuple[float, ...]
+
+
 def observe(
     readings: ObserverReadings,
     config: TwoStageConfig,
     fallback: GravityFallbackConfig,
-    start: tuple[Array, Array],
-    rates: Array | None = None,
+    start: tuple[Array, ...],
+    rates: Array | AdaptiveRates | None = None,
 ) -> ObservedStates:
     """Run the two-stage observer over a recording.
 
@@ -78,9 +113,10 @@ def observe(
         readings: What it takes at each step.
         config: Gains of (B 17).
         fallback: Correction without contact.
-        start: x1 [m/s] and x2 at the begin, shape (3,) each.
-        rates: Rate at which the output follows the intermediate vertical in each step [1/s], shape (K,);
-            None: gamma in all of them.
+        start: x1 [m/s] and x2 at the begin, shape (3,) each, and where it differs from x2 the intermediate
+            vertical x2'.
+        rates: Rate at which the output follows the intermediate vertical in each step [1/s], shape (K,), or
+            what it follows up to gamma; None: gamma in all of them.
 
     Returns:
         The states after each step, with the numbers of `TwoStageObserver.step`.
@@ -89,18 +125,31 @@ def observe(
         MeasurementError: If `rates` has another length than the readings.
     """
     n = len(readings.h)
-    followed = np.full(n, config.gamma) if rates is None else np.ascontiguousarray(rates, dtype=float)
+    adaptive = rates if isinstance(rates, AdaptiveRates) else None
+    followed = np.full(n, config.gamma)
+    if adaptive is None and rates is not None:
+        followed = np.ascontiguousarray(rates, dtype=float)
     if followed.shape != (n,):
         raise MeasurementError(f"rates have shape {followed.shape}, expected ({n},)")
     warm_up()
-    states = zeros(n, 12)
+    x2 = normalised(vector(start[1]))
+    intermediate = vector(start[2]) if len(start) > 2 else x2
+    states, noise, density, variance, limits = zeros(n, 12), zeros(SIZE), np.zeros(1), np.zeros(1), (1.0, 0.0)
+    if adaptive is not None:
+        noise[:] = list(adaptive.start)
+        density, variance = adaptive.density, adaptive.bias_variance
+        limits = adaptive.config.memory, adaptive.config.slowest
     _observe(
         numbers(readings.h),
         *(numbers(readings.w_I), numbers(readings.f_I), numbers(readings.y_v)),
         numbers(followed),
         (config.alpha1, config.alpha2),
         (fallback.gain, fallback.tolerance),
-        (vector(start[0]), vector(start[1])),
+        (vector(start[0]), intermediate, x2),
+        adaptive is not None,
+        *(numbers(np.ascontiguousarray(density)), numbers(np.ascontiguousarray(variance))),
+        limits,
+        noise,
         states,
     )
     found = np.asarray(states).reshape(n, 12)
@@ -116,25 +165,40 @@ def _observe(
     rates: Column,
     gains: tuple[float, float],
     fallback: tuple[float, float],
-    start: tuple[Vector, Vector],
+    start: tuple[Vector, Vector, Vector],
+    adaptive: bool,
+    density: Column,
+    bias_variance: Column,
+    limits: tuple[float, float],
+    noise: MutableColumn,
     states: MutableTable,
 ) -> None:
     """Write x1, x2, innovation and correction after each step."""
-    x1, x2 = start[0], normalised(start[1])
-    x2_intermediate, flight, in_contact = x2, 0.0, True
+    x1, x2_intermediate, x2 = start
+    flight, in_contact = 0.0, True
     for k in range(len(h)):
         w, f, y = vector_of(w_I[k], 0), vector_of(f_I[k], 0), vector_of(y_v[k], 0)
         innovation = ZERO
+        if adaptive:
+            noise[DENSITY_SEEN] = density[k]
+            noise[ELAPSED] += h[k] if k else 0.0
         if y[0] == y[0] and y[1] == y[1] and y[2] == y[2]:
             if not in_contact:
                 if lost_in_flight(flight, x1, y):
                     x1, x2_intermediate = y, x2
                 flight, in_contact = 0.0, True
+            rate = rates[k]
+            if adaptive:
+                rate = best_rate(h[k], bias_variance[k], rate, limits[1], noise)
             state, innovation, correction = two_stage_step(
-                h[k], gains, rates[k], (x1, x2_intermediate, x2), w, f, y
+                h[k], gains, rate, (x1, x2_intermediate, x2), w, f, y
             )
             x1, x2_intermediate, x2 = state
+            if adaptive:
+                measure_velocity(h[k], innovation, x2, f, limits[0], noise)
         else:
+            if adaptive:
+                uncorrected(h[k], bias_variance[k], noise)
             flight, in_contact = flight + h[k], False
             carried = rotate((-h[k] * w[0], -h[k] * w[1], -h[k] * w[2]), x2_intermediate)
             x1, x2, correction, aided = step_without_contact(h[k], fallback[0], fallback[1], (x1, x2), w, f)

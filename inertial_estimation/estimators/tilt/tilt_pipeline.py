@@ -22,6 +22,7 @@ from inertial_estimation.estimators.inputs.rows import (
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
+from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drop_reasons import DropReason
@@ -146,6 +147,15 @@ class TiltPipeline:
     def contact_loads(self) -> tuple[ContactLoad, ...]:
         """Ground contacts at the last complete step; empty before the first one."""
         return self._estimator.contact_loads
+
+    def keep_steps(self) -> KeptObserverSteps:
+        """Keep what the observer two_stage is given from now on, for `RecordedObserver`.
+
+        Returns:
+            What takes the steps.
+        """
+        self._estimator.kept_steps = kept = KeptObserverSteps()
+        return kept
 
     def calibrate_gyro(self) -> None:
         """Reset the uncertainty of the gyro bias, so that the next rest determines it again."""

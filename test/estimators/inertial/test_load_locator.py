@@ -112,6 +112,22 @@ def test_a_load_is_located_within_three_tenths_of_a_second_and_followed(motion):
     assert published(rows, ON_S + 0.65)[0, 1] == pytest.approx(nominal + 2.0, rel=0.05)  # not 3 kg/s
 
 
+def test_two_loads_at_one_instant_are_located_and_published(motion):
+    """As of a box that is taken with both hands."""
+    other = "arm_right_5_link"
+    loads = [attached_ball(link, 2.0, (0.02, 0.0, 0.05), start=ON_S) for link in (FOREARM, other)]
+    rows = estimates_of(motion, *loads, links=("torso_2_link", FOREARM, other))
+    last = found(rows, Cause.LOAD)[-1][1]
+    assert {load.links[0] for load in last.loads} == {FOREARM, other}
+    assert [load.mass for load in last.loads] == pytest.approx([2.0, 2.0], abs=0.3)
+    assert f"kg on {FOREARM}" in last.sentence
+    assert f"kg on {other}" in last.sentence
+    change = rows[-1][1].links
+    assert [link.payload.mass for link in change] == pytest.approx([0.0, 2.0, 2.0], abs=0.15)
+    masses = published(rows, ON_S - 0.1)
+    assert masses[-1] - masses[0] == pytest.approx([0.0, 2.0, 2.0], abs=0.15)
+
+
 def test_with_auto_the_located_link_is_estimated_and_published(motion):
     load = attached_ball("arm_right_4_link", 2.0, (0.03, 0.0, -0.05), start=ON_S)
     rows = estimates_of(

@@ -24,7 +24,7 @@ def bank_with(amplitude, precision, seed=0):
 def weights(bank, *, carried=0.0, own=2.0, spread=0.1):
     prior = LoadPrior(np.array([own]), np.array([carried]), spread**2 * np.eye(3)[None], UNIT)
     mass, place = prior.log_mass, prior.log_place
-    return float(mass(bank, ROWS, SCALE)[0]), float(place(bank, ROWS, SCALE)[0])
+    return float(mass(bank.fit, ROWS, SCALE)[0]), float(place(bank.fit, ROWS, SCALE)[0])
 
 
 @pytest.mark.parametrize("place", [(0.05, 0.0, -0.05), (0.3, 0.1, 0.0)])

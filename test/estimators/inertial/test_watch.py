@@ -8,10 +8,13 @@ from support.inertial_scenes import ArmScene
 from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
+from inertial_estimation.estimators.inertial.inertial_health import remarks
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline, InertialPipelineConfig
 from inertial_estimation.estimators.inertial.load_range import LoadRange
 from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
 from inertial_estimation.estimators.inertial.prior import PriorSigma
 from inertial_estimation.estimators.inertial.watch_config import WatchConfig
 from inertial_estimation.located_cause import Cause
@@ -143,9 +146,46 @@ def test_a_load_is_believed_once_it_has_explained_the_data():
     assert phases.index(WatchPhase.TRIAL) * DT <= 0.12
     assert phases.count(WatchPhase.TRIAL) * DT < 0.5 * watch.config.patience
     assert watch.trusted()[0, 0] == pytest.approx(scene.truth[0][0], rel=0.02)
-    assert watch.good.hand_over_rate(0.1, 0.5) == pytest.approx(2.0 / 0.5, rel=0.1)
+    assert watch.good.located.hand_over_rate(0.1, 0.5, 0.1) == pytest.approx(2.0 / 0.5, rel=0.1)
     learn(watch, scene, 120)
-    assert watch.good.hand_over_rate(0.1, 0.5) == 0.1
+    assert watch.good.located.hand_over_rate(0.1, 0.5, 0.1) == 0.1
+
+
+def test_a_load_that_changes_again_and_again_is_followed_at_once_until_it_keeps_still():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene, memory=0.6)
+    learn(watch, scene, 60)
+    for sign in (1.0, -1.0):
+        scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
+        learn(watch, scene, 35)
+    assert watch.good.located.varying == ("panda_link7",)
+    noise = AdaptiveNoise(scene.measurement.row_names, 0.999, NoiseAdaptationConfig())
+    assert remarks(watch, noise, 3.0) == "the load on panda_link7 varies and is followed"
+    for sign in (1.0, -1.0, 1.0):
+        scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
+        learn(watch, scene, 5)
+        assert watch.phase is WatchPhase.GOOD
+        assert watch.trusted()[0, 0] == pytest.approx(scene.truth[0][0], rel=0.1)
+    assert watch.good.located.hand_over_rate(0.1, 0.5, 0.1) == pytest.approx(2.0 / 0.1, rel=0.2)
+    learn(watch, scene, 120)
+    assert watch.good.located.varying == ()
+    assert watch.good.located.hand_over_rate(0.1, 0.5, 0.1) == 0.1
+
+
+def test_what_no_load_on_the_followed_link_explains_is_suspect_all_the_same():
+    scene = ArmScene(links=("panda_link7",))
+    watch = guarded(scene)
+    learn(watch, scene, 60)
+    for sign in (1.0, -1.0):
+        scene.add_payload(0, sign * 2.0, [0.0, 0.0, 0.1])
+        learn(watch, scene, 35)
+    held = watch.trusted()[0, 0]
+    for _ in range(30):
+        fair = scene.equation()
+        wrong = fair.value + 20.0 * np.eye(7)[0]
+        watch.update(replace(fair, value=wrong, measured=wrong), DT)
+        assert watch.phase is not WatchPhase.GOOD
+        assert watch.trusted()[0, 0] == pytest.approx(held, rel=0.05)
 
 
 def test_a_filter_that_starts_with_a_load_has_no_earlier_state_to_compare_it_with():

@@ -1,0 +1,174 @@
+"""Which link is loaded or pushed, on any robot with a parameter file, and two loads at one instant.
+
+The robot stands (an arm: moves) as its file says; its other joints and its base move. Loads of 1.1 to 5.4 %
+of its mass are put on random links, and it is pushed with 1.1 to 10.8 % of its weight (on TALOS 1 to 5 kg on
+its limbs, 10 to 100 N). The sensor noise is that of the file's simulator, or the realistic one of a large
+robot. Printed are
+
+- loads: the share of which the link is named first, or among others, within 0.3 s and at the end (0.8 s)
+- pushes: how many are taken for loads, the largest change of a published mass, and the same over the same
+  times of runs without a push: light bodies have not converged by then
+- pairs: of two loads at one instant on different links, the share of which both are named at the end
+
+Run: python -m benchmarks.load_location go2 hyq my_robot.yaml [--seeds 20] [--kinds loads pushes pairs]
+(`inertial-estimation init g1 --output g1.yaml` writes the parameters of a robot that has none.)
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from inertial_estimation.experiments.link_robots import configured_robot
+from inertial_estimation.experiments.link_trials import LinkScene, LinkTrial
+from inertial_estimation.located_cause import Cause, LocatedCause
+
+ON_S, LOAD_S, AFTER_S, PAST_S = 1.5, 0.8, 0.8, 0.4  # as in the experiment which-link
+LONGEST_PUSH_S = 2.0
+NAMED_S = 0.3  # within which a load should be named
+PAIR_S = 1.5  # after their beginning, for which two loads are watched
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("robots", nargs="+", metavar="ROBOT", help="name or path of a parameter file")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--verbose", action="store_true", help="show every trial")
+    args = parser.parse_args()
+    for name in args.robots:
+        robot, results = configured_robot(name), {kind: [] for kind in args.kinds}
+        for seed in range(args.first, args.first + args.seeds):
+            scene = LinkScene(robot, seed, ON_S + LONGEST_PUSH_S + AFTER_S)
+            for kind, rows in results.items():
+                rows.append(KINDS[kind][0](scene))
+                if args.verbose:
+                    print(f"{name} {seed} {kind}: {rows[-1]}", flush=True)
+        for kind, rows in results.items():
+            print(f"{name}, {len(rows)} {kind}: {KINDS[kind][1](rows)}", flush=True)
+
+
+def load(scene: LinkScene) -> dict[str, object]:
+    """Put a load on a link."""
+    link, mass = str(scene.rng.choice(scene.limb_links)), float(scene.rng.uniform(*scene.robot.loads))
+    trial = scene.run([scene.load(link, mass, ON_S)], ON_S + LOAD_S)
+    found = trial.found(Cause.LOAD, ON_S)
+    soon = [cause for t, cause in found if t <= ON_S + NAMED_S]
+    named = soon[-1].links if soon else ()
+    last = found[-1][1] if found else None
+    return {
+        "link": link,
+        "mass": round(mass, 2),
+        "named": named,
+        "first": named[:1] == (link,),
+        "among": link in named,
+        "end": last is not None and link in last.links[:1],
+        "end among": last is not None and link in last.links,
+        "delay": found[0][0] - ON_S if found else math.inf,
+        "error": abs(last.mass / mass - 1.0) if last is not None else math.nan,
+        "other": _other(trial, Cause.LOAD),
+    }
+
+
+def push(scene: LinkScene) -> dict[str, object]:
+    """Push a link, and run the same without a push."""
+    link, duration = str(scene.rng.choice(scene.links)), float(scene.rng.uniform(0.1, LONGEST_PUSH_S))
+    least, most = np.log10(scene.robot.pushes)
+    strength = float(10.0 ** scene.rng.uniform(least, most))
+    until = ON_S + duration + AFTER_S
+    trial, free = (scene.run(p, until) for p in ([scene.push(link, strength, ON_S, duration)], []))
+    span = ON_S - 0.1, ON_S + duration + PAST_S
+    found = [link in cause.links for _t, cause in trial.found(Cause.PUSH, ON_S)]
+    return {
+        "link": link,
+        "force": round(strength, 1),
+        "duration": round(duration, 2),
+        "as load": any(cause.decided for _t, cause in trial.found(Cause.LOAD, ON_S - 0.1)),
+        "moved": trial.moved(*span),
+        "moved without": free.moved(*span),
+        "found": bool(found) and sum(found) > 0.5 * len(found),
+    }
+
+
+def pair(scene: LinkScene) -> dict[str, object]:
+    """Put two loads on different links at one instant."""
+    links = [str(link) for link in scene.rng.choice(scene.limb_links, 2, replace=False)]
+    masses = scene.rng.uniform(*scene.robot.loads, 2).tolist()
+    loads = [scene.load(link, mass, ON_S) for link, mass in zip(links, masses, strict=True)]
+    trial = scene.run(loads, ON_S + PAIR_S)
+    found = trial.found(Cause.LOAD, ON_S)
+    last = found[-1][1] if found else None
+    named = _named(last)
+    return {
+        "links": links,
+        "masses": [round(mass, 2) for mass in masses],
+        "named": named,
+        "first": {names[0] for names in named} == set(links),
+        "among": len(named) == len(links) and (_match(links, named) or _match(links[::-1], named)),
+        "single": last is not None and last.decided and len(named) == 1,
+        "delay": next((t - ON_S for t, c in found if len(_named(c)) == len(links)), math.inf),
+        "other": _other(trial, Cause.LOAD),
+    }
+
+
+def _named(cause: LocatedCause | None) -> list[tuple[str, ...]]:
+    return [] if cause is None else [load.links for load in cause.loads]
+
+
+def _match(links: Sequence[str], named: Sequence[Sequence[str]]) -> bool:
+    return all(link in names for link, names in zip(links, named, strict=True))
+
+
+def _other(trial: LinkTrial, kind: Cause) -> list[str]:
+    """Return what else was taken for certain."""
+    causes = [c for c in trial.located if c is not None and c.decided and c.cause is not kind]
+    return sorted({f"{c.cause.value} {c.input or c.links[0]}" for c in causes})
+
+
+def _share(rows: Sequence[dict[str, object]], name: str) -> str:
+    return f"{100.0 * sum(bool(row[name]) for row in rows) / len(rows):.1f} %"
+
+
+def _numbers(rows: Sequence[dict[str, object]], name: str) -> np.ndarray:
+    return np.array([row[name] for row in rows], dtype=float)
+
+
+def _loads(rows: Sequence[dict[str, object]]) -> str:
+    shares = {name: _share(rows, name) for name in ("first", "among", "end", "end among")}
+    wrong = sum(bool(row["other"]) for row in rows)
+    return (
+        f"named first {shares['first']}, among {shares['among']}; at the end {shares['end']}, "
+        f"{shares['end among']}; delay median {np.median(_numbers(rows, 'delay')):.3f} s; error of the mass "
+        f"median {100.0 * np.nanmedian(_numbers(rows, 'error')):.1f} %; taken for something else {wrong}"
+    )
+
+
+def _pushes(rows: Sequence[dict[str, object]]) -> str:
+    moved, without = (100.0 * _numbers(rows, name) for name in ("moved", "moved without"))
+    return (
+        f"taken for a load {sum(bool(row['as load']) for row in rows)}; largest change of a mass "
+        f"{moved.max():.1f} %, without a push {without.max():.1f} %; median {np.median(moved):.2f} %, "
+        f"{np.median(without):.2f} %; link among those named {_share(rows, 'found')}"
+    )
+
+
+def _pairs(rows: Sequence[dict[str, object]]) -> str:
+    single, wrong = sum(bool(row["single"]) for row in rows), sum(bool(row["other"]) for row in rows)
+    delays = _numbers(rows, "delay")
+    return (
+        f"both named first {_share(rows, 'first')}, among {_share(rows, 'among')}; taken for one load "
+        f"{single}, for something else {wrong}; delay median {np.median(delays):.3f} s"
+    )
+
+
+KINDS: dict[
+    str, tuple[Callable[[LinkScene], dict[str, object]], Callable[[Sequence[dict[str, object]]], str]]
+] = {"loads": (load, _loads), "pushes": (push, _pushes), "pairs": (pair, _pairs)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""`inertial-estimation tune`: better parameters from recordings, judged on data that were not used."""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from inertial_estimation.commands.arguments import check_output
+from inertial_estimation.commands.progress_bar import progress_words
+from inertial_estimation.commands.remappings import parse_remappings
+from inertial_estimation.commands.tune_files import OWN_FILES, print_tuning, write_tuning
+from inertial_estimation.commands.warnings_on_stderr import recording_with_warnings
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.configuration.node_configs import checked_overrides
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.configuration.provenance import provenance
+from inertial_estimation.errors import ConfigurationError, RecordingError
+from inertial_estimation.files.outputs import result_folder
+from inertial_estimation.parallel import open_workers
+from inertial_estimation.recordings.recording import BagRecording, read_orientations
+from inertial_estimation.recordings.truth_file import read_truth
+from inertial_estimation.replay.replay_metrics import ReplayReference
+from inertial_estimation.replay.result_files import read_trusted
+from inertial_estimation.synthetic.synthetic_sensors import GROUND_TRUTH_TOPIC
+from inertial_estimation.tuning.judged_replays import judged_replays
+from inertial_estimation.tuning.recorded_run import RecordedRun
+from inertial_estimation.tuning.session import Judging, SearchOptions, chosen_objectives, tuned
+from inertial_estimation.tuning.study_storage import check_storage
+from inertial_estimation.tuning.tuning import TuningResult
+from inertial_estimation.tuning.variation import parse_variations
+
+__all__ = ["run"]
+
+MOST_CLUSTER_WORKERS = 64  # that take part
+NODES = (TILT_NODE, INERTIAL_NODE)
+OPTIONS = (
+    "vary",
+    "objective",
+    "method",
+    "trials",
+    "seed",
+    "start",
+    "settle",
+    "folds",
+    "reference",
+    "trusted",
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the recordings, search, judge and write the files."""
+    _check_arguments(args)
+    folder = check_output(args)
+    config = load_configs(args.config).overridden(checked_overrides(args.param, NODES))
+    runs, references = _recordings(args, config)
+    variations = parse_variations(args.vary, runs[0].configs)
+    objectives = chosen_objectives(args.objective, variations, referenced=bool(args.reference))
+    judging = Judging(references, args.folds, args.settle)
+    source = _provenance(args, runs)
+    results: list[TuningResult] = []
+    changes: list[tuple[str, str, Any]] = []
+    with (
+        _storage(args) as storage,
+        open_workers(args.jobs, args.cluster) as workers,
+        progress_words("tune") as show,
+    ):
+        for node, objective in objectives.items():
+            show(f"{args.trials} trials of {node}")
+            processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
+            options = SearchOptions(
+                args.method, args.trials, args.seed, storage, _identity(source), processes
+            )
+            on = [run.overridden(changes) for run in runs]
+            results.append(tuned(on, variations, objective, judging, options, workers))
+            changes += [(node, name, value) for name, value in results[-1].changes.items()]
+        show("replays with the present and the tuned values")
+        judged = judged_replays(runs, references, changes)
+    with result_folder(folder, OWN_FILES) as partial:
+        write_tuning(partial, results, judged, source, figures=not args.no_figures)
+    print_tuning(folder, results, judged)
+    return 0
+
+
+def _check_arguments(args: argparse.Namespace) -> None:
+    if args.trusted and not args.reference:
+        raise ConfigurationError("--trusted needs --reference")
+    if args.trusted and len(args.trusted) != len(args.bags):
+        raise ConfigurationError(
+            f"--trusted is given {len(args.trusted)} times for {len(args.bags)} bags, expected one for each"
+        )
+    if args.folds < 2:
+        raise ConfigurationError(f"--folds is {args.folds}, expected at least 2")
+    if args.trials < 1:
+        raise ConfigurationError(f"--trials is {args.trials}, expected at least 1")
+    if args.cluster and not args.storage:
+        raise ConfigurationError("--cluster needs --storage, a file or database that its workers reach")
+    if args.settle < 0.0 or args.start < 0.0:
+        raise ConfigurationError(
+            f"--settle is {args.settle:g} s and --start {args.start:g} s, expected neither to be negative"
+        )
+    paths = [Path(bag).resolve() for bag in args.bags]
+    if len(set(paths)) < len(paths):
+        raise RecordingError("a bag is given more than once: its data would count twice")
+
+
+def _recordings(
+    args: argparse.Namespace, config: ConfigFile
+) -> tuple[list[RecordedRun], list[ReplayReference]]:
+    runs, references = [], []
+    remappings = parse_remappings(args.remap)
+    for number, bag in enumerate(args.bags):
+        with recording_with_warnings(bag) as recording:
+            references.append(_reference(recording, Path(bag), args, number))
+            runs.append(
+                RecordedRun(recording, config, urdf=args.urdf, remappings=remappings, start_s=args.start)
+            )
+    return runs, references
+
+
+def _reference(recording: BagRecording, bag: Path, args: argparse.Namespace, number: int) -> ReplayReference:
+    """Return what a recording is compared with: the reference that is given, or the truth of a simulation."""
+    truth = read_truth(bag)
+    simulated = truth is not None and GROUND_TRUTH_TOPIC in recording.topics
+    topic = args.reference or (GROUND_TRUTH_TOPIC if simulated else "")
+    samples = read_orientations(recording, topic) if topic else []
+    trusted = read_trusted(args.trusted[number]) if args.trusted else None
+    if trusted is not None and len(trusted) != len(samples):
+        raise RecordingError(
+            f"'{args.trusted[number]}' has {len(trusted)} flags, expected one for each of the "
+            f"{len(samples)} messages on '{topic}'"
+        )
+    exact = simulated and topic == GROUND_TRUTH_TOPIC
+    return ReplayReference(samples, trusted, exact, truth, args.settle)
+
+
+@contextmanager
+def _storage(args: argparse.Namespace) -> Iterator[str]:
+    """Yield where trials are kept: where the user wants them, else in a file that is removed."""
+    if args.storage:
+        check_storage(args.storage)
+        yield args.storage
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield str(Path(folder) / "tuning.log")
+
+
+def _provenance(args: argparse.Namespace, runs: Sequence[RecordedRun]) -> dict[str, Any]:
+    first = runs[0]
+    return provenance(
+        bags=args.bags,
+        configs=args.config,
+        urdf_source=args.urdf or str(next(iter(first.parameters.values()))["urdf"]),
+        urdf=first.urdf,
+        overrides=args.param,
+        options={name: getattr(args, name) for name in OPTIONS},
+        parameters=first.parameters,
+    )
+
+
+def _identity(source: dict[str, Any]) -> str:
+    """Return what determines the scores, apart from where files are on this machine."""
+    files = [file["sha256"] for bag in source["bags"] for file in bag["files"]]
+    options = {name: value for name, value in source["options"].items() if name != "trusted"}
+    return repr((files, source["urdf"]["sha256"], source["parameters"], options, source["version"]))

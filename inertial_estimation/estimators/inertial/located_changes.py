@@ -1,0 +1,194 @@
+"""Changes of loads that have been located: how fast they are handed over, and which loads vary."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from inertial_estimation.estimators.inertial.inertial_filter import (
+    FilterState,
+    FilterUpdate,
+    InertialFilter,
+)
+from inertial_estimation.estimators.inertial.load_extrapolation import LoadExtrapolation
+from inertial_estimation.models.dynamics_measurement import LinearEquation
+from inertial_estimation.signals import Array
+
+__all__ = ["LocatedChanges"]
+
+HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
+FORGETTING = 0.3  # time constant with which what was known of a body whose load varies is forgotten: loads
+# that a person or a robot moves vary within tenths of a second [s]
+STILL = 6.0  # standard deviations by which the mass of a load that varies must move to have changed: those of
+# two estimates, over the many of a few seconds
+
+
+@dataclass
+class _Varying:
+    """A body whose load varies.
+
+    Attributes:
+        mass: When it last changed [kg].
+        least: Its least mass since it varies [kg].
+        most: Its largest one [kg].
+        still_for: Time since the last change [s].
+        extrapolation: Makes up for the lag of its estimate.
+    """
+
+    mass: float
+    least: float
+    most: float
+    still_for: float = 0.0
+    extrapolation: LoadExtrapolation = field(default_factory=LoadExtrapolation)
+
+
+class LocatedChanges:
+    """Remembers loads that have been located on one body.
+
+    A load that is located on a body on which one has been located shortly before varies: from then on the
+    filter admits changes of this body all the time, by forgetting what it knew of it, and follows the load
+    without locating it anew. It does so until the mass has kept still.
+
+    Attributes:
+        memory: Time within which a second change makes a load one that varies, and for which the filter
+            follows one that keeps still [s].
+    """
+
+    def __init__(self, filter_: InertialFilter, memory: float) -> None:
+        """Begin without a change.
+
+        Args:
+            filter_: The filter.
+            memory: Time for which changes are remembered [s].
+        """
+        self.memory = memory
+        self._filter = filter_
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all changes."""
+        self._size, self._age = 0.0, math.inf
+        self._ages: dict[int, float] = {}
+        self._located: tuple[int, ...] = ()
+        self._varying: dict[int, _Varying] = {}
+
+    def carry_over(self, filter_: InertialFilter) -> None:
+        """Go on with a filter that has more bodies, the last ones.
+
+        Args:
+            filter_: The filter.
+        """
+        self._filter = filter_
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """Links of the bodies whose loads vary."""
+        return tuple(self._filter.bodies[body].link for body in self._varying)
+
+    @property
+    def followed(self) -> tuple[int, ...]:
+        """Numbers of the bodies whose loads vary."""
+        return tuple(self._varying)
+
+    def advance(self, dt: float) -> None:
+        """Let time pass, in which the filter forgets what it knew of bodies whose loads vary.
+
+        Args:
+            dt: The time [s].
+        """
+        self._age += dt
+        self._ages = {body: age + dt for body, age in self._ages.items() if age + dt < self.memory}
+        for body in self._varying:
+            self._filter.admit_change(body, -math.expm1(-2.0 * dt / FORGETTING))
+
+    def follow(self, held: FilterState, equation: LinearEquation, limit: float) -> FilterUpdate | None:
+        """Learn from suspect data that any change of the loads that vary explains.
+
+        Args:
+            held: State of the filter before them.
+            equation: The measurement.
+            limit: Largest NIS of data that are not suspect.
+
+        Returns:
+            The outcome; None if they are explained no better, and nothing has changed.
+        """
+        if not self._varying:
+            return None
+        filter_, present = self._filter, self._filter.state
+        filter_.restore(held)
+        for body in self._varying:
+            filter_.admit_change(body)
+        if filter_.innovation_of(filter_.state, equation).nis <= limit:
+            return filter_.update(equation, 0.0)
+        filter_.restore(present)
+        return None
+
+    def observe(self, dt: float) -> None:
+        """Note which of the loads that vary keep still.
+
+        Args:
+            dt: Time since the last call [s].
+        """
+        if not self._varying:
+            return
+        pi_C, covariance_C = self._filter.body_parameters()
+        for body, load in list(self._varying.items()):
+            mass, sigma = float(pi_C[body, 0]), math.sqrt(max(float(covariance_C[body, 0, 0]), 0.0))
+            load.still_for += dt
+            load.least, load.most = min(load.least, mass), max(load.most, mass)
+            if abs(mass - load.mass) > STILL * sigma:
+                load.mass, load.still_for = mass, 0.0
+            if load.still_for >= self.memory:
+                del self._varying[body]
+
+    def locate(self, bodies: tuple[int, ...]) -> None:
+        """Note that loads have been located on bodies, and are on trial.
+
+        Args:
+            bodies: Numbers of the bodies.
+        """
+        self._located = bodies
+        masses = self._filter.masses_of(self._filter.x).tolist()
+        for body in bodies:
+            if body in self._ages and body not in self._varying:
+                self._varying[body] = _Varying(masses[body], masses[body], masses[body])
+
+    def believe(self, before: Array, now: Array) -> None:
+        """Note that a located load is believed.
+
+        Args:
+            before: State of the filter before the change.
+            now: State with the load.
+        """
+        masses = self._filter.masses_of
+        changes = np.abs(masses(now) - masses(before))
+        self._size, self._age = float(changes.max()), 0.0
+        self._ages.update(dict.fromkeys(self._located or (int(np.argmax(changes)),), 0.0))
+        self._located = ()
+
+    def ahead(self, pi_C: Array, dt: float, lead: float) -> Array:
+        """Return the parameters that may be published, those of loads that vary as they are by now.
+
+        Args:
+            pi_C: As they were estimated, in C, shape (n, 10).
+            dt: Time since the last call [s].
+            lead: Lag of the estimates [s].
+        """
+        if not self._varying:
+            return pi_C
+        ahead: Array = pi_C.copy()
+        for body, load in self._varying.items():
+            ahead[body] = load.extrapolation.ahead(pi_C[body], dt, lead, load.least, load.most)
+        return ahead
+
+    def hand_over_rate(self, slowest: float, time: float, lead: float) -> float:
+        """Return the largest rate of change of published masses [kg/s].
+
+        Args:
+            slowest: That of a change that need not be a load on one body [kg/s].
+            time: In which a load that has been located on one body, or is off again, is handed over [s].
+            lead: Lag of the estimates, half of a window, in which a load that varies is caught up with [s].
+        """
+        span = max((load.most - load.least for load in self._varying.values()), default=0.0)
+        recent = self._size if self._age <= HAND_OVERS * time else 0.0
+        return max(slowest, span / lead, recent / time)

@@ -1,0 +1,188 @@
+"""Two loads at one instant: which pair of bodies carries them, where no single cause explains the data.
+
+The readings of both loads add, so the pair is found by a regression on eight columns. Once the amplitudes
+have grown (a window after the first suspect data) they are constant, so normal equations of the columns of
+all bodies are accumulated once, and every pair is solved from its blocks:
+
+    theta = (F + s_0^2)^-1 b,   rss = r'r - b' theta,   F = sum w B'B,  b = sum w B'r
+
+The evidence of a pair is that of a single load (`cause_bank`, `load_prior`), with the priors of both loads.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.estimators.inertial.cause_bank import (
+    CauseFit,
+    is_explained,
+    log_student,
+    noise_scale,
+)
+from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
+from inertial_estimation.estimators.inertial.load_prior import PRESSING
+from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.located_cause import Cause, LocatedCause
+from inertial_estimation.models.candidate_columns import LOAD_COLUMNS
+from inertial_estimation.signals import Array
+from inertial_estimation.spatial import linear_algebra
+
+__all__ = ["PairLocator"]
+
+GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
+BETTER = 0.25  # share of what the best single load leaves that a pair may leave
+PAIR = 2 * LOAD_COLUMNS
+
+
+class PairLocator:
+    """Accumulates the evidence of two loads at one instant.
+
+    Attributes:
+        config: Odds and expected sizes.
+    """
+
+    def __init__(self, model: CauseModel, config: LocatorConfig, window: float) -> None:
+        """Begin without data.
+
+        Args:
+            model: The causes.
+            config: Odds and expected sizes.
+            window: Time over which readings are averaged [s].
+        """
+        self.config = config
+        self._model, self._window = model, window
+        n = len(model.candidates.links)
+        self._pairs = np.array(np.triu_indices(n, 1)).T
+        first, second = (LOAD_COLUMNS * self._pairs[:, [k]] + np.arange(LOAD_COLUMNS) for k in range(2))
+        self._columns = np.hstack((first, second))
+        self.begin(1.0, {})
+
+    def begin(self, variance: float, carried: Mapping[str, float]) -> None:
+        """Discard all data.
+
+        Args:
+            variance: Usual mean of the squared whitened innovations.
+            carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
+        """
+        self._scale = noise_scale(variance)
+        self._prior = self._model.load_prior(carried)
+        size = LOAD_COLUMNS * len(self._model.candidates.links)
+        self._F, self._F_weights = np.zeros((size, size)), np.zeros((size, size))
+        self._b, self._b_weights = np.zeros(size), np.zeros(size)
+        self._total = self._rss = 0.0
+
+    @property
+    def earliest(self) -> float:
+        """Time after the beginning of the causes from which on there are data enough [s]."""
+        return GROWN * self._window
+
+    def add(self, causes: WhiteCauses, weight: float, age: float) -> None:
+        """Add one measurement; those in which the amplitudes still grow are left out.
+
+        Args:
+            causes: The residual and its causes.
+            weight: Number of independent measurements that this one counts for.
+            age: Time since the causes have begun [s].
+        """
+        if age < self._window:
+            return
+        m = len(causes.residual)
+        for columns, F, b in (
+            (causes.loads, self._F, self._b),
+            (causes.weights, self._F_weights, self._b_weights),
+        ):
+            B = columns.transpose(1, 0, 2).reshape(m, -1)
+            F += weight * (B.T @ B)
+            b += weight * (B.T @ causes.residual)
+        self._total += weight * m
+        self._rss += weight * float(causes.residual @ causes.residual)
+
+    def located(self, age: float) -> LocatedCause | None:
+        """Return the most probable pair, if it is certain enough; None otherwise.
+
+        Args:
+            age: Time since the causes have begun [s].
+        """
+        if age < self.earliest or len(self._pairs) == 0:
+            return None
+        fit, logs = self._fitted(self._F, self._b, np.arange(len(self._pairs)))
+        best = int(np.argmax(logs))
+        left = float(fit.rss[best])
+        usual = self._scale.variance * self._total
+        if not is_explained(left, self._rss, usual) or left > BETTER * self._left_by_one():
+            return None
+        odds = np.exp(logs - logs[best])
+        near = odds * self.config.ambiguity >= 1.0
+        if odds[near].sum() < self.config.ambiguity * odds[~near].sum():
+            return None
+        as_pushes = self._fitted(self._F_weights, self._b_weights, np.array([best]))[1]
+        log_odds = min(float(as_pushes[0] - logs[best]), 0.0) + np.log(PRESSING)
+        push_odds = float(np.exp(log_odds - age / self.config.push_duration))
+        as_push = push_odds / (1.0 + push_odds)
+        decided = self.config.odds * push_odds <= 1.0
+        probability = float(odds[near].sum() / odds.sum())
+        loads = [
+            self._load(slot, best, near, fit.amplitudes[best], probability, as_push) for slot in range(2)
+        ]
+        loads.sort(key=lambda load: -abs(load.mass))
+        loads = [replace(load, decided=decided, is_open=not decided) for load in loads]
+        return replace(loads[0], also=tuple(loads[1:]))
+
+    def _fitted(self, F: Array, b: Array, which: NDArray[np.int64]) -> tuple[CauseFit, Array]:
+        """Return the regression on some pairs, and the logarithms of their evidence up to a constant."""
+        variance, columns = self._scale.variance, self._columns[which]
+        blocks = F[columns[:, :, None], columns[:, None, :]]
+        sides = b[columns]
+        covariance = linear_algebra.inv(blocks + variance * np.eye(PAIR))
+        amplitudes = (covariance @ sides[:, :, None])[:, :, 0]
+        rss = np.maximum(self._rss - (sides * amplitudes).sum(axis=1), 0.0)
+        fit = CauseFit(amplitudes, covariance, rss)
+        logs = log_student(rss, self._total, self._scale)
+        logs = logs - 0.5 * np.log(np.linalg.det(np.eye(PAIR) + blocks / variance))
+        for slot in range(2):
+            part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
+            one = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
+            prior = self._prior.at(self._pairs[which, slot])
+            seen = (self._total, self._scale)
+            logs = logs + prior.log_mass(one, *seen) + prior.log_place(one, *seen)
+        return fit, logs
+
+    def _left_by_one(self) -> float:
+        """Return what the best single load leaves of the same data."""
+        n = len(self._model.candidates.links)
+        columns = np.arange(LOAD_COLUMNS * n).reshape(n, LOAD_COLUMNS)
+        blocks = self._F[columns[:, :, None], columns[:, None, :]]
+        information = blocks + self._scale.variance * np.eye(LOAD_COLUMNS)
+        sides = self._b[columns][:, :, None]
+        explained = (sides * linear_algebra.solve(information, sides)).sum(axis=(1, 2))
+        return self._rss - float(explained.max())
+
+    def _load(
+        self,
+        slot: int,
+        best: int,
+        near: NDArray[np.bool_],
+        amplitudes: Array,
+        probability: float,
+        as_push: float,
+    ) -> LocatedCause:
+        """Return one of the two loads; its links are those of near pairs that share the other load's body."""
+        body, other = self._pairs[best, slot], self._pairs[best, 1 - slot]
+        links = [self._model.candidates.links[body]]
+        for pair in self._pairs[near]:
+            if other in pair:
+                mine = pair[0] if pair[1] == other else pair[1]
+                links.append(self._model.candidates.links[mine])
+        part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
+        mass, com_L = self._model.candidates.load_in_link(body, amplitudes[part] * self._model.load_size)
+        return LocatedCause(
+            Cause.LOAD,
+            probability,
+            decided=False,
+            links=tuple(dict.fromkeys(links)),
+            mass=mass,
+            com_L=com_L,
+            as_push=as_push,
+        )

@@ -1,0 +1,119 @@
+"""Time of a recording in parts and blocks, and the comparison of scores block by block."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertial_estimation.signals import NANOSECONDS, Array, seconds
+
+__all__ = ["SIGNIFICANT", "Comparison", "Division", "compared"]
+
+BLOCK_S = 2.0  # longer than the memory of what is scored, so that blocks are nearly independent [s]
+FEWEST = 5  # blocks of a part, even of a short recording
+MOST = 500
+LEAST_SAMPLES = 0.5  # of the usual number in a block, below which it has no score
+SIGNIFICANT = 2.0  # standard deviations from which on a difference is one
+
+
+@dataclass(frozen=True)
+class Division:
+    """A recording cut into parts of equal length, and these into blocks.
+
+    Attributes:
+        begin_ns: Stamp of the begin [ns].
+        end_ns: Stamp of the end [ns].
+        parts: Number of parts.
+        blocks: Number of blocks in each part.
+    """
+
+    begin_ns: int
+    end_ns: int
+    parts: int
+    blocks: int
+
+    @classmethod
+    def of(cls, begin_ns: int, end_ns: int, parts: int) -> "Division":
+        """Divide a recording so that blocks are about `BLOCK_S` long."""
+        length_s = seconds(end_ns - begin_ns) / parts
+        return cls(begin_ns, end_ns, parts, int(np.clip(round(length_s / BLOCK_S), FEWEST, MOST)))
+
+    @property
+    def part_of_block(self) -> NDArray[np.int64]:
+        """Number of the part of each block, shape (parts * blocks,)."""
+        return np.repeat(np.arange(self.parts), self.blocks)
+
+    def part_end_ns(self, part: int) -> int:
+        """Return the stamp at which a part ends [ns]."""
+        return self.begin_ns + (self.end_ns - self.begin_ns) * (part + 1) // self.parts
+
+    @property
+    def block_s(self) -> float:
+        """Length of a block [s]."""
+        return (self.end_ns - self.begin_ns) / NANOSECONDS / (self.parts * self.blocks)
+
+    def blocks_at(self, stamps_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the block of each stamp, shape (n,); -1 before the begin and after the end."""
+        count = self.parts * self.blocks
+        number = (stamps_ns - self.begin_ns) * count // max(self.end_ns - self.begin_ns, 1)
+        return np.where((number >= 0) & (number < count), number, -1)
+
+    def means(self, stamps_ns: NDArray[np.int64], values: Array) -> Array:
+        """Return the mean of values in each block; values that are NaN do not count.
+
+        Args:
+            stamps_ns: Stamps [ns], shape (n,).
+            values: Shape (n,).
+
+        Returns:
+            Shape (parts * blocks,); NaN where a block has too few values.
+        """
+        count = self.parts * self.blocks
+        number = self.blocks_at(stamps_ns)
+        known = np.isfinite(values) & (number >= 0)
+        sizes = np.bincount(number[known], minlength=count)
+        sums = np.bincount(number[known], weights=values[known], minlength=count)
+        usual = np.median(sizes[sizes > 0]) if known.any() else 0.0
+        enough = sizes > LEAST_SAMPLES * usual
+        return np.where(enough, sums / np.maximum(sizes, 1), np.nan)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Mean difference of scores, block by block.
+
+    Attributes:
+        difference: Mean of the first scores minus the second ones.
+        sigma: Its standard deviation, neighbouring blocks taken as correlated.
+        blocks: Number of blocks that both have.
+    """
+
+    difference: float
+    sigma: float
+    blocks: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is larger than chance makes it."""
+        return abs(self.difference) > SIGNIFICANT * self.sigma
+
+
+def compared(first: Array, second: Array) -> Comparison:
+    """Compare scores of the same blocks.
+
+    Blocks are taken as correlated with their neighbours alone: the variance of the mean is that of a block
+    and twice the covariance of neighbours, where it is positive, over the number of blocks.
+
+    Args:
+        first: Scores, shape (n,); NaN where a block has none.
+        second: Scores, shape (n,).
+    """
+    d = first - second
+    d = d[np.isfinite(d)]
+    n = len(d)
+    if n < 2:
+        return Comparison(float(d.mean()) if n else np.nan, np.inf, n)
+    e = d - d.mean()
+    variance = float(e @ e) / (n - 1)
+    lagged = max(float(e[1:] @ e[:-1]) / (n - 1), 0.0)
+    return Comparison(float(d.mean()), float(np.sqrt((variance + 2.0 * lagged) / n)), n)

@@ -1,0 +1,125 @@
+"""One recording in memory, replayed with parameters of one's choice."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inertial_estimation.configuration.config_file import ConfigFile
+from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
+from inertial_estimation.errors import RecordingError
+from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
+from inertial_estimation.recordings.recorded_topics import RecordedTopics
+from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
+from inertial_estimation.replay.replay import ReplayRun, replay_recording, required_topics
+from inertial_estimation.signals import NANOSECONDS
+
+__all__ = ["Overrides", "RecordedRun", "Replayed"]
+
+Overrides = Sequence[tuple[str, str, Any]]  # node, dotted name and value
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """A replay, and what its pipelines have kept.
+
+    Attributes:
+        run: The estimates.
+        pipelines: What was replayed; the steps of the inertial filter are in its `kept_steps`.
+        observer_steps: What the tilt observer was given; None without one.
+    """
+
+    run: ReplayRun
+    pipelines: Pipelines
+    observer_steps: KeptObserverSteps | None
+
+
+class RecordedRun:
+    """A recording whose messages are in memory.
+
+    Attributes:
+        name: What to call it.
+        configs: Parameters of the estimators that have a section, by node; noise that follows from the robot
+            has its value.
+        parameters: All parameters in effect, by node and dotted name.
+        urdf: Text of the robot's description.
+        recording: The messages.
+        begin_ns: Stamp from which on it is replayed [ns].
+        end_ns: Stamp of its end [ns].
+    """
+
+    def __init__(
+        self,
+        recording: BagRecording,
+        config: ConfigFile,
+        *,
+        urdf: str = "",
+        remappings: Mapping[str, str] | None = None,
+        start_s: float = 0.0,
+    ) -> None:
+        """Read the messages.
+
+        Args:
+            recording: The recording.
+            config: The parameter files.
+            urdf: Where the robot description comes from, in place of the parameter ``urdf``.
+            remappings: New topic by old one.
+            start_s: Where to begin, after the start of the recording [s].
+
+        Raises:
+            RecordingError: If a topic is missing, of the wrong type or without a message.
+            ~inertial_estimation.errors.ConfigurationError: If parameters do not fit.
+        """
+        self._config, self._source, self._remappings = config, urdf, remappings or {}
+        self.name = recording.name
+        pipelines = build_pipelines(config, urdf=urdf)
+        self.configs, self.parameters, self.urdf = _configs(pipelines), pipelines.parameters, pipelines.urdf
+        topics = self._topics(pipelines)
+        wanted = required_topics(recording, topics, use_base_state=pipelines.tilt is None)
+        entries = tuple(recording.entries(wanted, recording.start_ns + round(start_s * NANOSECONDS)))
+        if not entries:
+            raise RecordingError(
+                f"no message of the robot's inputs in '{recording.name}' after {start_s:g} s"
+            )
+        self.recording = MemoryRecording(entries, recording.topics, recording.name)
+        self.begin_ns = min(entry.sample.stamp_ns for entry in entries)
+        self.end_ns = max(entry.sample.stamp_ns for entry in entries)
+
+    def overridden(self, overrides: Overrides) -> "RecordedRun":
+        """Return the same recording, replayed with other parameters."""
+        other = copy(self)
+        other._config = self._config.overridden(overrides)
+        pipelines = build_pipelines(other._config, urdf=self._source)
+        other.configs, other.parameters = _configs(pipelines), pipelines.parameters
+        return other
+
+    def replayed(self, overrides: Overrides = (), *, only: Sequence[str] = (), keep: bool = True) -> Replayed:
+        """Replay the recording.
+
+        Args:
+            overrides: Parameters that differ from those of the files.
+            only: Nodes to run; empty: all that have a section.
+            keep: Whether steps are kept.
+        """
+        pipelines = build_pipelines(self._config.overridden(overrides), urdf=self._source, only=only)
+        kept = pipelines.tilt.keep_steps() if pipelines.tilt is not None and keep else None
+        if pipelines.inertial is not None and keep:
+            pipelines.inertial.kept_steps = []
+        run = replay_recording(
+            self.recording, self._topics(pipelines), tilt=pipelines.tilt, inertial=pipelines.inertial
+        )
+        return Replayed(run, pipelines, kept)
+
+    def _topics(self, pipelines: Pipelines) -> RecordedTopics:
+        return replay_topics(pipelines.values, self._remappings, wrenches=pipelines.use_wrenches)
+
+
+def _configs(pipelines: Pipelines) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if pipelines.tilt is not None:
+        found[TILT_NODE] = pipelines.tilt.config
+    if pipelines.inertial is not None:
+        config = pipelines.inertial.config
+        found[INERTIAL_NODE] = replace(config, noise=config.noise.for_robot(pipelines.inertial.robot))
+    return found

@@ -1,0 +1,217 @@
+"""From trials to values: the best of them, which of them matter, and what they are worth on other data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.errors import InertialEstimationError, MeasurementError
+from inertial_estimation.signals import Array
+from inertial_estimation.tuning.division import Comparison, compared
+from inertial_estimation.tuning.problem import Problem
+from inertial_estimation.tuning.search import Trial
+from inertial_estimation.tuning.sensitivity import Sensitivity, sensitivity
+from inertial_estimation.tuning.trials import Objective
+from inertial_estimation.tuning.variation import Variation
+
+__all__ = ["Fold", "Judgement", "TunedParameter", "TuningResult", "concluded"]
+
+KEPT_WITHIN = 1.0  # standard deviations: a parameter stays as it was unless that costs more
+
+
+@dataclass(frozen=True, eq=False)
+class TunedParameter:
+    """One parameter after the search.
+
+    Attributes:
+        variation: What was varied.
+        value: The value found; that in effect where another one is not better beyond noise.
+        changed: Whether it differs from the value in effect.
+        sensitivity: Score over its range, the others at their tuned values.
+        importance: Its share in the variance of good scores; NaN where too few trials tell.
+    """
+
+    variation: Variation
+    value: Any
+    changed: bool
+    sensitivity: Sensitivity
+    importance: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Tuned and shipped values on the same data.
+
+    Attributes:
+        tuned: Mean score.
+        shipped: Mean score of the values in effect before.
+        comparison: Of the blocks of both, tuned minus shipped.
+    """
+
+    tuned: float
+    shipped: float
+    comparison: Comparison
+
+    @classmethod
+    def of(cls, tuned: Array, shipped: Array) -> "Judgement":
+        """Judge scores of the same blocks."""
+        both = np.isfinite(tuned) & np.isfinite(shipped)
+        if not both.any():
+            return cls(np.nan, np.nan, compared(tuned, shipped))
+        return cls(float(tuned[both].mean()), float(shipped[both].mean()), compared(tuned, shipped))
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Values chosen from the trials by some parts of the recordings and judged on another one.
+
+    Attributes:
+        part: Number of the part they are judged on, from 0.
+        values: The best trial on the other parts.
+        judgement: On that part.
+    """
+
+    part: int
+    values: Mapping[str, Any]
+    judgement: Judgement
+
+
+@dataclass(frozen=True, eq=False)
+class TuningResult:
+    """Outcome of a search for one estimator.
+
+    Attributes:
+        objective: What was made small.
+        parameters: The parameters, in the order given.
+        trials: All completed trials.
+        best: The trial with the least score.
+        training: On the parts that were searched on.
+        held_out: On the part that was not.
+        folds: The same for each of the parts that were searched on, among the same trials.
+        blocks_s: Length of a block of each recording [s].
+    """
+
+    objective: Objective
+    parameters: tuple[TunedParameter, ...]
+    trials: tuple[Trial, ...]
+    best: Trial
+    training: Judgement
+    held_out: Judgement
+    folds: tuple[Fold, ...]
+    blocks_s: tuple[float, ...]
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The values that differ from those in effect, by dotted name."""
+        return {p.variation.name: p.value for p in self.parameters if p.changed}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against the tuned values, a sentence each."""
+        found = []
+        if not self.changes:
+            found.append("No value is better than the present ones beyond noise: there is nothing to change.")
+        elif not self.held_out.comparison.significant:
+            found.append(
+                "On the held-out part the tuned values do not differ from the present ones beyond noise: "
+                "they are no safe improvement."
+            )
+        elif self.held_out.comparison.difference > 0.0:
+            found.append(
+                "On the held-out part the tuned values are WORSE than the present ones: do not use them."
+            )
+        failed = [trial for trial in self.trials if trial.failure]
+        if failed:
+            found.append(f"{len(failed)} of {len(self.trials)} trials failed: {failed[0].failure}")
+        for parameter in self.parameters:
+            if parameter.changed and parameter.sensitivity.at_edge:
+                found.append(
+                    f"{parameter.variation.name} = {parameter.value:.4g} lies at the edge of its range, or "
+                    "the score does not tell it from the edge: the range may be too narrow, or the data do "
+                    "not determine it."
+                )
+        return found
+
+
+def concluded(
+    problem: Problem,
+    variations: Sequence[Variation],
+    trials: Sequence[Trial],
+    importance: Mapping[str, float],
+) -> TuningResult:
+    """Draw the conclusions from trials.
+
+    Of the best trial, values return to those in effect one after another, as long as that is not worse
+    beyond one standard deviation (the rule of one standard error: Hastie, Tibshirani, Friedman 2009, 7.10).
+
+    Args:
+        problem: The estimator and its recordings.
+        variations: The parameters.
+        trials: The completed trials.
+        importance: Share of each parameter in the variance of good scores, as far as it is known.
+
+    Raises:
+        MeasurementError: If no trial ran with any values.
+    """
+    complete = [trial for trial in trials if trial.complete]
+    if not complete:
+        reason = next((trial.failure for trial in trials if trial.failure), "there are no trials")
+        raise MeasurementError(f"no trial could be scored: {reason}")
+    best = min(complete, key=lambda trial: trial.score)
+    values = _simplified(problem, variations, best.values, importance)
+    changes = {v.name: values[v.name] for v in variations if values[v.name] != v.shipped}
+    tuned, shipped = problem.all_scores(changes), problem.all_scores({})
+    last = problem.part_of_block == problem.parts - 1
+    return TuningResult(
+        problem.objective,
+        tuple(
+            TunedParameter(
+                v,
+                values[v.name],
+                v.name in changes,
+                sensitivity(problem, v, changes, values[v.name]),
+                float(importance.get(v.name, np.nan)),
+            )
+            for v in variations
+        ),
+        tuple(trials),
+        best,
+        Judgement.of(problem.remembered(changes), problem.remembered({})),
+        Judgement.of(tuned[last], shipped[last]),
+        _folds(problem, complete),
+        tuple(one.division.block_s for one in problem.trials),
+    )
+
+
+def _simplified(
+    problem: Problem,
+    variations: Sequence[Variation],
+    best: Mapping[str, Any],
+    importance: Mapping[str, float],
+) -> dict[str, Any]:
+    """Return the best values with those at their present value that do not matter."""
+    values = dict(best)
+    for variation in sorted(variations, key=lambda v: importance.get(v.name, 0.0)):
+        simpler = {**values, variation.name: variation.shipped}
+        try:
+            comparison = problem.compared(simpler, best)
+        except InertialEstimationError:
+            continue
+        if comparison.difference <= KEPT_WITHIN * comparison.sigma:
+            values = simpler
+    return values
+
+
+def _folds(problem: Problem, complete: Sequence[Trial]) -> tuple[Fold, ...]:
+    parts, shipped = problem.part_of_block, problem.remembered({})
+    folds = []
+    for part in range(problem.parts - 1):
+        others = (parts != part) & (parts != problem.parts - 1)
+        known = [trial for trial in complete if np.isfinite(trial.scores[others]).any()]
+        if not known or not np.isfinite(shipped[parts == part]).any():
+            continue
+        chosen = min(known, key=lambda trial: float(np.nanmean(trial.scores[others])))
+        judged = Judgement.of(chosen.scores[parts == part], shipped[parts == part])
+        folds.append(Fold(part, chosen.values, judged))
+    return tuple(folds)

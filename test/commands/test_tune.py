@@ -1,0 +1,138 @@
+"""`tune` from the command line to the files: noisy joint velocities, gains too high, no reference."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from support.leg_robot import CONFIG, URDF, Stance
+
+pytest.importorskip("optuna")
+pytest.importorskip("rosbags")
+
+from inertial_estimation.commands.main import main
+from inertial_estimation.configuration.config_lookup import load_configs
+from inertial_estimation.recordings.message_conversion import (
+    IMU_TYPE,
+    JOINT_STATE_TYPE,
+    WRENCH_TYPE,
+)
+from inertial_estimation.recordings.recording import MemoryRecording, RecordingEntry
+from inertial_estimation.recordings.recording_writer import write_recording
+from inertial_estimation.signals import ImuSample, WrenchSample
+
+STEP_NS, STEPS = 20_000_000, 900
+BAD = {"alpha1": 20.0, "alpha2": 400.0, "gamma": 20.0}
+VARY = ("--vary", "two_stage.alpha2=2:500:log", "two_stage.gamma=0.05:20:log")
+
+
+def entries():
+    stance, rng = Stance(3, still_until=0.5), np.random.default_rng(0)
+    for k in range(1, STEPS):
+        stamp = k * STEP_NS
+        t = 1e-9 * stamp
+        imu = stance.imu(stamp, t)
+        noisy = ImuSample(
+            stamp,
+            imu.specific_force_I + 0.1 * rng.normal(size=3),
+            imu.angular_rate_I + 0.002 * rng.normal(size=3),
+        )
+        entry = partial(RecordingEntry, log_ns=stamp)
+        joints = stance.joints(stamp, t)
+        velocity = joints.velocity + 0.05 * rng.normal(size=len(joints.names))
+        yield entry(topic="/joint_states", sample=replace(joints, velocity=velocity))
+        yield entry(topic="/left/wrench", sample=stance.wrench(stamp, t, 400.0))
+        yield entry(topic="/right/wrench", sample=WrenchSample(stamp, np.zeros(6)))
+        yield entry(topic="/imu/data", sample=noisy)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    """Folder with a bag, its robot and a parameter file with bad gains."""
+    folder = tmp_path_factory.mktemp("tune")
+    types = {
+        "/joint_states": JOINT_STATE_TYPE,
+        "/imu/data": IMU_TYPE,
+        "/left/wrench": WRENCH_TYPE,
+        "/right/wrench": WRENCH_TYPE,
+    }
+    write_recording(MemoryRecording(tuple(entries()), types), folder / "bag")
+    (folder / "robot.urdf").write_text(URDF)
+    shared = {name: list(value) if isinstance(value, tuple) else value for name, value in CONFIG.items()}
+    sections = {
+        "/**": {"ros__parameters": {"urdf": "robot.urdf", **shared}},
+        "/**/tilt_observer": {"ros__parameters": {"two_stage": BAD, "adaptation": {"enabled": False}}},
+    }
+    (folder / "robot.yaml").write_text(yaml.safe_dump(sections))
+    return folder
+
+
+def tune(scene: Path, output: Path, *options: str) -> int:
+    given = [str(scene / "bag"), "--config", str(scene / "robot.yaml"), *VARY]
+    return main(["tune", *given, "--output", str(output), "--no-figures", *options])
+
+
+@pytest.fixture(scope="module")
+def results(scene):
+    storage = str(scene / "trials.log")
+    assert tune(scene, scene / "tuned", "--trials", "12", "--method", "random", "--storage", storage) == 0
+    return scene / "tuned"
+
+
+def test_better_gains_are_found_without_a_reference(results):
+    found = json.loads((results / "tuning.json").read_text())["estimators"]["tilt_observer"]
+    for judged in ("training", "held_out"):
+        assert found[judged]["tuned"] < 0.5 * found[judged]["shipped"]
+        assert found[judged]["significant"]
+    assert not [warning for warning in found["warnings"] if "held-out" in warning]
+    assert len(found["trials"]) == 12
+    assert found["trials"][0]["values"] == pytest.approx(
+        {f"two_stage.{n}": BAD[n] for n in ("alpha2", "gamma")}
+    )
+    gamma = found["parameters"]["two_stage.gamma"]
+    low, high = gamma["interval"]
+    assert low <= gamma["tuned"] <= high
+    assert high < BAD["gamma"]
+
+
+def test_the_parameter_file_has_what_has_changed(scene, results):
+    text = (results / "tuned.yaml").read_text()
+    tuned = load_configs([str(results / "tuned.yaml")])
+    assert set(tuned.nodes["tilt_observer"]) <= {"two_stage.alpha2", "two_stage.gamma"}
+    both = load_configs([str(scene / "robot.yaml"), str(results / "tuned.yaml")])
+    assert both.nodes["tilt_observer"]["two_stage.alpha1"] == BAD["alpha1"]
+    assert both.nodes["tilt_observer"]["two_stage.gamma"] < BAD["gamma"]
+    assert "before 20.0; not told within" in text
+    assert "held out" in text
+
+
+def test_the_same_command_goes_on_where_it_was(scene, results, capsys):
+    storage = str(scene / "trials.log")
+    size = Path(storage).stat().st_size
+    again = scene / "again"
+    assert tune(scene, again, "--trials", "12", "--method", "random", "--storage", storage) == 0
+    assert Path(storage).stat().st_size == size, "no trial is run again"
+    assert (again / "tuned.yaml").read_text() == (results / "tuned.yaml").read_text()
+    assert "searched on" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--objective", "likelihood"], "judges inertial_ekf, of which nothing is varied"),
+        (["--objective", "reference"], "needs --reference TOPIC"),
+        (["--folds", "1"], "--folds is 1, expected at least 2"),
+        (["--settle", "15"], "expected at least 25 s, of which the first 15 s are not scored"),
+        (["--storage", "/nowhere/trials.log"], "cannot write the journal '/nowhere/trials.log'"),
+        (["--vary", "noise.torque=1:2"], "no parameter 'noise.torque' of tilt_observer"),
+        (["--cluster", "tcp://localhost:1"], "--cluster needs --storage"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(scene, tmp_path, capsys, options, message):
+    assert tune(scene, tmp_path / "out", *options) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert message in line
+    assert not (tmp_path / "out").exists()
