@@ -43,10 +43,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--scene", default="", help="only scenes whose name contains this text")
-    parser.add_argument("--error", default="", help="only errors whose name contains this text")
+    parser.add_argument(
+        "--error", action="append", default=[], help="only errors whose name contains this text; repeatable"
+    )
     parser.add_argument("--cache", type=Path, help="folder in which simulated scenes are kept")
     args = parser.parse_args()
-    wanted = {name: prepare for name, prepare in kinds().items() if args.error in name}
+    texts = args.error or [""]
+    wanted = {name: prepare for name, prepare in kinds().items() if any(text in name for text in texts)}
     totals: dict[str, Score] = defaultdict(Score)
     alarms = runs = 0
     for scene in scenes(args.scene, args.cache):

@@ -12,7 +12,8 @@ __all__ = ["AGREE", "delay_finding", "lag_verdict"]
 
 NOTICED_S, LATE_S = 0.012, 0.03  # offsets that are unusual, and that corrupt estimates of moving robots [s]
 SIGMAS = 4.0
-IMPROVED = 0.1  # share of what does not agree that the shift must remove
+IMPROVED = 0.1  # share of what does not agree that the shift must remove,
+SURE_SIGMAS = 8.0  # unless it is as certain as this
 AGREE = 0.5  # agreement after the shift, below which it means nothing
 
 
@@ -22,8 +23,10 @@ def lag_verdict(lag: Lag | None) -> Verdict | None:
         return None
     improved = (lag.score - lag.unshifted) / max(1.0 - lag.unshifted, 1e-6)
     size = abs(lag.seconds)
-    if size < max(NOTICED_S, SIGMAS * lag.sigma) or improved < IMPROVED:
+    if size < max(NOTICED_S, SIGMAS * lag.sigma):
         return Verdict.OK
+    if improved < IMPROVED:
+        return Verdict.WARN if size > max(LATE_S, SURE_SIGMAS * lag.sigma) else Verdict.OK
     return Verdict.WRONG if size > LATE_S else Verdict.WARN
 
 

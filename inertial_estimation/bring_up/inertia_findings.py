@@ -22,7 +22,8 @@ SIGMAS = 4.0
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
 OF_SCALE, WRONG_SCALE = 0.05, 0.3
-EXPLAINS = 0.1  # least share of what is unexplained that a cause must explain
+EXPLAINS = 0.1  # least share of what is unexplained that a cause must explain,
+SURE = 22.0  # or else the evidence of masses that are wrong by less than the noise
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 3
 SECOND = 0.3  # of the first one's evidence that a further cause must have
@@ -112,7 +113,8 @@ def _possible(cause: Cause, fit: ForceFit) -> bool:
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
-    if cause.explained < EXPLAINS:
+    buried = cause.explained < EXPLAINS  # in the noise; friction that varies feigns a single effort's scale
+    if buried and (cause.evidence < SURE or cause.kind is CauseKind.EFFORT):
         return False
     return _mass_matters(cause, rows) or _shift(cause, rows) > SHIFTED
 
@@ -182,6 +184,8 @@ def _unit(cause: Cause) -> str:
 
 def _verdict(cause: Cause, rows: ForceRows) -> Verdict:
     size = abs(cause.size)
+    if cause.explained < EXPLAINS:
+        return Verdict.WARN
     if cause.kind is not CauseKind.LINK:
         return Verdict.WRONG if size > WRONG_SCALE else Verdict.WARN
     mass = _mass(cause, rows)

@@ -56,7 +56,7 @@ class Cause:
         kind: What it is.
         subject: Link, contact or joint; "all" for all of them.
         amplitude: Estimated change: mass [kg] and first moment of a link, else the relative error of a scale.
-        sigmas: Their standard deviations.
+        sigmas: Their standard deviations; zero of a first moment that is taken as described.
         evidence: Logarithm of how much more probable the data are with it than without.
         explained: Share of the unexplained variance that it explains.
     """
@@ -145,7 +145,8 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
     S = G[k:, k:] - G[k:, :k] @ solved[:, :-1]
     g = b[k:] - G[k:, :k] @ solved[:, -1]
     left = max(power - float(b[:k] @ solved[:, -1]), 1e-12)
-    causes = [_judged(block, S, g, left) for block in blocks]
+    full = [_judged(block, S, g, left) for block in blocks]
+    causes = [_simpler(cause, block, S, g, left) for cause, block in zip(full, blocks, strict=True)]
     best = max(causes, key=lambda cause: cause.evidence)
     columns_of_best = next(b.columns for b in blocks if (b.kind, b.subject) == (best.kind, best.subject))
     friction = solved[:, -1] - solved[:, :-1][:, columns_of_best] @ best.amplitude
@@ -160,7 +161,7 @@ def fit_forces(rows: ForceRows, robot: RobotModel, assumed: Sequence[Cause] = ()
     return ForceFit(
         causes=tuple(causes),
         unexplained=math.sqrt(left / count),
-        mass_sigma={c.subject: c.sigma for c in causes if c.kind is CauseKind.LINK},
+        mass_sigma={c.subject: _left_sigma(c, left / count) for c in full if c.kind is CauseKind.LINK},
         masses=dict(zip(rows.links, rows.masses.tolist(), strict=True)),
         friction={name: solved[part, -1] for name, part in joints.items()},
         friction_sigma={name: sigma[part] for name, part in joints.items()},
@@ -253,10 +254,35 @@ def _tempered(cause: Cause, independent: float, left: float) -> Cause:
     -n/2 ln(1 - explained) - k/2 ln n (Schwarz 1978), with n independent residuals: where no cause explains
     most of what is left, the equation itself does not hold, and small differences mean nothing.
     """
-    price = 0.5 * len(cause.amplitude) * math.log(independent)
+    price = 0.5 * np.count_nonzero(cause.sigmas) * math.log(independent)
     bound = -0.5 * independent * math.log(max(1.0 - cause.explained, 1e-6)) - price
-    noise = max(1.0, left * (1.0 - cause.explained))
+    noise = _left_noise(cause, left)
     return replace(cause, evidence=min(cause.evidence, bound), sigmas=cause.sigmas * math.sqrt(noise))
+
+
+def _left_noise(cause: Cause, left: float) -> float:
+    """Return the variance of what a cause does not explain, over that of the noise, at least one."""
+    return max(1.0, left * (1.0 - cause.explained))
+
+
+def _left_sigma(cause: Cause, left: float) -> float:
+    return cause.sigma * math.sqrt(_left_noise(cause, left))
+
+
+def _simpler(cause: Cause, block: _Block, S: Array, g: Array, left: float) -> Cause:
+    """Return a link with another mass at the described centre of mass, where that is more probable."""
+    if block.kind is not CauseKind.LINK:
+        return cause
+    first = block.columns.start
+    alone = _judged(replace(block, columns=slice(first, first + 1), prior=block.prior[:1]), S, g, left)
+    if alone.evidence < cause.evidence:
+        return cause
+    rest = np.zeros(len(cause.amplitude) - 1)
+    return replace(
+        alone,
+        amplitude=np.concatenate((alone.amplitude, rest)),
+        sigmas=np.concatenate((alone.sigmas, rest)),
+    )
 
 
 def _judged(block: _Block, S: Array, g: Array, left: float) -> Cause:

@@ -104,6 +104,8 @@ def wrench_lag(signals: UniformSignals, setup: RobotSetup) -> Lag | None:
         late = np.stack([lagged(table.wrenches[:, k], lag) for k in range(J.shape[1])], axis=1)
         left = (expected - np.einsum("nkiv,nki->nv", J, late)) * scale
         for part, rows in enumerate(_parts(_known(left))):
+            if not len(rows):
+                continue
             r, w = left[rows], late[rows, 0]
             sums[part, i] = np.full(6, len(r)), r.sum(axis=0), (r**2).sum(axis=0), w.var(axis=0) * len(r)
     if sums[:, len(LAGS) // 2, 0, 0].sum() < FEWEST:

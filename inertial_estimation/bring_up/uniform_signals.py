@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from inertial_estimation.bring_up.streams import RobotStreams, Stream
@@ -15,10 +16,10 @@ from inertial_estimation.signals import NANOSECONDS, Array
 __all__ = ["STEP_S", "UniformSignals", "regular_stamps", "uniform_signals"]
 
 Indices = NDArray[np.int64]
-STEP_S = 0.02  # between two times; signals smoothed over WINDOW_S hold nothing above 10 Hz
-WINDOW_S = 0.1  # of the parabolas
+STEP_S = 0.02  # between two times; smoothed signals hold nothing above 10 Hz
+WINDOW_S = 0.1  # of the means and parabolas
 ORDER = 2
-APART = 5  # times from one window of the checks to the next: they do not overlap
+APART = 5  # times from one window of the checks to the next; smoothed, they hardly vary in between
 GAP_S = 0.1  # between two readings of a stream, beyond which nothing is known
 BURST = 0.2  # of the mean step, a shorter one is of a message that waited
 BURSTS = 0.1  # share of such steps from which stamps are times of arrival
@@ -31,7 +32,7 @@ class UniformSignals:
     Attributes:
         times_s: Since the first joint state [s], shape (N,).
         table: Signals and what the description predicts from them, at all times.
-        windows: The same at every fifth time, where the windows do not overlap.
+        windows: The same at every fifth time.
         ddq: Joint accelerations of the windows [rad/s^2], shape (W, n).
         wd_I: Angular acceleration of the IMU of the windows [rad/s^2], shape (W, 3).
     """
@@ -138,10 +139,10 @@ def _smoothed(
     parts = max(1, round(STEP_S / max(float(np.median(np.diff(t))), 5e-4)))
     fine_s = STEP_S / parts
     half = max(1, round(0.5 * WINDOW_S / fine_s))
-    fine = times_s[0] + fine_s * np.arange(-half, (len(times_s) - 1) * parts + half + 1)
-    sampled = _interpolated(t, values, fine)
-    smoother = ZeroPhaseSmoother(fine_s, half, ORDER)
-    found = [smoother.apply(sampled, k, stride=parts) for k in range(3)]
+    reach = 3 * half
+    fine = times_s[0] + fine_s * np.arange(-reach, (len(times_s) - 1) * parts + reach + 1)
+    windows = sliding_window_view(_interpolated(t, values, fine), 2 * reach + 1, axis=0)[::parts]
+    found = [windows @ _weights(fine_s, half, k) for k in range(3)]
     unknown = _near_gap(t, times_s)
     for array in found:
         array[unknown] = np.nan
@@ -155,9 +156,21 @@ def _interpolated(t: Array, values: Array, at: Array) -> Array:
     return between
 
 
+def _weights(step_s: float, half: int, derivative: int) -> Array:
+    """Return the weights of a parabola through means of means, shape (6 half + 1,).
+
+    Means over WINDOW_S, twice, leave next to nothing of what is faster than 1 / WINDOW_S, as of set points
+    sent at 10 Hz, for which the value and the second derivative of a parabola would not belong together.
+    """
+    mean = np.full(2 * half + 1, 1.0 / (2 * half + 1))
+    parabola = ZeroPhaseSmoother(step_s, half, ORDER).weights(derivative)
+    weights: Array = np.convolve(np.convolve(parabola, mean), mean)
+    return weights
+
+
 def _near_gap(t: Array, times_s: Array) -> NDArray[np.bool_]:
     """Return at which times a window reaches into a gap, or beyond the data, shape (N,)."""
-    half = 0.5 * WINDOW_S
+    half = 1.5 * WINDOW_S  # of the weights
     unknown: NDArray[np.bool_] = (times_s < t[0] + half) | (times_s > t[-1] - half)
     for i in np.flatnonzero(np.diff(t) > max(GAP_S, 3.0 * float(np.median(np.diff(t))))).tolist():
         unknown |= (times_s > t[i] - half) & (times_s < t[i + 1] + half)

@@ -19,7 +19,7 @@ from inertial_estimation.configuration.node_configs import NODE_CONFIGS, all_par
 from inertial_estimation.configuration.pipelines import replay_topics
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json
-from inertial_estimation.errors import ConfigurationError, InertialEstimationError, one_line
+from inertial_estimation.errors import ConfigurationError, InertialEstimationError, RecordingError, one_line
 from inertial_estimation.files.outputs import output_file, result_folder, write_text
 from inertial_estimation.models.robot_config import RobotConfig, RobotSetup, robot_from_config
 from inertial_estimation.models.urdf_check import urdf_warnings
@@ -85,6 +85,8 @@ def _streams(args: argparse.Namespace, config: RobotConfig, setup: RobotSetup) -
     with BagRecording(args.bag) as recording:
         print_warnings(recording.warnings)
         total_s = seconds(recording.end_ns - recording.start_ns)
+        if total_s <= 0.0:
+            raise RecordingError(f"'{recording.name}' has messages of one moment alone, expected some 20 s")
         if not 0.0 <= args.start < total_s or args.duration <= 0.0:
             raise ConfigurationError(
                 f"--start is {args.start:g} s and --duration {args.duration:g} s, expected a part of the "

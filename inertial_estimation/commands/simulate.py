@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from inertial_estimation.closed_loop.closed_loop import ClosedLoop
+from inertial_estimation.closed_loop.fall_watch import FallWatch
 from inertial_estimation.closed_loop.loop_accuracy import LoopAccuracy
 from inertial_estimation.closed_loop.loop_recording import LoopRecording
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     truth = TruthRecording(loop)
     config = robot.config(SIMULATOR_NODE, SimulationConfig).robot
     with simulation_view(rrd, loop, config, robot.urdf, disturbed):
-        accuracy = _go(loop, args, truth)
+        accuracy, watch = _go(loop, args, truth)
     recording = recorder.recording()
     frames = {**{f"/{topic}": link for topic, link in config.imus.items()}, GROUND_TRUTH_TOPIC: "world"}
     known = {**_truth(loop, args, disturbed), "inertias": inertias_as_json(truth.steps(recording.start_ns))}
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{len(recording.messages)} messages, {args.hoist + loop.time_s:.1f} s, in {args.output}")
     print("\n".join(accuracy.lines()))
     if loop.simulation.fallen:
-        print(f"inertial-estimation simulate: the robot fell after {loop.time_s:.1f} s", file=sys.stderr)
+        print(f"inertial-estimation simulate: {watch.sentence()}", file=sys.stderr)
         return 1
     return 0
 
@@ -97,8 +98,8 @@ def _loop(robot: RobotLoop, args: argparse.Namespace, disturbances: Sequence[Dis
     )
 
 
-def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> LoopAccuracy:
-    """Run the loop; return the errors of its estimates since the release."""
+def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> tuple[LoopAccuracy, FallWatch]:
+    """Run the loop; return the errors of its estimates since the release, and what was seen."""
     steps, length, begin_s = args.walk or (0.0, 0.0, float("inf"))
     motions: list[ScheduledWalk | ScheduledSwing] = []
     motions.append(ScheduledWalk(WalkCommand(int(steps), length), begin_s, args.duration))
@@ -106,16 +107,17 @@ def _go(loop: ClosedLoop, args: argparse.Namespace, truth: TruthRecording) -> Lo
     if swing:
         motions.append(ScheduledSwing(loop, swing, np.random.default_rng(args.seed)))
     loop.release(args.hoist)
-    accuracy = LoopAccuracy(loop)
+    accuracy, watch = LoopAccuracy(loop), FallWatch(loop)
     with progress_bar("simulate", args.duration, "s") as progress:
         while loop.time_s < args.duration and not loop.simulation.fallen:
             for motion in motions:
                 motion.command(loop)
             loop.run(min(SLICE_S, args.duration - loop.time_s))
             accuracy.sample()
+            watch.look()
             truth.take()
             progress(loop.time_s)
-    return accuracy
+    return accuracy, watch
 
 
 def _truth(loop: ClosedLoop, args: argparse.Namespace, disturbed: Sequence[str]) -> dict[str, Any]:

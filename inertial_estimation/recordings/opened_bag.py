@@ -151,6 +151,10 @@ def _open_file(path: Path, warn: Callable[[str], None]) -> tuple[BagFile, str]:
         again = CUT_READERS.get(path.suffix)
         return (WatchedBagFile(complete, partial(again, path), warn) if again else complete), ""
     reader = CUT_READERS.get(path.suffix)
+    if reader is None and path.is_file():
+        raise RecordingError(
+            f"'{path}' is no rosbag2 recording; expected its folder, or its .mcap or .db3 file"
+        ) from first
     if reader is None:
         raise RecordingError(f"the recording '{path}' cannot be read: {one_line(first)}") from first
     try:
