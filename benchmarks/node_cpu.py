@@ -8,8 +8,10 @@ base orientation and link inertias that other nodes would. The nodes and their e
 another under the same load; the CPU time is that of the process, from /proc. An empty node has the
 subscriptions and quality of service of the node, and callbacks that do nothing. Variants: `timer` and
 `arrival` are the nodes with that trigger; `events` is the node on arrival with rclpy's experimental
-EventsExecutor, `empty-events` the empty node with it. Nodes publish only what is subscribed to; with
---listen every output is that the load does not publish itself.
+EventsExecutor, `empty-events` the empty node with it. `floor` is what a node costs that does nothing with
+its inputs: a timer at the rate of the estimates takes the waiting messages, undecoded, and publishes a
+constant, serialised message on every output. Nodes publish only what is subscribed to; with --listen every
+output is that the load does not publish itself.
 """
 
 import argparse
@@ -26,7 +28,7 @@ from inertial_estimation.commands.processes import ProcessGroup
 RATE = 333.0  # of the estimates [Hz]
 ESTIMATORS = ("tilt_observer", "inertial_ekf")
 NODES = (*ESTIMATORS, "whole_body_controller")
-VARIANTS = ("timer", "arrival", "events", "empty-events")
+VARIANTS = ("timer", "arrival", "floor", "events", "empty-events")
 CONFIG = Path(__file__).resolve().parents[1] / "config" / "talos.yaml"
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 STARTUP = 4.0
@@ -81,8 +83,7 @@ def command(name: str, variant: str) -> list[str]:
     """Return the command line of a node, or of an empty one with its subscriptions."""
     if variant in ("timer", "arrival"):
         return node_command(name, trigger=variant)
-    role = {"empty": "empty", "empty-events": "empty-events", "events": "events"}[variant]
-    return [sys.executable, __file__, "--role", f"{role}:{name}", *ros_arguments(name, "arrival")]
+    return [sys.executable, __file__, "--role", f"{variant}:{name}", *ros_arguments(name, "arrival")]
 
 
 def ros_arguments(name: str, trigger: str, **more: object) -> list[str]:
@@ -121,10 +122,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 def run_role(role: str, arguments: list[str]) -> int:
-    """Run an empty node, or a node with the EventsExecutor."""
+    """Run an empty node, the floor of one, or a node with the EventsExecutor."""
     from inertial_estimation.ros.node_runner import run_node
 
     kind, _, name = role.partition(":")
+    if kind == "floor":
+        return run_node(lambda: floor_node(name), [])
     if kind == "empty":  # what a node has that knows nothing better
         from rclpy.executors import SingleThreadedExecutor as make_executor  # noqa: N813
     elif kind.endswith("events"):
@@ -143,6 +146,33 @@ def run_role(role: str, arguments: list[str]) -> int:
         return node
 
     return run_node(build, [], make_executor)
+
+
+def floor_node(name: str) -> Any:
+    """Return a node that takes its inputs by a timer and publishes constants, and does nothing else."""
+    from rclpy.node import Node
+    from rclpy.serialization import serialize_message
+
+    from inertial_estimation.ros.qos import SENSOR_INPUT
+    from inertial_estimation.ros.rclpy_internals import MessageQueue
+
+    node = Node(f"floor_{name}")
+    queues = [
+        MessageQueue(node, kind, topic, qos_profile=SENSOR_INPUT) for topic, kind in inputs(name).items()
+    ]
+    published = [
+        (node.create_publisher(kind, topic, 50), serialize_message(kind()))
+        for topic, kind in results(name).items()
+    ]
+
+    def tick() -> None:
+        for queue in queues:
+            queue.take()
+        for publisher, message in published:
+            publisher.publish(message)
+
+    node.create_timer(1.0 / RATE, tick)
+    return node
 
 
 def node_class(name: str) -> Any:
@@ -171,6 +201,22 @@ def inputs(name: str) -> dict[str, type]:
         return {"imu/data": Imu, **common, "base_state": Odometry}
     inertias = {f"link_inertias/{link}": InertiaStamped for link in links()}
     return {**common, "base_state": Odometry, "base_orientation": QuaternionStamped, **inertias}
+
+
+def results(name: str) -> dict[str, type]:
+    """Return the type of every topic on which a node publishes each of its results."""
+    from geometry_msgs.msg import InertiaStamped, QuaternionStamped, Vector3Stamped
+    from nav_msgs.msg import Odometry
+    from sensor_msgs.msg import JointState
+
+    if name == "tilt_observer":
+        return {"base_orientation": QuaternionStamped, "base_state": Odometry, "tilt": Vector3Stamped}
+    if name == "inertial_ekf":
+        inertias = {
+            f"{topic}/{link}": InertiaStamped for topic in ("link_inertias", "payloads") for link in links()
+        }
+        return {"torque_residual": JointState, **inertias}
+    return {"joint_torque_commands": JointState}
 
 
 def publish(rate: float, listen: bool, regular: bool) -> int:

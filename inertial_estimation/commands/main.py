@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 # commands whose matrices are too small for threads of the linear algebra
-SINGLE_THREADED = ("replay", "tune", "experiment", "excite")
+SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -18,7 +18,7 @@ from inertial_estimation.spatial import linear_algebra
 
 __all__ = ["ContactForce", "ContactForces"]
 
-LEAST_LEVER = 0.1  # smallest over largest lever of a limb [1]: a knee within about 20 deg of stretched
+LEAST_LEVER = 0.03  # smallest over largest lever of a limb [1]: a knee within about 9 deg of stretched
 IN_REACH = 0.95  # least part of a direction that must move the joints for the force along it to be determined
 
 
@@ -29,12 +29,10 @@ class ContactForce:
     Attributes:
         force_B: Axes of the base [N], shape (3,); zero in directions that are not determined.
         directions_B: Orthonormal rows that span the directions determined, shape (k, 3).
-        gain: Largest change of the force for a change of the limb's torques by one [N/Nm].
     """
 
     force_B: Array
     directions_B: Array
-    gain: float
 
     def along(self, direction_B: Array) -> float:
         """Return the force along a direction [N], NaN where it is not determined.
@@ -98,6 +96,6 @@ def _solved(A: Array, r: Array) -> ContactForce:
     U, s, Vt = linear_algebra.svd(A, full_matrices=False)
     strong = s > LEAST_LEVER * s[0]
     if not s[0] > 0.0:
-        return ContactForce(np.zeros(3), np.zeros((0, 3)), 0.0)
+        return ContactForce(np.zeros(3), np.zeros((0, 3)))
     force = Vt[strong].T @ ((U.T @ r)[strong] / s[strong])
-    return ContactForce(force, Vt[strong], float(1.0 / s[strong].min()))
+    return ContactForce(force, Vt[strong])

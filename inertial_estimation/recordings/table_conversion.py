@@ -202,6 +202,9 @@ def _values(one: ColumnMap, rows: Mapping[int, NDArray[np.int64]]) -> Array:
             columns.append(np.zeros(length))
         else:
             numbers = np.fromiter(column.table.numbers(column.index), dtype=np.float64)
+            if np.isnan(numbers).all():
+                name = f"'{column.table.names[column.index]}' of '{one_line(column.table.path)}'"
+                raise RecordingError(f"column {name}, mapped to '{one.field}', holds no number")
             columns.append(column.factor * numbers[rows[id(column.table)]])
     return np.column_stack(columns)
 

@@ -78,7 +78,7 @@ def read_text_table(path: Path) -> TextTable:
 
     Its separator is the first of comma, semicolon and tab that the first row has, else blanks. Its first row
     is a header unless it holds only numbers; a comment (#) right before the numbers with as many words is a
-    header, too. Empty lines and other comments are left out.
+    header, too. Empty lines, other comments, and columns that are empty in every row are left out.
 
     Args:
         path: The file.
@@ -99,6 +99,7 @@ def read_text_table(path: Path) -> TextTable:
             comment = _cells(line.lstrip("# "), separator)
     if not split:
         raise RecordingError(f"'{one_line(path)}' has no rows")
+    split = _without_empty_columns(split)
     header = [] if _all_numbers(split[0][1]) else split.pop(0)[1]
     if not split:
         raise RecordingError(f"'{one_line(path)}' has a header, {listing(header, limit=12)}, and no rows")
@@ -121,6 +122,18 @@ def _checked(path: Path, names: tuple[str, ...], rows: list[tuple[int, list[str]
                 f"({listing(names, limit=6)})"
             )
     return TextTable(path, names, [row for _number, row in rows], [number for number, _row in rows], cut)
+
+
+def _without_empty_columns(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Leave out columns that are empty in every row: two tabs in a row, a comma at the end of each."""
+    width = len(rows[0][1])
+    filled = {i for _number, row in rows for i, cell in enumerate(row) if cell}
+    kept = [i for i in range(width) if i in filled]
+    if len(kept) == width:
+        return rows
+    return [
+        (number, [row[i] for i in kept] + row[width:] if len(row) >= width else row) for number, row in rows
+    ]
 
 
 def _cells(line: str, separator: str) -> list[str]:

@@ -16,6 +16,7 @@ from inertial_estimation.configuration.node_options import RealTimeOptions
 __all__ = ["CycleCollector", "apply_real_time"]
 
 COLLECTION_PERIOD = 1.0  # [s]
+MANY_NEW = 5_000  # objects since the last collection, which a module that is imported late makes
 MCL_CURRENT, MCL_FUTURE = 1, 2  # <sys/mman.h> of Linux
 
 
@@ -51,7 +52,11 @@ def apply_real_time(options: RealTimeOptions) -> list[str]:
 
 
 class CycleCollector:
-    """Runs the garbage collector once per second, when its owner signals free time."""
+    """Runs the garbage collector once per second, when its owner signals free time.
+
+    Where many objects are new, a module has been imported: what survives is excluded, too, or every later
+    collection would visit it.
+    """
 
     def __init__(self) -> None:
         """Exclude all existing objects from collection, and disable the automatic collection."""
@@ -65,7 +70,10 @@ class CycleCollector:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + COLLECTION_PERIOD
+            many = gc.get_count()[0] > MANY_NEW
             gc.collect()
+            if many:
+                gc.freeze()
 
 
 def _set_priority(priority: int) -> None:

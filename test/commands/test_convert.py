@@ -51,7 +51,7 @@ def test_units_names_and_stamps_of_a_csv(tmp_path: Path) -> None:
 
 def test_files_without_header_are_joined_by_their_times(tmp_path: Path) -> None:
     q = written(tmp_path / "q.dat", "# encoder", "5 0.1 0.2", "6 0.3 0.4", "7 0.5 0.6")
-    tau = written(tmp_path / "tau.dat", "6\t1\t2", "7\t3\t4", "8\t5\t6")
+    tau = written(tmp_path / "tau.dat", "6\t\t1\t2", "7\t\t3\t4", "8\t\t5\t6")
     force = written(tmp_path / "force.dat", "5;10", "6;20")
     samples = converted(
         tmp_path,
@@ -93,13 +93,14 @@ def test_rows_of_several_rates_and_a_last_line_cut_short(
         (["time=t", "position=2-3"], "name no joints; give --joints"),
         (["time=t", "specific_force=q_a,q_b"], "gives 2 columns, expected 3"),
         (["time=t", "position=q_*,bad"], "line 2 of "),
+        (["time=t", "position=q_*", "effort=none,q_a"], "column 'none' of "),
         (["time=t", "position=q_a", "position=q_b"], "'position' is mapped more than once"),
     ],
 )
 def test_what_does_not_fit_is_named_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    table = written(tmp_path / "log.csv", "t,q_a,q_b,bad", "0,1,2,x", "1,1,2,y")
+    table = written(tmp_path / "log.csv", "t,q_a,q_b,none,bad", "0,1,2,,x", "1,1,2,,y")
     maps = [part for text in arguments for part in ("--map", text)]
     assert main(["convert", table, *maps, "--output", str(tmp_path / "bag")]) == 1
     captured = capsys.readouterr()

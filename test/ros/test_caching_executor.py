@@ -103,3 +103,25 @@ def test_where_the_inside_of_rclpy_is_another_its_own_executor_spins(node, monke
     node.create_timer(0.002, lambda: len(calls) > 20 and node.context.try_shutdown())
     executor.spin()
     assert len(calls) > 20
+
+
+def test_while_a_timer_is_due_soon_it_sleeps_and_serves_services_now_and_then(node, monkeypatch):
+    waits, ticks, answers = [], [], []
+    wait = rclpy_internals._Entities.wait
+    monkeypatch.setattr(
+        rclpy_internals._Entities,
+        "wait",
+        lambda self, timeout_s: waits.append(timeout_s) or wait(self, timeout_s),
+    )
+    node.create_service(Trigger, "ask", lambda _request, response: response)
+    client = node.create_client(Trigger, "ask")
+
+    def ask():
+        ticks.append(None)
+        if client.service_is_ready() and len(ticks) > 50 and not answers:
+            client.call_async(Trigger.Request()).add_done_callback(answers.append)
+
+    node.create_timer(0.001, ask)
+    spin(node, lambda: answers and len(ticks) > 300)
+    assert None not in waits[-3:], "never waits without an end beside a fast timer"
+    assert len(waits) < len(ticks), "looks at services less often than at timers"

@@ -70,3 +70,22 @@ def test_cycles_are_searched_for_when_due_and_by_nobody_else(monkeypatch):
     finally:
         gc.enable()
         gc.unfreeze()
+
+
+def test_objects_of_a_late_import_are_excluded_and_few_new_ones_are_not(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(real_time.time, "monotonic", lambda: now[0])
+    try:
+        collector = CycleCollector()
+        excluded = gc.get_freeze_count()
+        few = [[] for _ in range(100)]
+        now[0] += 1.1 * COLLECTION_PERIOD
+        collector.collect_when_due()
+        assert gc.get_freeze_count() == excluded
+        many = [[] for _ in range(2 * real_time.MANY_NEW)]
+        now[0] += 1.1 * COLLECTION_PERIOD
+        collector.collect_when_due()
+        assert gc.get_freeze_count() >= excluded + len(few) + len(many)
+    finally:
+        gc.enable()
+        gc.unfreeze()

@@ -1,0 +1,1 @@
+"""Recordings of real robots through the commands, against plain least squares in the same run."""

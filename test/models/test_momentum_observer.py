@@ -1,0 +1,109 @@
+"""The momentum observer: its residual follows the torques of the environment with one pole."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.errors import ConfigurationError, MeasurementError
+from inertial_estimation.models.contact_force import ContactForces
+from inertial_estimation.models.momentum_observer import BaseFrameMotion, MomentumObserver
+from inertial_estimation.models.robot_model import RobotModel
+
+STEP, GAIN = 5e-4, 60.0
+FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+FORCE_B = np.array([[3.0, -2.0, 20.0], [0.0, 0.0, 0.0], [-4.0, 5.0, 40.0], [1.0, 1.0, 0.0]])
+ARMATURE = 0.02
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["fixed base", "floating base"])
+def robot(request: pytest.FixtureRequest) -> RobotModel:
+    return RobotModel.from_urdf(read_urdf("example-robot-data:go2"), floating_base=request.param)
+
+
+def joints_at(t: float, n: int) -> list[np.ndarray]:
+    """Positions, velocities and accelerations of a fast swing of all joints, within their limits."""
+    phase, middle = np.arange(n), np.tile([0.0, 0.8, -1.6], n // 3)
+    s, c = np.sin(9.0 * t + phase), np.cos(9.0 * t + phase)
+    return [middle + 0.3 * s, 2.7 * c, -24.3 * s]
+
+
+def base_at(t: float) -> BaseFrameMotion:
+    w = np.array([1.5 * np.sin(5.0 * t), np.cos(4.0 * t), 0.7])
+    dw = np.array([7.5 * np.cos(5.0 * t), -4.0 * np.sin(4.0 * t), 0.0])
+    return BaseFrameMotion(np.array([2.0 * np.sin(7.0 * t), 1.0, 9.0 + 3.0 * np.cos(6.0 * t)]), w, dw)
+
+
+def environment(robot: RobotModel, q: np.ndarray) -> np.ndarray:
+    """Joint torques of the forces at the feet."""
+    data = robot.model.createData()
+    total = np.zeros(robot.n_joints)
+    for foot, force in zip(FEET, FORCE_B, strict=True):
+        frame = robot.frame_id(foot)
+        J = pin.computeFrameJacobian(
+            robot.model, data, robot.configuration(q), frame, pin.LOCAL_WORLD_ALIGNED
+        )
+        total += J[:3, robot.n_base :].T @ force
+    return total
+
+
+def drive_torques(robot: RobotModel, t: float) -> np.ndarray:
+    """What the drives apply along the motion under the forces at the feet."""
+    model = robot.model.copy()
+    q, v, a = joints_at(t, robot.n_joints)
+    configuration = robot.configuration(q)
+    own = ARMATURE * a - environment(robot, q)
+    if not robot.floating_base:
+        return pin.rnea(model, model.createData(), configuration, v, a) + own
+    model.gravity = pin.Motion.Zero()
+    base = base_at(t)
+    v = np.concatenate((np.zeros(3), base.w_WB_B, v))
+    a = np.concatenate((base.proper_acceleration_B, base.dw_WB_B, a))
+    return pin.rnea(model, model.createData(), configuration, v, a)[6:] + own
+
+
+def test_residual_follows_the_environment_with_one_pole(robot: RobotModel) -> None:
+    observer = MomentumObserver(robot, gain=GAIN, armature=np.full(robot.n_joints, ARMATURE))
+    expected = np.zeros(robot.n_joints)
+    for k in range(400):
+        q, v, _a = joints_at(k * STEP, robot.n_joints)
+        base = base_at(k * STEP) if robot.floating_base else None
+        residual = observer.update(q, v, drive_torques(robot, k * STEP), STEP, base)
+        expected += (environment(robot, q) - expected) * (1.0 - np.exp(-GAIN * STEP)) * (k > 0)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(residual, expected, atol=0.01 * size)
+    observer.reset()
+    assert not observer.residual.any()
+
+
+def test_forces_follow_from_the_torques_of_the_environment(robot: RobotModel) -> None:
+    q, _v, _a = joints_at(0.3, robot.n_joints)
+    forces = ContactForces(robot, FEET).estimate(q, environment(robot, q))
+    for force, true in zip(forces, FORCE_B, strict=True):
+        np.testing.assert_allclose(force.force_B, true, atol=1e-9)
+
+
+def test_a_stretched_limb_does_not_determine_the_force_along_it(robot: RobotModel) -> None:
+    forces = ContactForces(robot, FEET)
+    bent, stretched = np.tile([0.0, 0.8, -1.6], 4), np.tile([0.0, 0.0, -1e-3], 4)
+    for q, known in ((bent, True), (stretched, False)):
+        estimate = forces.estimate(q, environment(robot, q))[2]
+        along = estimate.along(np.array([0.0, 0.0, 1.0]))
+        assert along == pytest.approx(40.0) if known else np.isnan(along)
+
+
+def test_what_does_not_fit_is_refused(robot: RobotModel) -> None:
+    observer = MomentumObserver(robot)
+    q, v, _a = joints_at(0.0, robot.n_joints)
+    base = base_at(0.0) if robot.floating_base else None
+    with pytest.raises(MeasurementError, match=r"v is .* expected 12 finite numbers"):
+        observer.update(q, np.full(12, np.nan), q, STEP, base)
+    with pytest.raises(MeasurementError, match="the base is"):
+        observer.update(q, v, q, STEP, None if robot.floating_base else base_at(0.0))
+    observer.update(q, v, q, STEP, base)
+    with pytest.raises(MeasurementError, match="takes 0 s"):
+        observer.update(q, v, q, 0.0, base)
+    with pytest.raises(ConfigurationError, match="expected above 0"):
+        MomentumObserver(robot, gain=0.0)
+    with pytest.raises(ConfigurationError, match="shares FL_hip_joint"):
+        ContactForces(robot, ["FL_foot", "FL_calf"])
