@@ -197,7 +197,18 @@ def row(graph: Graph, name: str, back: dict[str, float]) -> dict[str, Any]:
         "tilt_deg": round(_worst(graph, "tilt_observer"), 2),
         "torso_percent": round(_worst(graph, "inertial_ekf"), 1),
         "diagnostics": max(heard.diagnostics for heard in graph.heard.values()),
-        "stale": {node: heard.stale for node, heard in graph.heard.items()},
+        **_counted(graph),
+    }
+
+
+def _counted(graph: Graph) -> dict[str, dict[str, float]]:
+    """Return results and those published and received late, and the largest age when published [s]."""
+    heard = graph.heard.items()
+    return {
+        "results": {name: h.count for name, h in heard},
+        "stale": {name: h.stale for name, h in heard},
+        "late": {name: h.late for name, h in heard},
+        "oldest_s": {name: round(h.oldest_s, 3) for name, h in heard},
     }
 
 
@@ -222,19 +233,14 @@ def live_soak(duration_s: float, rate_hz: float, seed: int, output: Path | None)
                 kill_and_restart(graph, choice)
             back = wait_until_fresh(graph, BEGIN_S)
             rows.append({"at_s": round(time.monotonic() - begin), **row(graph, choice, back)})
-            counts = {name: heard.count for name, heard in graph.heard.items()}
-            print(
-                f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  results {counts}  "
-                f"stale {rows[-1]['stale']}  dead {rows[-1]['dead']}",
-                flush=True,
-            )
+            found = {name: rows[-1][name] for name in ("results", "stale", "late", "oldest_s", "dead")}
+            print(f"{rows[-1]['at_s']:6} s  {choice:20} back {rows[-1]['back_s']}  {found}", flush=True)
             graph.forget()
-        stale = {name: heard.stale for name, heard in graph.heard.items()}
-        counts = {name: heard.count for name, heard in graph.heard.items()}
-    print(f"{len(rows)} restarts in {duration_s:.0f} s; results {counts}, stale {stale}")
+        counted = _counted(graph)
+    print(f"{len(rows)} restarts in {duration_s:.0f} s; {counted}")
     if output:
-        output.write_text(json.dumps({"results": counts, "stale": stale, "restarts": rows}, indent=1) + "\n")
-    return 1 if any(stale.values()) or any(r["dead"] for r in rows) else 0
+        output.write_text(json.dumps({**counted, "restarts": rows}, indent=1) + "\n")
+    return 1 if any(counted["stale"].values()) or any(r["dead"] for r in rows) else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -91,7 +91,9 @@ class Heard:
     Attributes:
         last_ns: When the last result came [ns of the wall clock].
         count: Results.
-        stale: Results stamped more than 0.3 s before they came, or ahead.
+        stale: Results stamped more than 0.3 s before their node published them, or ahead.
+        late: Results stamped more than 0.3 s before they came here: stale, or held up on their way.
+        oldest_s: Largest age of a result when its node published it [s].
         worst: Largest deviation of the output since it was last forgotten.
         not_ok: What its health said when it was not OK, since it was last forgotten.
         diagnostics: Largest size of its report [bytes].
@@ -100,6 +102,8 @@ class Heard:
     last_ns: int = 0
     count: int = 0
     stale: int = 0
+    late: int = 0
+    oldest_s: float = 0.0
     worst: float = 0.0
     not_ok: set[str] = field(default_factory=set)
     diagnostics: int = 0
@@ -236,16 +240,21 @@ class Graph(AbstractContextManager["Graph"]):
     def _take(self) -> None:
         for name, subscription in self._subscriptions.items():
             while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
-                self._note(name, taken[0], taken[1]["received_timestamp"])
+                self._note(name, taken[0], taken[1]["source_timestamp"], taken[1]["received_timestamp"])
         while (taken := self._diagnostics.handle.take_message(DiagnosticArray, False)) is not None:
             self._note_health(taken[0])
 
-    def _note(self, name: str, message: Any, now: int) -> None:
-        """Note a result; `now` is when the middleware received it, whatever this process was doing [ns]."""
+    def _note(self, name: str, message: Any, sent: int, received: int) -> None:
+        """Note a result, by when the node published it and the middleware here received it [ns].
+
+        Neither depends on what this process was doing.
+        """
         heard = self.heard[name]
         stamp = stamp_from_msg(message.header.stamp)
-        heard.last_ns, heard.count = now, heard.count + 1
-        heard.stale += not -STALE_NS // 10 < now - stamp < STALE_NS
+        heard.last_ns, heard.count = received, heard.count + 1
+        heard.stale += not -STALE_NS // 10 < sent - stamp < STALE_NS
+        heard.late += not received - stamp < STALE_NS
+        heard.oldest_s = max(heard.oldest_s, 1e-9 * (sent - stamp))
         if name == "tilt_observer":
             q = message.quaternion
             heard.worst = max(heard.worst, float(np.degrees(2.0 * np.arcsin(min(1.0, np.hypot(q.x, q.y))))))

@@ -18,6 +18,7 @@ counted are outputs and stale ones.
 
 import argparse
 import contextlib
+import itertools
 import json
 import signal
 import sys
@@ -32,6 +33,7 @@ import numpy as np
 from benchmarks.fault_campaign.outputs import ADAPTERS
 from benchmarks.fault_campaign.scenes import SCENES, START_NS, Recorded, build_pipeline
 from inertial_estimation.configuration.urdf_source import read_urdf
+from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
 from inertial_estimation.models.closed_stance import ClosedStance
 from inertial_estimation.models.imu_mount import ImuMount
 from inertial_estimation.models.inverse_dynamics import IdealSensors
@@ -74,7 +76,8 @@ class Watch:
         tilt_deg: Largest error of the tilt after the start [deg].
         drift_sigma: Largest distance of a mean mass from the first mean, in the filter's sigma.
         drift_kg: Largest distance of a mean mass from the first mean [kg].
-        not_ok: What health said when it was not OK, and how often.
+        not_ok: What health said when it was not OK, and how often; sampled once a second of data.
+        decisions: Steps of the inertial filter by the decision of its gate.
         flaws: Physical inconsistencies, and how often.
     """
 
@@ -88,6 +91,7 @@ class Watch:
     drift_sigma: float = 0.0
     drift_kg: float = 0.0
     not_ok: dict[str, int] = field(default_factory=dict)
+    decisions: dict[str, int] = field(default_factory=dict)
     flaws: dict[str, int] = field(default_factory=dict)
 
 
@@ -190,32 +194,52 @@ class Soak:
         steps: Readings of each sensor fed so far.
         watch: What has been seen.
         memory: Steps made and resident memory [MB], sampled.
+        eigenvalues: Steps made and the lowest eigenvalue since the sample before.
     """
 
-    def __init__(self, seed: int) -> None:
-        """Build the pipelines and the motion."""
+    def __init__(self, seed: int, memory: float | None = None) -> None:
+        """Build the pipelines and the motion.
+
+        Args:
+            seed: Of motion and noise.
+            memory: Parameter `prior.memory` [s]; None: as shipped.
+        """
         self.steps = 0
         self.watch = Watch()
         self.memory: list[tuple[int, float]] = []
+        self.eigenvalues: list[tuple[int, float]] = []
         self._motion = EndlessMotion(np.random.default_rng(seed))
+        self._stream = iter(self._motion)
+        self._lowest = 1.0  # eigenvalue since the last report
         data = self._motion.data
         self._tilt = ADAPTERS["tilt"](build_pipeline(SCENES["talos_moving"]), data)
-        self._inertial = ADAPTERS["inertial"](build_pipeline(SCENES["talos_arms"]), data)
+        arms = replace(SCENES["talos_arms"], overrides={"prior.memory": memory} if memory else {})
+        self._inertial = ADAPTERS["inertial"](build_pipeline(arms), data)
         self._last = {"tilt": 0, "inertial": 0}
         self._masses: list[Array] = []
         self._sigma = np.ones(len(LINKS))
         self._first: Array | None = None
 
+    @property
+    def inertial(self) -> InertialPipeline:
+        """The inertial pipeline."""
+        pipeline: InertialPipeline = self._inertial.pipeline
+        return pipeline
+
     def run(self, steps: int) -> None:
-        """Run until a number of readings of each sensor have been fed."""
+        """Feed a number of readings of each sensor, and report now and then."""
         begin, report = time.perf_counter(), max(1, min(steps // REPORTS, REPORT_STEPS))
-        for count, (stamp, instant) in enumerate(self._motion, start=1):
+        for count, (stamp, instant) in enumerate(itertools.islice(self._stream, steps), start=1):
             self._feed(stamp, instant)
-            self.steps = count
+            self.steps += 1
             if count % report == 0:
-                self._report(count, stamp, time.perf_counter() - begin)
-            if count >= steps:
-                return
+                self._report(self.steps, count / (time.perf_counter() - begin))
+
+    def run_periods(self, periods: int) -> None:
+        """Feed the readings of whole periods of the motion without a report."""
+        for stamp, instant in itertools.islice(self._stream, periods * round(PERIOD_S * RATE_HZ)):
+            self._feed(stamp, instant)
+            self.steps += 1
 
     def _feed(self, stamp: int, instant: Instant) -> None:
         imu, joints, wrenches, base = self._motion.readings(stamp, instant)
@@ -226,6 +250,8 @@ class Soak:
             for contact, wrench in wrenches.items():
                 pipeline.push_wrench(contact, wrench)
         inertial.push_base_state(base)
+        if not self.steps % round(RATE_HZ):
+            self._sample_health(stamp)
         for result in tilt.tick(stamp):
             self.watch.tilt_steps += 1
             self._order("tilt", result.state.stamp_ns, stamp)
@@ -268,19 +294,26 @@ class Soak:
         deviation = np.sqrt(P.diagonal())
         lowest = float(np.linalg.eigvalsh(P / np.outer(deviation, deviation))[0])
         self.watch.eigenvalue = min(self.watch.eigenvalue, lowest)
+        self._lowest = min(self._lowest, lowest)
 
     def _flaw(self, texts: Sequence[str]) -> None:
         for text in texts:
             self.watch.flaws[text] = self.watch.flaws.get(text, 0) + 1
 
-    def _report(self, count: int, now_ns: int, elapsed_s: float) -> None:
-        watch = self.watch
-        self.memory.append((count, resident_mb()))
+    def _sample_health(self, now_ns: int) -> None:
         for adapter in (self._tilt, self._inertial):
             for entry in adapter.pipeline.health(now_ns):
-                if entry.level:
+                if entry.level and self.steps > RATE_HZ:
                     text = f"{entry.name}: {entry.message}"
-                    watch.not_ok[text] = watch.not_ok.get(text, 0) + 1
+                    self.watch.not_ok[text] = self.watch.not_ok.get(text, 0) + 1
+
+    def _report(self, count: int, speed: float) -> None:
+        watch = self.watch
+        self.memory.append((count, resident_mb()))
+        self.eigenvalues.append((count, self._lowest))
+        self._lowest = 1.0
+        decided = self.inertial.estimator.record.by_decision
+        watch.decisions = {decision.value: steps for decision, steps in decided.items()}
         if self._masses:
             mean = np.mean(self._masses, axis=0)
             self._masses = []
@@ -289,10 +322,11 @@ class Soak:
             watch.drift_kg = max(watch.drift_kg, float(off.max()))
             watch.drift_sigma = max(watch.drift_sigma, float((off / self._sigma).max()))
         print(
-            f"{count:9d} steps {count / elapsed_s:6.0f}/s {self.memory[-1][1]:7.1f} MB  |RR'-1| "
-            f"{watch.rotation:.1e}  eigenvalue {watch.eigenvalue:.1e}  stamps back {watch.stamps_back}, old "
-            f"{watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift {watch.drift_sigma:.2f} sigma, "
-            f"{1e3 * watch.drift_kg:.1f} g  not OK {sum(watch.not_ok.values())}",
+            f"{count:9d} steps {speed:6.0f}/s {self.memory[-1][1]:7.1f} MB  |RR'-1| "
+            f"{watch.rotation:.1e}  eigenvalue {self.eigenvalues[-1][1]:.2e}  stamps back "
+            f"{watch.stamps_back}, old {watch.stamps_old}  tilt {watch.tilt_deg:.2f} deg  drift "
+            f"{watch.drift_sigma:.2f} sigma, {1e3 * watch.drift_kg:.1f} g  "
+            f"not OK {sum(watch.not_ok.values())}  {watch.decisions}",
             flush=True,
         )
 
@@ -327,7 +361,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         soak.run(int(steps))
     print(f"{soak.steps} steps of {int(steps)}")
     if options.output:
-        found = {"steps": soak.steps, "memory": soak.memory, **asdict(soak.watch)}
+        series = {"memory": soak.memory, "eigenvalues": soak.eigenvalues}
+        found = {"steps": soak.steps, **series, **asdict(soak.watch)}
         options.output.write_text(json.dumps(found, indent=1) + "\n")
     for text, times in {**soak.watch.not_ok, **soak.watch.flaws}.items():
         print(f"{times} times {text}")

@@ -21,6 +21,7 @@ from inertial_estimation.signals import NANOSECONDS
 __all__ = ["Case", "all_cases", "case_named", "run_cases", "run_share", "scene_shares"]
 
 TAIL_S = 3.5  # of clean data after a fault, where the scene has them
+EARLY_TAIL_S = 8.0  # after a fault at the start, since an estimate is not judged before it would be right
 SETTLED_TAIL_S = 0.8  # of them for a case in which the estimate was never wrong, and soon as it should be
 SETTLED_S = 0.5  # recovery of such a case at the latest
 CASES_IN_SHARE = 40  # for each of which a scene is run up to the beginnings of its cases once
@@ -207,7 +208,7 @@ class _SceneRun:
         if begin_s > 0.0:
             begin_ns += round(float(rng.uniform(0.0, 0.25)) * NANOSECONDS)
         fault = kind.inject(rng, rest, begin_ns)
-        last_ns = fault.end_ns + round(TAIL_S * NANOSECONDS)
+        last_ns = fault.end_ns + round((TAIL_S if begin_s > 0.0 else EARLY_TAIL_S) * NANOSECONDS)
         kept = tuple(reading for reading in fault.readings if reading.arrival_ns <= last_ns)
         return replace(
             fault, readings=kept, text=f"{fault.text} at {begin_s:g} s for {fault.duration_s:.2f} s"

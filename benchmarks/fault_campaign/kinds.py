@@ -1,6 +1,7 @@
 """All kinds of faults, by name."""
 
 from benchmarks.fault_campaign.delivery_faults import DELIVERY_KINDS
+from benchmarks.fault_campaign.driver_faults import DRIVER_KINDS
 from benchmarks.fault_campaign.fault import Kind
 from benchmarks.fault_campaign.message_faults import MESSAGE_KINDS
 from benchmarks.fault_campaign.transport_faults import TRANSPORT_KINDS
@@ -9,5 +10,5 @@ from benchmarks.fault_campaign.wiring_faults import WIRING_KINDS
 
 __all__ = ["KINDS"]
 
-_ALL = (*VALUE_KINDS, *WIRING_KINDS, *DELIVERY_KINDS, *TRANSPORT_KINDS, *MESSAGE_KINDS)
+_ALL = (*VALUE_KINDS, *WIRING_KINDS, *DELIVERY_KINDS, *TRANSPORT_KINDS, *MESSAGE_KINDS, *DRIVER_KINDS)
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}

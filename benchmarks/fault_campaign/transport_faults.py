@@ -18,6 +18,7 @@ from benchmarks.fault_campaign.readings import (
     restamped,
     with_channel,
 )
+from inertial_estimation.signals import NANOSECONDS
 
 __all__ = ["TRANSPORT_KINDS"]
 
@@ -90,9 +91,10 @@ def other_epoch(draw: Draw) -> list[Reading]:
     name, stamp = [
         ("since power-up", lambda t: t - first),
         ("microseconds taken for nanoseconds", lambda t: t // 1000),
+        ("seconds taken for nanoseconds", lambda t: t // NANOSECONDS),
         ("18 s ahead (GPS for UTC)", lambda t: t + nanoseconds(18.0)),
         ("an hour ahead (summer time)", lambda t: t + nanoseconds(3600.0)),
-    ][int(draw.rng.integers(4))]
+    ][int(draw.rng.integers(5))]
     draw.notes.append(f"{', '.join(streams)}: {name}")
     return _restamped_stream(draw, streams, stamp)
 

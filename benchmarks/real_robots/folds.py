@@ -32,9 +32,9 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "sign over 0.1 rad/s": {"friction.smoothing_speed": 0.1},
     },
     "ur10": {
-        "efforts taken as not smoothed": {"smoothing.effort_window": 0.0},
-        "efforts taken as smoothed over 0.3 s": {"smoothing.effort_window": 0.3},
-        "efforts taken as smoothed over 0.5 s": {"smoothing.effort_window": 0.5},
+        "efforts taken as not smoothed": {"inputs.effort_window": 0.0},
+        "efforts taken as smoothed over 0.3 s": {"inputs.effort_window": 0.3},
+        "efforts taken as smoothed over 0.5 s": {"inputs.effort_window": 0.5},
         "priors of 50 %, 10 cm": {
             "methods.mass_deviation": 0.5,
             "methods.com_deviation": 0.1,

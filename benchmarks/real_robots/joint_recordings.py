@@ -29,7 +29,7 @@ from inertial_estimation.signals import NANOSECONDS
 PLAIN = {  # all bodies on their own, four friction terms of each joint by the speed alone, no prior
     "symmetry": (),
     "weighting": "none",
-    "smoothing.effort_window": 0.0,
+    "inputs.effort_window": 0.0,
     "friction.terms": ("coulomb", "viscous", "offset", "armature"),
     "friction.smoothing_speed": 0.02,
     "friction.presliding": 0.0,

@@ -8,7 +8,7 @@ from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
 from inertial_estimation.data_checks.check_result import Verdict
 
-__all__ = ["AGREE", "delay_finding", "lag_verdict"]
+__all__ = ["delay_finding", "lag_verdict"]
 
 NOTICED_S, LATE_S = 0.012, 0.03  # offsets that are unusual, and that corrupt estimates of moving robots [s]
 SIGMAS = 4.0
@@ -17,9 +17,9 @@ SURE_SIGMAS = 8.0  # unless it is as certain as this
 AGREE = 0.5  # agreement after the shift, below which it means nothing
 
 
-def lag_verdict(lag: Lag | None) -> Verdict | None:
-    """Judge a time offset; None where the data do not determine it."""
-    if lag is None or lag.score < AGREE or lag.at_edge or not lag.sigma < NOTICED_S:
+def lag_verdict(lag: Lag | None, agree: float = AGREE) -> Verdict | None:
+    """Judge a time offset; None where the data do not determine it, or agree too little after the shift."""
+    if lag is None or lag.score < agree or lag.at_edge or not lag.sigma < NOTICED_S:
         return None
     improved = (lag.score - lag.unshifted) / max(1.0 - lag.unshifted, 1e-6)
     size = abs(lag.seconds)

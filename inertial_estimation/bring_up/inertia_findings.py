@@ -22,8 +22,7 @@ SIGMAS = 4.0
 OF_LINK, OF_ROBOT = 0.1, 0.01  # shares of the masses from which a change matters
 WRONG_LINK, WRONG_ROBOT = 0.3, 0.05  # from which it is wrong, no tolerance of manufacture
 OF_SCALE, WRONG_SCALE = 0.05, 0.3
-EXPLAINS = 0.1  # least share of what is unexplained that a cause must explain,
-SURE = 22.0  # or else the evidence of masses that are wrong by less than the noise
+EXPLAINS = 0.1  # least share of what is unexplained that a cause must explain
 SHIFTED, WRONG_SHIFT = 0.015, 0.1  # of a centre of mass that matters, and that is wrong [m]
 MOST_CAUSES = 3
 SECOND = 0.3  # of the first one's evidence that a further cause must have
@@ -113,8 +112,7 @@ def _possible(cause: Cause, fit: ForceFit) -> bool:
 
 
 def _matters(cause: Cause, rows: ForceRows) -> bool:
-    buried = cause.explained < EXPLAINS  # in the noise; friction that varies feigns a single effort's scale
-    if buried and (cause.evidence < SURE or cause.kind is CauseKind.EFFORT):
+    if cause.explained < EXPLAINS:
         return False
     return _mass_matters(cause, rows) or _shift(cause, rows) > SHIFTED
 
@@ -150,7 +148,11 @@ def _named(group: Sequence[Cause], rows: ForceRows) -> Finding:
     if best.kind is CauseKind.LINK and not _mass_matters(best, rows):
         return _off_centre(best, rows, also)
     said = f"{_said(best, rows)} explains {share:.0f} % of what the forces leave unexplained{also}"
-    return finding(*_subject(best), _verdict(best, rows), best.size, _unit(best), said, _remedy(best, rows))
+    verdicts = [_verdict(cause, rows) for cause in group if _matters(cause, rows)]
+    verdict = (
+        Verdict.WARN if Verdict.WARN in verdicts else Verdict.WRONG
+    )  # a milder cause explains it as well
+    return finding(*_subject(best), verdict, best.size, _unit(best), said, _remedy(best, rows))
 
 
 def _off_centre(cause: Cause, rows: ForceRows, also: str) -> Finding:
@@ -184,8 +186,6 @@ def _unit(cause: Cause) -> str:
 
 def _verdict(cause: Cause, rows: ForceRows) -> Verdict:
     size = abs(cause.size)
-    if cause.explained < EXPLAINS:
-        return Verdict.WARN
     if cause.kind is not CauseKind.LINK:
         return Verdict.WRONG if size > WRONG_SCALE else Verdict.WARN
     mass = _mass(cause, rows)
@@ -232,6 +232,9 @@ def _true(fit: ForceFit, rows: ForceRows) -> Finding:
         if told
         else ("the sum of the masses is not determined")
     )
+    if told and abs(whole.size) > max(OF_SCALE, SIGMAS * whole.sigma):
+        why = f"{amount} fit better, but explain only {100 * whole.explained:.0f} % of what is unexplained"
+        return cannot_tell("masses", "description", why)
     said = f"no single change of the description's {total:.4g} kg explains the forces better; {amount}"
     return finding("masses", "description", Verdict.OK, whole.size if told else 0.0, "", said)
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from inertial_estimation.bring_up.case import Case
-from inertial_estimation.bring_up.delay_findings import AGREE, delay_finding, lag_verdict
+from inertial_estimation.bring_up.delay_findings import delay_finding, lag_verdict
 from inertial_estimation.bring_up.finding import Finding, cannot_tell, finding, plain
 from inertial_estimation.bring_up.lag_search import Lag
 from inertial_estimation.bring_up.streams import RobotStreams
@@ -18,6 +18,7 @@ from inertial_estimation.data_checks.wrench_checks import wrench_checks
 __all__ = ["wrench_findings", "wrench_lag_findings"]
 
 SUBJECT = "contact wrenches"
+BALANCED = 0.85  # agreement after the shift; wrenches that a model estimates balance at any shift alike
 LEANS_WARN = math.radians(5.0)  # of the sum of the contact forces against the force that the motion needs
 LEANS_WRONG = math.radians(20.0)
 CARRIED = 0.3  # share of the weight on the contacts, from which their sum has a direction
@@ -29,10 +30,10 @@ def wrench_lag_findings(case: Case) -> tuple[list[Finding], Lag | None]:
     if not case.streams.wrenches or not case.setup.robot.floating_base:
         return [], None
     lag = wrench_lag(case.signals, case.setup)
-    verdict = lag_verdict(lag)
+    verdict = lag_verdict(lag, BALANCED)
     if lag is None or verdict is None:
         why = "the load hardly moves between the contacts, so nothing dates the wrenches"
-        if lag is not None and lag.score < AGREE:
+        if lag is not None and lag.score < BALANCED:
             why = "the wrenches balance weight and motion too badly to date them"
         return [cannot_tell("wrench delay", SUBJECT, why)], lag
     found = delay_finding(

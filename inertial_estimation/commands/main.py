@@ -39,8 +39,9 @@ COMMANDS = {
 }
 
 
+EXTRAS = {"optuna": "tune"}  # extras with packages that the usual ones have not
 # commands whose matrices are too small for threads of the linear algebra
-SINGLE_THREADED = ("replay", "tune", "experiment", "excite")
+SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,7 +168,7 @@ def _missing(command: str, error: ModuleNotFoundError) -> MissingDependencyError
         return MissingDependencyError(f"this installation lacks {missing}")
     return MissingDependencyError(
         f"the command '{command}' needs the Python package '{missing}'; "
-        "pip install 'inertial_estimation[standalone,sim,tools]' has all of them"
+        f"pip install 'inertial_estimation[{EXTRAS.get(missing, 'standalone,sim,tools')}]' has all of them"
     )
 
 

@@ -43,6 +43,14 @@ def write_tuning(
     bags = ", ".join(Path(bag["path"]).name for bag in provenance["bags"])
     write_text(folder / TUNED_FILE, tuned_text(results, bags))
     write_metrics(folder / JSON_FILE, as_json(results, judged, provenance))
+    if not figures:
+        return
+    try:
+        from inertial_estimation.plots.tuning_report import write_tuning_report
+    except ImportError as error:
+        print(f"no report: {error} (pip install matplotlib jinja2)", file=sys.stderr)
+        return
+    write_tuning_report(folder / REPORT_FILE, results, judged, provenance)
 
 
 def print_tuning(folder: Path, results: Sequence[TuningResult], judged: Sequence[JudgedMetric]) -> None:

@@ -38,15 +38,6 @@ class SmoothingConfig:
         lower=0.01,
         upper=1e4,
     )
-    effort_window: float = parameter(
-        0.0,
-        "Length of the triangular window (a moving average of half this length, twice) with which efforts "
-        "were smoothed before they were recorded; predicted torques are smoothed alike. 0 means that they "
-        "were not smoothed. Only for robots without contacts.",
-        unit="s",
-        lower=0.0,
-        upper=5.0,
-    )
     stiction_speed: float = parameter(
         0.0,
         "Joint speed below which the torque row of a joint is left out; 0 keeps all rows.",

@@ -30,9 +30,10 @@ def check_base(config: IdentificationConfig, robot: RobotModel, imu: ImuMount | 
         )
     if robot.floating_base and imu is None:
         raise ConfigurationError("'imu_frame' is empty; a floating base needs the link of its IMU")
-    if config.smoothing.effort_window > 0.0 and (robot.floating_base or config.robot.contacts):
+    if config.robot.inputs.effort_window > 0.0 and (robot.floating_base or config.robot.contacts):
         raise ConfigurationError(
-            "'effort_window' is for efforts alone, expected 0 for a robot with a floating base or contacts"
+            "'inputs.effort_window' is for efforts alone, expected 0 for a robot with a floating base or "
+            "contacts"
         )
     if config.smoothing.stiction_speed > 0.0 and rows.contact_wrenches == "projected":
         raise ConfigurationError(
@@ -73,5 +74,6 @@ def row_model(
         to_unknowns=to_joint @ parameters.E,
         nominal=to_joint @ parameters.nominal,
         coulomb=config.coulomb_law,
+        effort_window=config.robot.inputs.effort_window,
         torque_joints=np.array(torque_joints, dtype=np.int64),
     )

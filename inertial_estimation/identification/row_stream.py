@@ -20,7 +20,7 @@ from inertial_estimation.models.base_acceleration import ImuToBase
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw, smooth_sign
 from inertial_estimation.models.dynamics_measurement import DynamicsMeasurement, MeasuredState
 from inertial_estimation.models.measurement_rows import Indices
-from inertial_estimation.models.zero_phase import ZeroPhaseSmoother
+from inertial_estimation.models.zero_phase import ZeroPhaseSmoother, triangle_weights
 from inertial_estimation.signals import NANOSECONDS, Array
 
 __all__ = ["RowModel", "RowStream", "RowTiming"]
@@ -45,6 +45,7 @@ class RowModel:
         nominal: Nominal parameters about the joint frames, shape (p,).
         coulomb: Sign model of Coulomb friction.
         torque_joints: For each row the joint whose torque it is, -1 for none, shape (m,).
+        effort_window: Length of the triangular window that the recorded efforts have passed [s].
     """
 
     smoothing: SmoothingConfig
@@ -57,6 +58,7 @@ class RowModel:
     nominal: Array
     coulomb: CoulombLaw
     torque_joints: Indices
+    effort_window: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class RowTiming:
     effort_half: int = 0
 
     @classmethod
-    def of_step(cls, smoothing: SmoothingConfig, step_s: float) -> "RowTiming":
+    def of_step(cls, smoothing: SmoothingConfig, step_s: float, effort_window: float = 0.0) -> "RowTiming":
         """Choose the grids.
 
         Raises:
@@ -93,7 +95,7 @@ class RowTiming:
         fits = (s for s in strides if abs(max(1, round(kept / s)) * s - kept) <= RATE_TOLERANCE * kept)
         stride = next(fits, 1)
         rows = ZeroPhaseSmoother.of_window(smoothing.window, stride * step_s, smoothing.order)
-        effort_half = round(0.5 * smoothing.effort_window / (stride * step_s))
+        effort_half = round(0.5 * effort_window / (stride * step_s))
         return cls(signals, stride, rows, max(1, round(kept / stride)), effort_half)
 
     @property
@@ -111,8 +113,7 @@ class RowTiming:
         """
         if not self.effort_half:
             return self.rows.apply(rows, first=first, stride=self.thin)
-        triangle = 1.0 - np.abs(np.arange(-self.effort_half, self.effort_half + 1)) / (self.effort_half + 1)
-        kernel = np.convolve(triangle / triangle.sum(), self.rows.weights())
+        kernel = np.convolve(triangle_weights(self.effort_half), self.rows.weights())
         measured = self.rows.apply(rows[..., -3], first=first + self.effort_half, stride=self.thin)
         nominal = rows.copy()
         nominal[..., -4] = rows[..., -3] - rows[..., -4]
@@ -193,7 +194,9 @@ class RowStream:
 
     def _restart(self, block: SignalBlock) -> RowTiming:
         if block.step_s not in self._timings:
-            self._timings[block.step_s] = RowTiming.of_step(self._model.smoothing, block.step_s)
+            self._timings[block.step_s] = RowTiming.of_step(
+                self._model.smoothing, block.step_s, self._model.effort_window
+            )
         self._timing = timing = self._timings[block.step_s]
         self._interrupted = False
         self._direction.reset()

@@ -115,6 +115,16 @@ class InputConfig:
         lower=0.001,
         upper=0.5,
     )
+    effort_window: float = parameter(
+        0.0,
+        "Length of the triangular window (a moving average of half this length, twice) with which efforts "
+        "were smoothed before they were recorded; 0 means that they were not. Predicted torques are smoothed "
+        "alike by `identify` and in the torque error of `replay`, not in the estimators. Only for robots "
+        "without contacts.",
+        unit="s",
+        lower=0.0,
+        upper=5.0,
+    )
     range: RangeConfig = section(RangeConfig)
 
 

@@ -13,7 +13,7 @@ from scipy.signal import savgol_coeffs
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.signals import Array
 
-__all__ = ["ZeroPhaseSmoother"]
+__all__ = ["ZeroPhaseSmoother", "triangle_weights"]
 
 
 @dataclass(frozen=True)
@@ -79,3 +79,17 @@ class ZeroPhaseSmoother:
         windows = sliding_window_view(signal, length, axis=0)[first::stride]
         smoothed: Array = windows @ self.weights(derivative)
         return smoothed
+
+
+def triangle_weights(half: int) -> Array:
+    """Return the weights of a moving average of half + 1 samples, applied twice.
+
+    Args:
+        half: Samples on either side.
+
+    Returns:
+        Weights of sum one, shape (2 half + 1,).
+    """
+    heights = 1.0 - np.abs(np.arange(-half, half + 1)) / (half + 1)
+    weights: Array = heights / heights.sum()
+    return weights

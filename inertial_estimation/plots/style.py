@@ -40,14 +40,15 @@ MAX_POINTS = 1500  # per line; more cannot be seen
 
 
 def new_figure(
-    rows: int, *, row_height: float = 2.3, ratios: Sequence[float] | None = None
+    rows: int, *, row_height: float = 2.3, ratios: Sequence[float] | None = None, shared: bool = True
 ) -> tuple[Any, list[Any]]:
-    """Return a figure of some rows that share their time axis.
+    """Return a figure of some rows that share their time axis, or another one.
 
     Args:
         rows: Number of axes, one above the other.
         row_height: Height of each [inch].
         ratios: Heights of the axes in units of it; None: all the same.
+        shared: Whether all have the same horizontal axis.
 
     Returns:
         The figure and its axes, from the top.
@@ -55,7 +56,7 @@ def new_figure(
     heights = [1.0] * rows if ratios is None else list(ratios)
     figure = Figure(figsize=(WIDTH, row_height * sum(heights) + 0.6), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0].tolist()
+    axes = figure.subplots(rows, 1, sharex=shared, squeeze=False, height_ratios=heights)[:, 0].tolist()
     return figure, axes
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.ndimage import convolve1d
 
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombDirection, CoulombLaw
@@ -18,6 +19,7 @@ from inertial_estimation.models.joint_map import JointMap
 from inertial_estimation.models.joint_middles import joint_middles
 from inertial_estimation.models.robot_config import RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
+from inertial_estimation.models.zero_phase import triangle_weights
 from inertial_estimation.replay.metrics import low_pass_zero_phase
 from inertial_estimation.signals import NANOSECONDS, Array, JointReading, seconds
 
@@ -44,7 +46,7 @@ def prediction_error(
         friction: Friction by ``joint/term`` (`FRICTION_TERMS`), as estimated.
         joints: Joints whose torque counts.
         coulomb: How Coulomb friction changes sign.
-        config: Parameters of the robot, for offsets of positions and gains of drives.
+        config: Parameters of the robot, for offsets of positions, gains of drives and `inputs.effort_window`.
 
     Returns:
         Relative error.
@@ -74,6 +76,7 @@ def prediction_error(
     raw = rigid + friction_torques(
         robot.joint_names, friction, q, v, a, sign, coulomb.smoothing_speed, joint_middles(robot)
     )
+    raw = _smoothed_as_recorded(raw, (config or RobotConfig()).inputs.effort_window / seconds(step_ns))
     predicted = low_pass_zero_phase(step_ns * np.arange(len(raw), dtype=np.int64), raw)[: len(tau)]
     columns = [robot.joint_index(joint) for joint in joints]
     edge = round(EDGE_S * NANOSECONDS / step_ns)
@@ -97,6 +100,20 @@ def _signals(robot: RobotModel, readings: Sequence[JointReading], config: RobotC
         positions[:, turning] = np.unwrap(positions[:, turning], axis=0)
         return [positions, torques]
     return [positions, torques, velocities]
+
+
+def _smoothed_as_recorded(torques: Array, window: float) -> Array:
+    """Return torques after the triangular window that the recorded efforts have passed.
+
+    Args:
+        torques: Torques [Nm], shape (k, n).
+        window: Length of the window in samples.
+    """
+    half = round(0.5 * window)
+    if not half:
+        return torques
+    smooth: Array = convolve1d(torques, triangle_weights(half), axis=0, mode="nearest")
+    return smooth
 
 
 def friction_torques(

@@ -46,6 +46,7 @@ class PipelineNodeConfig(NodeConfig):
 
 
 ConfigT = TypeVar("ConfigT", bound=PipelineNodeConfig)
+LOOKED_NS = 5_000_000  # time of reading after which the clock is looked at again [ns]
 
 
 class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
@@ -86,6 +87,7 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
     def _start(self, urdf: str) -> None:
         self._of_node = {spec.name for spec in iterate_parameters(type(self.config.options))}
         self._now, self._now_ns, self._completed_ns = self.get_clock().now, 0, 0
+        self._steady_now_ns, self._looked_ns = time.monotonic_ns, 0
         self._build(urdf)
         options, period = self.config.options, 1.0 / self.config.pipeline.rate
         polled = options.trigger == TIMER
@@ -105,10 +107,16 @@ class PipelineNode(RobotNode[ConfigT], Generic[ConfigT]):
             self._timer.timer_period_ns = round(NANOSECONDS * period)
 
     def _take_inputs(self) -> None:
-        self._now_ns = self._now().nanoseconds
+        self._look_at_clock()
         super()._take_inputs()
 
+    def _look_at_clock(self) -> None:
+        self._now_ns, self._looked_ns = self._now().nanoseconds, self._steady_now_ns()
+
     def _on_message(self) -> None:
+        # A backlog takes so long to read that inputs fresh at its beginning are stale at its end.
+        if self._steady_now_ns() - self._looked_ns > LOOKED_NS:
+            self._look_at_clock()
         self._tick()
 
     def _tick(self) -> None:

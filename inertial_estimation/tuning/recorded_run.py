@@ -11,7 +11,7 @@ from inertial_estimation.configuration.pipelines import Pipelines, build_pipelin
 from inertial_estimation.errors import RecordingError
 from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
-from inertial_estimation.recordings.recording import BagRecording, MemoryRecording
+from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording, required_topics
 from inertial_estimation.signals import NANOSECONDS
 
@@ -51,7 +51,7 @@ class RecordedRun:
 
     def __init__(
         self,
-        recording: BagRecording,
+        recording: Recording,
         config: ConfigFile,
         *,
         urdf: str = "",

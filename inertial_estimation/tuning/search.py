@@ -20,7 +20,9 @@ from scipy.stats import qmc
 from inertial_estimation.errors import InertialEstimationError, one_line
 from inertial_estimation.signals import Array
 from inertial_estimation.tuning.study_storage import (
+    PROCESS,
     begin_study,
+    distinct,
     open_storage,
     own_process,
     recover_lost_trials,
@@ -37,7 +39,7 @@ STOPPED_P = 0.02  # probability by chance, below which a trial is stopped that i
 STOPPED_BLOCKS = 6  # before which none is stopped
 SEED_STEP = 7919  # between the seeds of two processes
 FAILED_SCORE = 1e9  # of parameters with which the estimator does not run
-SCORES, FAILURE, PROCESS, BLOCKS_DONE = "scores", "failure", "process", "blocks"
+SCORES, FAILURE, BLOCKS_DONE = "scores", "failure", "blocks"
 ScoreOf = Callable[[Mapping[str, Any], Report | None], Array]
 
 
@@ -177,7 +179,8 @@ def _scored(trial: "optuna.Trial", search: Search, score_of: ScoreOf) -> float:
 def trials_of(search: Search) -> list[Trial]:
     """Return the completed trials of a search, in the order of their numbers."""
     study = optuna.load_study(study_name=search.study, storage=open_storage(search.storage))
-    return [_trial(trial) for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))]
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return [_trial(trial) for trial in distinct(complete)]
 
 
 def importances(search: Search) -> dict[str, float]:

@@ -28,7 +28,7 @@ from inertial_estimation.tuning.trials import OBJECTIVES, Objective, Trials
 from inertial_estimation.tuning.tuning import TuningResult, concluded
 from inertial_estimation.tuning.variation import Variation
 
-__all__ = ["Judging", "SearchOptions", "chosen_objectives", "tuned"]
+__all__ = ["Judging", "SearchOptions", "chosen_objectives", "trials_for", "tuned"]
 
 FILTER_TRIALS: dict[str, type[FilterTrials]] = {
     "likelihood": LikelihoodTrials,
@@ -132,7 +132,7 @@ def tuned(
         workers: The processes that run trials.
     """
     own = tuple(v for v in variations if v.node == objective.node)
-    trials = [_trials(run, k, own, objective, judging) for k, run in enumerate(runs)]
+    trials = [trials_for(run, k, own, objective, judging) for k, run in enumerate(runs)]
     problem = Problem(objective, trials, judging.parts)
     search = Search(
         _study(own, objective, options),
@@ -147,9 +147,18 @@ def tuned(
     return concluded(problem, own, found, importances(search))
 
 
-def _trials(
+def trials_for(
     run: RecordedRun, number: int, variations: Sequence[Variation], objective: Objective, judging: Judging
 ) -> Trials:
+    """Return the trials of one estimator over one recording.
+
+    Args:
+        run: The recording.
+        number: Its number among the references.
+        variations: What is varied.
+        objective: What is made small.
+        judging: By what estimates are judged.
+    """
     division, reference = judging.division(run), judging.references[number]
     if objective.name in FILTER_TRIALS:
         adapting = not any(v.name.startswith("noise.") for v in variations)

@@ -7,7 +7,7 @@ that a study which was killed goes on where it was: no trial is lost, and none c
 import os
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,23 @@ import optuna
 from optuna.exceptions import DuplicatedStudyError, UpdateFinishedTrialError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from inertial_estimation.errors import ConfigurationError, MissingDependencyError, one_line
 
-__all__ = ["begin_study", "check_storage", "open_storage", "own_process", "recover_lost_trials"]
+__all__ = [
+    "PROCESS",
+    "begin_study",
+    "check_storage",
+    "distinct",
+    "open_storage",
+    "own_process",
+    "recover_lost_trials",
+]
 
-READY, PROCESS = "ready", "process"
-PATIENCE_S = 30.0  # with another process that lays out the trials
+READY, CLAIM, PROCESS, LAYOUT, REPEATS = "ready", "claim", "process", "layout", "repeats"
+CLAIM_S = 1.0  # after which a claim to lay out the trials counts
+PATIENCE_S = 30.0  # with a process of another machine that lays out the trials
 OLDEST_S = 3600.0  # of a trial on another machine; an older one is taken for lost
 DRIVER = "psycopg"
 
@@ -79,27 +88,44 @@ def begin_study(name: str, storage: BaseStorage, layout: Sequence[Mapping[str, A
         storage: Where it is.
         layout: Values of the first trials.
     """
-    if name in optuna.get_all_study_names(storage):
-        study = _laid_out(name, storage)
-    else:
+    study, made = _opened(name, storage)
+    own, first_seen = own_process(), time.monotonic()
+    while not study.user_attrs.get(READY):
+        claim = study.user_attrs.get(CLAIM)
+        if claim == own:
+            _lay_out(study, layout)
+        elif made or _is_free(claim, time.monotonic() - first_seen):
+            study.set_user_attr(CLAIM, own)
+            time.sleep(0.0 if made else CLAIM_S)  # of two that claim it at once, both then see the later one
+        else:
+            time.sleep(0.2)
+    return study
+
+
+def _opened(name: str, storage: BaseStorage) -> tuple["optuna.Study", bool]:
+    """Return a study, and whether this process has made it."""
+    if name not in optuna.get_all_study_names(storage):
         try:
-            study = optuna.create_study(storage=storage, study_name=name)
+            return optuna.create_study(storage=storage, study_name=name), True
         except DuplicatedStudyError:  # another process was first
-            study = _laid_out(name, storage)
-    if not study.user_attrs.get(READY):
-        for number, values in enumerate(layout):
-            study.enqueue_trial(dict(values), user_attrs={"layout": number}, skip_if_exists=True)
-        study.set_user_attr(READY, True)
-    return study
+            pass
+    return optuna.load_study(study_name=name, storage=storage), False
 
 
-def _laid_out(name: str, storage: BaseStorage) -> "optuna.Study":
-    """Return a study that another process has made, when it is ready or that process seems to be gone."""
-    study = optuna.load_study(study_name=name, storage=storage)
-    waited_until = time.monotonic() + PATIENCE_S
-    while not study.user_attrs.get(READY) and time.monotonic() < waited_until:
-        time.sleep(0.2)
-    return study
+def _lay_out(study: "optuna.Study", layout: Sequence[Mapping[str, Any]]) -> None:
+    """Queue the trials that are laid out, and are not yet queued by a process that was ended meanwhile."""
+    there = {trial.user_attrs.get(LAYOUT) for trial in study.get_trials(deepcopy=False)}
+    for number, values in enumerate(layout):
+        if number not in there:
+            study.enqueue_trial(dict(values), user_attrs={LAYOUT: number})
+    study.set_user_attr(READY, True)
+
+
+def _is_free(claim: Any, waited_s: float) -> bool:
+    """Return whether the process that lays out the trials is gone, or never began."""
+    if isinstance(claim, str) and claim.rsplit(":", 2)[0] == socket.gethostname():
+        return _is_lost(claim, None)
+    return waited_s > PATIENCE_S
 
 
 def own_process() -> str:
@@ -121,9 +147,27 @@ def recover_lost_trials(study: "optuna.Study") -> int:
             study.tell(trial.number, state=TrialState.FAIL)
         except (UpdateFinishedTrialError, ValueError):  # another process has found it, too
             continue
-        study.enqueue_trial(dict(trial.params), user_attrs={"repeats": trial.number})
+        study.enqueue_trial(dict(trial.params), user_attrs={REPEATS: _origin(trial), **_layout_of(trial)})
         lost += 1
     return lost
+
+
+def distinct(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
+    """Return trials without those that repeat another one, which two processes may have begun at once."""
+    found: dict[Any, FrozenTrial] = {}
+    for trial in trials:
+        laid_out = trial.user_attrs.get(LAYOUT)
+        found.setdefault(("trial", _origin(trial)) if laid_out is None else (LAYOUT, laid_out), trial)
+    return list(found.values())
+
+
+def _origin(trial: FrozenTrial) -> int:
+    """Return the number of the trial that a trial repeats, or its own."""
+    return int(trial.user_attrs.get(REPEATS, trial.number))
+
+
+def _layout_of(trial: FrozenTrial) -> dict[str, int]:
+    return {LAYOUT: trial.user_attrs[LAYOUT]} if LAYOUT in trial.user_attrs else {}
 
 
 def _is_lost(process: Any, began: datetime | None) -> bool:

@@ -23,6 +23,10 @@ class TiltTrials(Trials):
     """Observes a recording again and again: from kept steps, where these do not depend on what differs.
 
     The steps are kept with the default gains, so that bad ones in the parameter files do not spoil them.
+
+    Attributes:
+        config: The parameters in effect.
+        recorded: The kept steps.
     """
 
     def __init__(
@@ -39,33 +43,30 @@ class TiltTrials(Trials):
             ~inertial_estimation.errors.ConfigurationError: If no steps could be kept.
         """
         self._run, self.division = run, division
-        self._config: TiltPipelineConfig = run.configs[TILT_NODE]
+        self.config: TiltPipelineConfig = run.configs[TILT_NODE]
         default = TiltPipelineConfig()
         gains = {name: getattr(default, name) for name in ("observer", *FREE_SECTIONS)}
-        values = parameter_values(replace(self._config, **gains))
-        own = parameter_values(self._config)
+        values = parameter_values(replace(self.config, **gains))
+        own = parameter_values(self.config)
         changed = [(TILT_NODE, name, value) for name, value in values.items() if value != own[name]]
         kept = run.replayed(changed, only=[TILT_NODE])
         assert kept.pipelines.tilt is not None
         assert kept.observer_steps is not None
-        self._recorded = RecordedObserver(kept.observer_steps, kept.pipelines.tilt.config)
-        self._score = score(self._recorded)
+        self.recorded = RecordedObserver(kept.observer_steps, kept.pipelines.tilt.config)
+        self._score = score(self.recorded)
 
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the tilt with other parameters; see `Trials.scores`."""
-        config = build_config(TiltPipelineConfig, {**parameter_values(self._config), **values})
-        if self._recorded.dependent(config):
-            stamps, tilts = self._replayed(values)
-        else:
-            stamps, tilts = self._recorded.tilts(config)
-        found = self._score.of(stamps, tilts, self.division.part_end_ns(parts - 1))
+        found = self._score.of(*self.tilts(values), self.division.part_end_ns(parts - 1))
         return self.checked(found, parts)
 
-    def pipeline_scores(self, values: Values) -> Array:
-        """Score the whole recording by a replay through the pipeline itself, shape (blocks,)."""
-        return self._score.of(*self._replayed(values), self.division.end_ns)
+    def tilts(self, values: Values) -> tuple[NDArray[np.int64], Array]:
+        """Return stamps [ns] and verticals in the base frame, shapes (n,) and (n, 3), of a trial."""
+        config = build_config(TiltPipelineConfig, {**parameter_values(self.config), **values})
+        return self.replayed(values) if self.recorded.dependent(config) else self.recorded.tilts(config)
 
-    def _replayed(self, values: Values) -> tuple[NDArray[np.int64], Array]:
+    def replayed(self, values: Values) -> tuple[NDArray[np.int64], Array]:
+        """Return the same of a replay through the pipeline itself."""
         overrides = [(TILT_NODE, name, value) for name, value in values.items()]
         base = self._run.replayed(overrides, only=[TILT_NODE]).run.base
         stamps = np.array([estimate.state.stamp_ns for estimate in base], dtype=np.int64)

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import convolve1d
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.errors import MeasurementError
 from inertial_estimation.models.coulomb import CoulombLaw
+from inertial_estimation.models.robot_config import InputConfig, RobotConfig
 from inertial_estimation.models.robot_model import RobotModel
 from inertial_estimation.recordings.recording import MemoryRecording
 from inertial_estimation.replay.torque_prediction import friction_torques, prediction_error
@@ -59,6 +61,26 @@ def test_error_is_relative_to_the_measured_torque(recording: MemoryRecording, ro
         for r in readings(recording)
     ]
     assert error(robot, louder, {}) == pytest.approx(0.2, abs=1e-3)
+
+
+def test_efforts_that_were_smoothed_before_they_were_recorded(
+    recording: MemoryRecording, robot: RobotModel
+) -> None:
+    samples = readings(recording)[::4]
+    efforts = np.array([r.effort for r in samples])
+    box = np.ones(51) / 51
+    for _ in range(2):
+        efforts = convolve1d(efforts, box, axis=0, mode="nearest")
+    smoothed = [replace(r, effort=effort) for r, effort in zip(samples, efforts, strict=True)]
+    step_s = 1e-9 * (samples[1].stamp_ns - samples[0].stamp_ns)
+    config = RobotConfig(inputs=InputConfig(effort_window=100 * step_s))
+    law = CoulombLaw(0.02)
+    aware, unaware = (
+        prediction_error(robot, smoothed, {}, joints=robot.joint_names, coulomb=law, config=given)
+        for given in (config, None)
+    )
+    assert aware < 2e-3
+    assert unaware > 10.0 * aware
 
 
 def test_order_of_the_joints_does_not_matter(recording: MemoryRecording, robot: RobotModel) -> None:

@@ -172,3 +172,37 @@ def test_without_the_internals_of_rclpy_messages_come_through_the_executor(recor
     finally:
         live.close()
     np.testing.assert_array_equal(numbers(live.estimates), numbers(replayed["tilt_observer"]))
+
+
+def test_nothing_stale_is_published_of_a_backlog_that_takes_long_to_read(recording):
+    """The machine is busy: half a second of readings waits, and each takes 20 ms to process."""
+    live = LiveNode("tilt_observer", "timer", recording)
+    node, ages_ns, cost_ns = live.node, [], 20_000_000
+    tick = node.pipeline.tick
+
+    def slow(now_ns):
+        live.now_ns += cost_ns
+        return tick(now_ns)
+
+    try:
+        node.pipeline.tick = slow
+        node._steady_now_ns = lambda: live.now_ns
+        node._publish = lambda results: ages_ns.extend(live.now_ns - r.state.stamp_ns for r in results)
+        entries = iter(recording.entries(recording.topics))
+        for sent, entry in enumerate(entries, start=1):
+            live.send(entry)
+            if sent == 500:
+                break
+        live.wait(lambda: live.received >= sent, node._take_inputs)
+        cost_ns = 0
+        live.now_ns = entry.log_ns
+        for entry in entries:
+            live.send(entry)
+            sent += 1
+            live.wait(lambda sent=sent: live.received >= sent, node._take_inputs)
+            if len(ages_ns) > 20:
+                break
+    finally:
+        live.close()
+    assert len(ages_ns) > 20
+    assert max(ages_ns) < 200_000_000

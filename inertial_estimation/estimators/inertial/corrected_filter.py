@@ -4,14 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.adaptive_noise import START, AdaptiveNoise
 from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter, WatchPhase
 from inertial_estimation.estimators.inertial.inertial_filter import FilterUpdate
 from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.located_cause import Cause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array, Decision
 
 __all__ = ["CorrectedFilter"]
+
+MOST_STARTS = 3  # in a row: noise stated by a factor too small is adapted to after that
+REPORTED_FOR = 10.0  # time for which a new beginning is reported [s]
 
 
 class CorrectedFilter:
@@ -32,12 +36,22 @@ class CorrectedFilter:
             noise: Noise of the rows.
         """
         self.guarded, self.bias, self.noise = guarded, bias, noise
+        self._starts, self._report_for = 1, 0.0
 
     def reset(self) -> None:
         """Return to the nominal parameters and the stated noise; the bias stays."""
-        self.guarded.reset()
-        self.noise.reset()
-        self._judge_by_seen()
+        self._starts, self._report_for = 1, 0.0
+        self._begin()
+
+    def noise_note(self, nis_factor: float) -> str:
+        """Return which noise parameters are too small, and whether learning has begun anew lately.
+
+        Args:
+            nis_factor: Factor of the variance from which on it is reported.
+        """
+        anew = "learning has begun anew, since the first data contradict those after them: check the inputs"
+        texts = (anew if self._report_for > 0.0 else "", self.noise.too_small(nis_factor))
+        return "; ".join(text for text in texts if text)
 
     def update(
         self, equation: LinearEquation, joint_velocities: Array, dt: float, *, learn: bool
@@ -50,8 +64,10 @@ class CorrectedFilter:
             dt: Time since the last one [s].
             learn: False only reports the innovation.
 
-        An innovation of which the cause is known, as a push, says nothing about the noise.
+        An innovation of which the cause is known, as a push, says nothing about the noise. Where the first
+        seconds have taught something wrong, learning begins anew.
         """
+        self._report_for = max(0.0, self._report_for - dt)
         if self.bias.active:
             update = self.guarded.filter.update(equation, dt, learn=False)
             decision = self.bias.feed(update.innovation, float(np.abs(joint_velocities).max()), dt)
@@ -63,7 +79,29 @@ class CorrectedFilter:
         if learn and update.decision is not Decision.PUSHED:
             self.noise.feed(update, corrected, dt, suspect=self.guarded.phase is not WatchPhase.GOOD)
             self._judge_by_seen()
+        if learn and self._starts < MOST_STARTS and self._doubts_start():
+            self._starts, self._report_for = self._starts + 1, REPORTED_FOR
+            self._begin()
         return update
+
+    def _doubts_start(self) -> bool:
+        """Return whether the first seconds have taught something wrong.
+
+        They look far noisier than stated, or contradict one input for longer than they agreed before. No
+        earlier state shows whether that input is faulty now, or was faulty from the first reading on.
+        """
+        guarded = self.guarded
+        if guarded.phase is not WatchPhase.PUSHED:
+            return self.noise.outgrown
+        agreed_for, fault = guarded.good.unsuspected_for, guarded.inquiry.found.cause is Cause.FAULT
+        return (
+            fault and agreed_for < START and guarded.in_phase_for >= max(agreed_for, guarded.config.patience)
+        )
+
+    def _begin(self) -> None:
+        self.guarded.reset()
+        self.noise.reset()
+        self._judge_by_seen()
 
     def _judge_by_seen(self) -> None:
         self.guarded.filter.gate.factor = self.noise.gate_factor

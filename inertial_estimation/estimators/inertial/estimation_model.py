@@ -163,7 +163,8 @@ class EstimationModel:
             inputs: Names of its inputs.
         """
         inquiry = self._inquiry(config, inputs)
-        return GuardedFilter(filter_, len(self.measurement.row_names), config.watch, inquiry, self.loads)
+        rows = len(self.measurement.row_names)
+        return GuardedFilter(filter_, rows, config.watch, inquiry, self.loads, config.rest_speed)
 
     def _inquiry(self, config: InertialPipelineConfig, inputs: InputNames) -> CauseInquiry:
         """Build the locator over the configured candidates, and those that are estimated."""

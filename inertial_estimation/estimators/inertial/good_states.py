@@ -24,6 +24,7 @@ class GoodStates:
         last: The last good state.
         held: The state before the first suspect data, which is published while they are suspect.
         before_change: The good state before the last change of the load; None if there was none.
+        unsuspected_for: Time of data that were not suspect, in all [s].
         located: The changes that were those of a load on one body.
     """
 
@@ -44,6 +45,7 @@ class GoodStates:
         """Take the filter's present state as the only good one."""
         self.before_change: FilterState | None = None
         self.located.reset()
+        self.unsuspected_for = 0.0
         self.last = self.held = self._filter.state
         self.forget_probation()
 
@@ -79,6 +81,7 @@ class GoodStates:
     def advance(self, dt: float) -> bool:
         """Let time pass without suspect data; return whether a state is due to be examined."""
         self._since_latest += dt
+        self.unsuspected_for += dt
         return self._since_latest >= PERIOD
 
     def forget_probation(self) -> None:

@@ -51,6 +51,7 @@ class GuardedFilter:
         config: Times and factors.
         filter: The filter.
         phase: Whether its parameters are trusted.
+        in_phase_for: Time since the phase began [s].
         returns: Number of returns to an earlier state.
         freezes: Number of times that learning was suspended.
         cause: Input that the suspect data point to; empty before.
@@ -59,7 +60,13 @@ class GuardedFilter:
     """
 
     def __init__(
-        self, filter_: InertialFilter, rows: int, config: WatchConfig, inquiry: CauseInquiry, loads: LoadRange
+        self,
+        filter_: InertialFilter,
+        rows: int,
+        config: WatchConfig,
+        inquiry: CauseInquiry,
+        loads: LoadRange,
+        rest_speed: float,
     ) -> None:
         """Begin at the filter's state.
 
@@ -69,14 +76,15 @@ class GuardedFilter:
             config: Times and factors.
             inquiry: Looks for the cause of suspect data.
             loads: Range of plausible masses.
+            rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
         self.config = config
         self.filter = filter_
         self.inquiry, self._loads = inquiry, loads
-        self._level = UsualLevel(rows, filter_.gate)
+        self._level = UsualLevel(rows, filter_.gate, rest_speed)
         self.good = GoodStates(filter_, config.memory)
         self._trial: ChangeTrial | None = None
-        self._in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
+        self.in_phase_for = self._quiet_for = self._unconfirmed_for = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -101,9 +109,9 @@ class GuardedFilter:
         """Whether there is something to report: more than a moment of suspect data."""
         if self.phase is WatchPhase.SUSPECT:
             moment = MOMENT if self.good.moved > MOVED else LONGEST_MOMENT
-            return self._unconfirmed_for > 0.0 or self._in_phase_for - self._quiet_for >= moment
+            return self._unconfirmed_for > 0.0 or self.in_phase_for - self._quiet_for >= moment
         if self.phase is WatchPhase.PUSHED and self.inquiry.found.cause is Cause.FAULT:
-            return self._in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
+            return self.in_phase_for - self._quiet_for >= LONGEST_MOMENT  # the estimate is that before it
         return self._unconfirmed_for > 0.0 or self.phase is not WatchPhase.GOOD
 
     def estimate(self) -> tuple[Array, Array]:
@@ -147,6 +155,7 @@ class GuardedFilter:
         """
         if not (self.config.enabled and learn):
             return self.filter.update(equation, dt, learn=learn)
+        self._level.look_at(equation)
         self._unconfirmed_for = max(0.0, self._unconfirmed_for - dt)
         if self.phase in (WatchPhase.FROZEN, WatchPhase.PUSHED):
             return self._update_waiting(equation, dt)
@@ -176,15 +185,16 @@ class GuardedFilter:
             widest = self._level.limit(self.config.suspect, widest=True)
             followed = self.good.located.follow(self.good.held, equation, widest)
             update, suspect = (update, True) if followed is None else (followed, False)
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if suspect:
             self._quiet_for = 0.0
             self.good.forget_probation()
+            self._level.forget_recent()
             if self.phase is WatchPhase.GOOD:
                 self._set(WatchPhase.SUSPECT)
                 self.inquiry.begin(self.filter, self.good.held, self._level.variance)
                 self.cause = self.inquiry.input_of(update, equation)
-            elif self._in_phase_for >= self.inquiry.patience(self.config):
+            elif self.in_phase_for >= self.inquiry.patience(self.config):
                 self._give_in(update)
                 return update
         else:
@@ -285,7 +295,7 @@ class GuardedFilter:
 
     def _update_trial(self, equation: LinearEquation, update: FilterUpdate, dt: float) -> FilterUpdate:
         hidden = self.is_hidden
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if self._level.is_known:
             self._inquire(equation, update, dt)
             if self.phase is WatchPhase.PUSHED:
@@ -316,14 +326,14 @@ class GuardedFilter:
         waiting = replace(innovation.reported(), decision=Decision.PUSHED if pushed else Decision.FROZEN)
         explained = waiting.nis <= self._level.limit(self.config.suspect)
         self._quiet_for = self._quiet_for + dt if explained else 0.0
-        self._in_phase_for += dt
+        self.in_phase_for += dt
         if self._quiet_for >= self.config.evidence:
             self._set(WatchPhase.GOOD)
         elif pushed:
             waiting = self._inquire(equation, waiting, dt, innovation)
-            if self.phase is WatchPhase.PUSHED and self._in_phase_for >= self.config.longest_push:
+            if self.phase is WatchPhase.PUSHED and self.in_phase_for >= self.config.longest_push:
                 self._begin_trial(open_all=True)
-        elif self._in_phase_for >= self.config.retry and not explained:
+        elif self.in_phase_for >= self.config.retry and not explained:
             self._begin_trial(open_all=True, after_freeze=True)
         return waiting
 
@@ -340,4 +350,4 @@ class GuardedFilter:
         self._trial = None
         if phase is WatchPhase.GOOD:
             self.inquiry.end()
-        self._in_phase_for = self._quiet_for = 0.0
+        self.in_phase_for = self._quiet_for = 0.0

@@ -182,7 +182,8 @@ class InertialPipelineConfig:
     )
     rest_speed: float = parameter(
         0.05,
-        "Joint speed below which the robot counts as at rest for a calibration.",
+        "Joint speed below which the robot counts as at rest: for a calibration, and for the usual level of "
+        "the innovations, which is another one in motion.",
         unit="rad/s",
         lower=1e-6,
         upper=10.0,

@@ -155,7 +155,7 @@ class InertialPipeline:
             calibrating=corrected.bias.active,
             failures=self._stepper.health_note(now_ns),
             watch=watch_in_words(corrected.guarded),
-            noise=corrected.noise.too_small(self.config.watch.nis_factor),
+            noise=corrected.noise_note(self.config.watch.nis_factor),
             remark=remarks(corrected.guarded, corrected.noise, self.config.watch.nis_factor),
         )
         return [*aligner.health(now_ns), self._inputs.checks.health(), state]

@@ -1,18 +1,72 @@
 """The usual level and spread of the normalised innovation, against which suspect data stand out."""
 
+from collections import deque
+
+import numpy as np
+
 from inertial_estimation.estimators.inertial.gate import InnovationGate, chi_square_quantile
+from inertial_estimation.models.dynamics_measurement import LinearEquation
 
 __all__ = ["UsualLevel"]
 
 WINDOW = 5.0  # time constant of the level [s]
-SPREAD_WINDOW = 30.0  # time constant of the spread: a rest does not make the next motion suspect [s]
+SPREAD_WINDOW = 30.0  # time constant of the spread: it needs more data than the level [s]
 FIRST = 0.3  # time of data before there is a level [s]
 LEAST_SHARE = 0.01  # of the number of rows: data without noise have no level of their own
 RARE = 1e-6  # probability of one independent NIS above the limit
 STATED_SPREAD, STATED_TIME = 0.5, 0.1  # variance of NIS / level before data, and the time it is worth [s]
+PROBATION = 0.2  # time for which data must stay unsuspected until they count: a fault begins gradually [s]
 LEAST_FACTOR = 3.0  # of the level: the noise of sensors and the errors of a model vary by less
 MOST_RATIO = 20.0  # what one NIS counts at most in the spread, in levels
 BETWEEN = 0.05  # time between two evaluations of the spread [s]
+
+
+class _Usual:
+    """Mean and variance of the normalised innovation in one state of motion.
+
+    Attributes:
+        mean: The level.
+        factor: Of the level, from which on data stand out.
+    """
+
+    def __init__(self, least: float) -> None:
+        """Begin without data.
+
+        Args:
+            least: Smallest level.
+        """
+        self._least = least
+        self.reset()
+
+    def reset(self) -> None:
+        """Discard the data."""
+        self.mean = self._seen = 0.0
+        self._spread, self._spread_seen = STATED_SPREAD, STATED_TIME
+        self.factor, self._factor_age = _factor(self._spread), 0.0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether enough data have been seen."""
+        return self._seen >= FIRST
+
+    @property
+    def level(self) -> float:
+        """The mean, no lower than the smallest level."""
+        return max(self.mean, self._least)
+
+    def feed(self, nis: float, dt: float) -> None:
+        """Add the NIS of a time [s]."""
+        self._seen = min(self._seen + dt, WINDOW)
+        self.mean += min(dt / self._seen, 1.0) * (nis - self.mean) if self._seen > 0.0 else nis
+        if self.is_known:
+            self._feed_spread(min(nis / self.level, MOST_RATIO), dt)
+
+    def _feed_spread(self, ratio: float, dt: float) -> None:
+        self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
+        self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
+        self._factor_age += dt
+        if self._factor_age >= BETWEEN:
+            self.factor, self._factor_age = _factor(self._spread), 0.0
 
 
 class UsualLevel:
@@ -23,52 +77,76 @@ class UsualLevel:
     the NIS of white noise in many rows hardly varies, that of a few rows with errors of the model varies by
     a factor of ten. A scaled chi-square distribution with the mean and the variance seen has a quantile
     (Welch-Satterthwaite), from which on data stand out.
+
+    Errors of the model show in motion only, so how little the NIS varies at rest says nothing about the
+    motion that follows: both have their own mean and variance. Until a motion has been seen, the limit is the
+    largest multiple of the level at rest; a rest that has not been seen is judged as a motion.
+
+    Attributes:
+        moving: Whether the robot moves.
     """
 
-    def __init__(self, rows: int, gate: InnovationGate) -> None:
+    def __init__(self, rows: int, gate: InnovationGate, rest_speed: float) -> None:
         """Start without a level.
 
         Args:
             rows: Number of rows, the expected NIS.
             gate: The innovation gate, whose bound is the largest limit.
+            rest_speed: Joint speed below which the robot counts as at rest [rad/s].
         """
-        self._rows = rows
-        self._least = LEAST_SHARE * rows
-        self._gate = gate
-        self.reset()
+        self._rows, self._gate, self._rest_speed = rows, gate, rest_speed
+        least = LEAST_SHARE * rows
+        self._rest, self._motion = _Usual(least), _Usual(least)
+        self._recent: deque[tuple[_Usual, float, float]] = deque()
+        self.moving, self._waiting = True, 0.0
 
     def reset(self) -> None:
         """Discard the level."""
-        self._mean = 0.0
-        self._seen = 0.0
-        self._spread, self._spread_seen = STATED_SPREAD, STATED_TIME
-        self._factor, self._factor_age = _factor(self._spread), 0.0
+        self._rest.reset()
+        self._motion.reset()
+        self.forget_recent()
 
     @property
     def is_known(self) -> bool:
-        """Whether enough data have been seen."""
-        return self._seen >= FIRST
+        """Whether enough data have been seen, at rest or in motion."""
+        return self._rest.is_known or self._motion.is_known
 
     @property
     def variance(self) -> float:
         """Usual mean of the squared whitened innovations; the expected one while there is no level."""
-        return max(self._mean, self._least) / self._rows if self.is_known else 1.0
+        return self._usual.level / self._rows if self.is_known else 1.0
+
+    def look_at(self, equation: LinearEquation) -> None:
+        """Note whether the robot moves; it does where the measurement does not tell."""
+        state = equation.state
+        self.moving = state is None or float(np.abs(state.v).max(initial=0.0)) > self._rest_speed
 
     def feed(self, nis: float, dt: float) -> None:
-        """Add the NIS of data that are not suspect.
+        """Add the NIS of data that are not suspect; where there is a level, it counts after a probation.
 
         Args:
             nis: Normalised innovation squared.
             dt: Time since the last one [s].
         """
-        self._seen = min(self._seen + dt, WINDOW)
-        self._mean += min(dt / self._seen, 1.0) * (nis - self._mean) if self._seen > 0.0 else nis
-        if self.is_known:
-            self._feed_spread(min(nis / max(self._mean, self._least), MOST_RATIO), dt)
+        usual = self._motion if self.moving else self._rest
+        if not usual.is_known:
+            usual.feed(nis, dt)
+            return
+        self._recent.append((usual, nis, dt))
+        self._waiting += dt
+        while self._waiting > PROBATION:
+            usual, nis, dt = self._recent.popleft()
+            self._waiting -= dt
+            usual.feed(nis, dt)
+
+    def forget_recent(self) -> None:
+        """Drop what is on probation: the data have become suspect."""
+        self._recent.clear()
+        self._waiting = 0.0
 
     def accept(self, nis: float) -> None:
         """Take a level that has lasted as the usual one."""
-        self._mean = nis
+        self._usual.mean = nis
 
     def limit(self, factor: float, *, widest: bool = False) -> float:
         """Return a multiple of the level, at most the gate's bound, which holds while there is no level.
@@ -79,15 +157,16 @@ class UsualLevel:
         """
         if not self.is_known:
             return self._gate.bound
-        multiple = factor if widest else min(factor, self._factor)
-        return min(multiple * max(self._mean, self._least), self._gate.bound)
+        usual = self._usual
+        if widest or (self.moving and usual is self._rest):
+            return min(factor * usual.level, self._gate.bound)
+        return min(min(factor, usual.factor) * usual.level, self._gate.bound)
 
-    def _feed_spread(self, ratio: float, dt: float) -> None:
-        self._spread_seen = min(self._spread_seen + dt, SPREAD_WINDOW)
-        self._spread += min(dt / self._spread_seen, 1.0) * ((ratio - 1.0) ** 2 - self._spread)
-        self._factor_age += dt
-        if self._factor_age >= BETWEEN:
-            self._factor, self._factor_age = _factor(self._spread), 0.0
+    @property
+    def _usual(self) -> _Usual:
+        """What is usual in the present state of motion; in the other one where that has not been seen."""
+        own, other = (self._motion, self._rest) if self.moving else (self._rest, self._motion)
+        return own if own.is_known or not other.is_known else other
 
 
 def _factor(spread: float) -> float:

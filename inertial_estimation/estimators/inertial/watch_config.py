@@ -78,7 +78,8 @@ class WatchConfig:
     longest_push: float = parameter(
         10.0,
         "Time for which a push, a faulty input or a load on a link that is not estimated is believed; after "
-        "it the parameters are opened for whatever change explains the data.",
+        "it the parameters are opened for whatever change explains the data. In the first 3 s of data a "
+        "faulty input is believed no longer than the data have agreed before; then learning begins anew.",
         unit="s",
         lower=0.1,
         upper=1e4,

@@ -75,6 +75,7 @@ class BaseStateEstimator:
         """Restart with the startup, for example after a gap in the readings; the gyro bias is kept."""
         self.bias.clear_window()
         self.noise.reset()
+        self.observer.forget_noise()
         self.track.reset()
         self._contacts.reset()
         self.checks.reset()
@@ -151,7 +152,8 @@ class BaseStateEstimator:
         y_v, fresh = None, False
         if state is not None and wrenches is not None:
             vertical = self.initialisation.vertical or self.observer.x2
-            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h), True
+            expected = self.observer.expected_velocity(h, w, mean_force) if self.checks.enabled else None
+            y_v, fresh = self._contacts.velocity(state, wrenches, vertical, w, h, expected), True
             if self.observer.needs_feet:
                 self.observer.see_feet(self._contacts.feet(state))
         self._observe(stamp_ns, h, w, mean_force, y_v)
@@ -187,12 +189,14 @@ class BaseStateEstimator:
     def _observe(self, stamp_ns: int, h: float, w: Vector, f: Vector, y_v: Vector | None) -> None:
         """Advance the observer with checked readings; where they disagree, determine its state anew."""
         observer, checks = self.observer, self.checks
+        bias_variance = self.bias.variance_horizontal
+        observer.see_noise(self.noise.white_density, bias_variance, self._contacts.information)
         if self.kept_steps is not None:
             self.kept_steps.begin(self.noise)
         if y_v is None:
-            self.noise.propagate(h, self.bias.variance_horizontal)
+            self.noise.propagate(h, bias_variance)
         else:
-            self.noise.set_rate(observer, h, self.bias.variance_horizontal)
+            self.noise.set_rate(observer, h, bias_variance)
         if not checks.enabled:
             advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
             self.noise.measure_velocity(observer, h, f)
@@ -250,6 +254,7 @@ class BaseStateEstimator:
             observer.initialise(*found)
             checks.replaced()
         self.noise.begin(initialisation.sigma)
+        observer.trust(initialisation.sigma)
 
     def _start_up(
         self,
@@ -270,7 +275,9 @@ class BaseStateEstimator:
         if found is not None and state is not None:
             self.observer.initialise(*found)
             fitted = self.initialisation.phase is Phase.FITTED
-            self.noise.begin(self.initialisation.sigma if fitted else STARTED_SIGMA)
+            sigma = self.initialisation.sigma if fitted else STARTED_SIGMA
+            self.noise.begin(sigma)
+            self.observer.trust(sigma)
             self.track.start(times(state.R_BI, self.observer.x2))
             self._known = state
 

@@ -38,6 +38,13 @@ from inertial_estimation.spatial.vectors import (
 
 __all__ = ["ContactVelocity"]
 
+# A foot whose velocity is at a distance d from the expected one, with a usual variance s^2 of each axis, has
+# the information (NU + 3) / (NU + d^2 / s^2) of a usual foot: maximum likelihood for Student's t-distribution
+# of NU degrees of freedom, of which more than two have a finite variance.
+NU = 3.0
+USUAL_MEMORY = 4.0  # time constant of s^2 [s]
+INITIAL_VARIANCE, LEAST_VARIANCE = 0.05**2, 0.01**2  # of s^2 [m^2/s^2]
+VARIANCE, INFORMATION = range(2)  # numbers of the state: s^2, information of the last velocity over the usual
 PRESSED = 2.0  # times `force_on`: a force that a foot in the air does not bear
 
 
@@ -76,6 +83,8 @@ class ContactVelocity:
         self._previous: KinematicState | None = None
         self.weights = zeros(n)
         self._used = 0  # bits of the contacts in use
+        self._scatter = zeros(2)
+        self._scatter[VARIANCE], self._scatter[INFORMATION] = INITIAL_VARIANCE, 1.0
 
     @property
     def in_use(self) -> tuple[str, ...]:
@@ -93,12 +102,23 @@ class ContactVelocity:
             return False
         return any(norm(vector_of(wrench, 0)) > PRESSED * self.config.force_on for wrench in self._wrenches)
 
+    @property
+    def information(self) -> float:
+        """Information of the last velocity over the usual one, low where the feet contradict the IMU."""
+        return float(self._scatter[INFORMATION])
+
     def remember(self, state: KinematicState | None) -> None:
         """Store the kinematics at the end of a step, None where its joints are missing."""
         self._previous = state
 
     def velocity(
-        self, state: KinematicState, wrenches: Array, x2: Vector, w: Vector, h: float
+        self,
+        state: KinematicState,
+        wrenches: Array,
+        x2: Vector,
+        w: Vector,
+        h: float,
+        expected: Vector | None = None,
     ) -> Vector | None:
         """Compute the contact weights and return the velocity of the IMU.
 
@@ -109,6 +129,8 @@ class ContactVelocity:
             x2: The vertical in the IMU frame.
             w: Angular velocity of the IMU, mean over the step [rad/s].
             h: Duration of the step [s].
+            expected: The velocity by the IMU, mean over the step [m/s]; contacts that contradict it lose
+                weight. None: the forces alone weigh the contacts.
 
         Returns:
             Velocity of the IMU in its own frame [m/s]; None where no contact is in use.
@@ -122,12 +144,15 @@ class ContactVelocity:
             wrenches,
             x2,
             w,
-            h if differentiated else 0.0,
+            (h, h if differentiated else 0.0),
+            ZERO if expected is None else expected,
+            expected is not None,
             (config.force_on, config.force_off),
             config.extent if config.point == "centre_of_pressure" else 0.0,
             self._triggers,
             self._centres,
             self.weights,
+            self._scatter,
         )
         return y_v if self._used else None
 
@@ -161,6 +186,47 @@ class ContactVelocity:
         return tuple(loads)
 
 
+@inlined
+def _combined(
+    motions: tuple[Table, Table],
+    w: Vector,
+    difference: float,
+    judge: tuple[float, float],
+    expected: Vector,
+    centres: Table,
+    weights: MutableColumn,
+    scatter: MutableColumn,
+) -> tuple[int, Vector]:
+    """Return the contacts in use, a bit for each, and their mean velocity; weights become shares.
+
+    The first number of `judge` is the duration of the step [s], or 0 where contacts that contradict the
+    expected velocity keep their weight; the second is the sum of all weights. The others are those of
+    `_velocity`.
+    """
+    step, total = judge
+    y_v, used, share, squares = ZERO, 0, 0.0, 0.0
+    for i in range(len(weights)):
+        if weights[i] > 0.0:
+            used |= 1 << i
+            point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
+            y = anchor_velocity(point, velocity, w)
+            if step > 0.0:
+                d = combine(y, -1.0, expected)
+                square = dot(d, d)
+                information = (NU + 3.0) / (NU + square / scatter[VARIANCE])
+                squares += weights[i] * information * square / 3.0
+                weights[i] *= information
+            share += weights[i]
+            y_v = combine(y_v, weights[i], y)
+    for i in range(len(weights)):
+        weights[i] /= share
+    scatter[INFORMATION] = share / total
+    seen = squares / total - scatter[VARIANCE]
+    if step > 0.0:
+        scatter[VARIANCE] = max(scatter[VARIANCE] + step / (step + USUAL_MEMORY) * seen, LEAST_VARIANCE)
+    return used, (y_v[0] / share, y_v[1] / share, y_v[2] / share)
+
+
 @compiled
 def _velocity(
     motions: tuple[Table, Table],
@@ -168,12 +234,15 @@ def _velocity(
     wrenches: Table,
     x2: Vector,
     w: Vector,
-    difference: float,
+    durations: tuple[float, float],
+    expected: Vector,
+    judged: bool,
     thresholds: tuple[float, float],
     extent: float,
     triggers: MutableTable,
     centres: MutableTable,
     weights: MutableColumn,
+    scatter: MutableColumn,
 ) -> tuple[int, Vector]:
     """Weigh the contacts; return which are in use, a bit for each, and the velocity of the IMU.
 
@@ -184,12 +253,16 @@ def _velocity(
         wrenches: One row for each contact.
         x2: The vertical in the IMU frame.
         w: Angular velocity of the IMU, mean over the step [rad/s].
-        difference: Duration over which positions are differentiated [s]; 0: joint velocities are used.
+        durations: Of the step, and that over which positions are differentiated [s]; the latter 0: joint
+            velocities are used.
+        expected: Velocity of the IMU by the IMU [m/s].
+        judged: Whether contacts that contradict it lose weight.
         thresholds: `force_on` and `force_off` [N].
         extent: Of the soles, for the centre of pressure [m]; 0: the origin of the contact is at rest.
         triggers: Whether each contact is in use, and its threshold; updated.
         centres: Centres of pressure in the contact frames [m]; updated.
         weights: Shares of the contacts; written.
+        scatter: Usual variance of the contacts about the expected velocity, and information; updated.
     """
     total = 0.0
     for i in range(len(weights)):
@@ -205,13 +278,8 @@ def _velocity(
         store(centres[i], 0, centre)
     if total <= 0.0:
         return 0, ZERO
-    r, v, used = ZERO, ZERO, 0
-    for i in range(len(weights)):
-        weights[i] /= total
-        used |= (1 if weights[i] > 0.0 else 0) << i
-        point, velocity = _motion_of_point(motions[0][i], motions[1][i], centres[i], difference)
-        r, v = combine(r, weights[i], point), combine(v, weights[i], velocity)
-    return used, anchor_velocity(r, v, w)
+    judge = durations[0] if judged else 0.0
+    return _combined(motions, w, durations[1], (judge, total), expected, centres, weights, scatter)
 
 
 @inlined

@@ -108,6 +108,11 @@ class CorrectionRate:
         return math.sqrt(self._state[DENSITY_SEEN])
 
     @property
+    def white_density(self) -> float:
+        """Density of the gyroscope's noise if it is as white as its second differences say [rad^2/s]."""
+        return float(self._state[DENSITY_SEEN]) / MARGIN + LEAST_DENSITY
+
+    @property
     def state(self) -> tuple[float, ...]:
         """The numbers that change from step to step, for a run over a whole recording."""
         return tuple(self._state)

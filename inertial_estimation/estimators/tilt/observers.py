@@ -5,6 +5,7 @@ from typing import Any
 from inertial_estimation.errors import ConfigurationError, did_you_mean
 from inertial_estimation.estimators.tilt.hua_observer import HuaObserver
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkf
+from inertial_estimation.estimators.tilt.kalman_observer import KalmanObserver
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Observer
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig, TiltObserver
 from inertial_estimation.estimators.tilt.two_stage_observer import TwoStageObserver
@@ -13,6 +14,7 @@ __all__ = ["OBSERVERS", "make_observer"]
 
 OBSERVERS: dict[str, type[TiltObserver[Any]]] = {
     "two_stage": TwoStageObserver,
+    "kalman": KalmanObserver,
     "r3s2": R3S2Observer,
     "hua": HuaObserver,
     "invariant_ekf": InvariantEkf,

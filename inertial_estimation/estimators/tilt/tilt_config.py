@@ -7,6 +7,7 @@ from inertial_estimation.estimators.tilt.correction_rate import AdaptationConfig
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasConfig
 from inertial_estimation.estimators.tilt.hua_observer import HuaConfig
 from inertial_estimation.estimators.tilt.invariant_ekf import InvariantEkfConfig
+from inertial_estimation.estimators.tilt.kalman_observer import KalmanConfig
 from inertial_estimation.estimators.tilt.observers import OBSERVERS
 from inertial_estimation.estimators.tilt.r3s2_observer import R3S2Config
 from inertial_estimation.estimators.tilt.tilt_observer import GravityFallbackConfig
@@ -46,6 +47,7 @@ class TiltPipelineConfig:
         "left out, and the tilt is determined anew after contradictions. If false, the observer uses every "
         "reading as it is, as in the papers.",
     )
+    kalman: KalmanConfig = section(KalmanConfig)
     two_stage: TwoStageConfig = section(TwoStageConfig)
     adaptation: AdaptationConfig = section(AdaptationConfig)
     r3s2: R3S2Config = section(R3S2Config)

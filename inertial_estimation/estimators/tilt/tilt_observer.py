@@ -128,9 +128,12 @@ class TiltObserver(ABC, Generic[GainsT]):
         The feet strike and skid at the moment of landing. After a short flight the integrated velocity is the
         better one; after a long one, or after a push in flight, the measured velocity is.
         """
-        if lost_in_flight(self._flight, self.x1, y_v):
+        if self._lost(y_v):
             self.initialise(y_v, self.x2)
         self._flight = 0.0
+
+    def _lost(self, y_v: Vector) -> bool:
+        return lost_in_flight(self._flight, self.x1, y_v)
 
     def see_feet(self, feet: Sequence[Vector | None]) -> None:
         """Take the positions of the contact points before a step; an observer of velocities ignores them.
@@ -138,6 +141,40 @@ class TiltObserver(ABC, Generic[GainsT]):
         Args:
             feet: Position of each contact point in the IMU frame at the end of the step [m]; None for a
                 contact that is not in use.
+        """
+
+    def see_noise(self, gyro_density: float, bias_variance: float, information: float) -> None:
+        """Take the noise of the readings of the next step; an observer of given gains ignores it.
+
+        Args:
+            gyro_density: Density of the gyroscope's noise [rad^2/s].
+            bias_variance: Variance of the gyro bias across the vertical [rad^2/s^2].
+            information: Information of the contact velocity over the usual one; feet that contradict the
+                prediction have less.
+        """
+
+    def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
+        """Predict the mean velocity of a step, by which contacts that slip are told from those that stand.
+
+        Args:
+            h: Duration of the step [s].
+            w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
+            f_I: Specific force, mean over the step [m/s^2].
+
+        Returns:
+            Velocity of the IMU in its frame [m/s]; None of an observer whose gains do not follow the
+            information of the contacts.
+        """
+        return None
+
+    def forget_noise(self) -> None:
+        """Forget what was measured of the noise; an observer that measures none ignores it."""
+
+    def trust(self, sigma: float) -> None:
+        """Set the standard deviation of the vertical; an observer without a covariance ignores it.
+
+        Args:
+            sigma: Of a vertical that was determined with the specific force as it is read [rad].
         """
 
     def restore(self, x2: Vector) -> None:

@@ -10,7 +10,7 @@ ROWS, DT, FACTOR = 38, 0.01, 8.0
 
 
 def level_of(samples):
-    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS))
+    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
     for nis in samples:
         level.feed(float(nis), DT)
     return level
@@ -46,3 +46,42 @@ def test_the_bound_of_the_gate_holds_while_there_is_no_level():
     level = level_of([])
     assert not level.is_known
     assert level.limit(FACTOR) == InnovationGate(GateConfig(), ROWS).bound
+
+
+def test_how_little_a_rest_varies_says_nothing_about_the_motion_that_follows():
+    """Errors of the model show in motion: a first step after a rest must not stand out."""
+    level = UsualLevel(ROWS, InnovationGate(GateConfig(), ROWS), 0.05)
+    level.moving = False
+    for _ in range(1000):
+        level.feed(1.0, DT)
+    at_rest = level.limit(FACTOR)
+    level.moving = True
+    assert level.is_known
+    assert at_rest == pytest.approx(3.0)
+    assert level.limit(FACTOR) == pytest.approx(FACTOR)
+    for nis in np.random.default_rng(3).chisquare(2, 300) * 2.0:
+        level.feed(float(nis), DT)
+    in_motion = level.limit(FACTOR)
+    level.moving = False
+    assert level.limit(FACTOR) == pytest.approx(at_rest)
+    assert in_motion > 5.0 * at_rest
+
+
+def test_a_rest_that_was_not_seen_is_judged_as_a_motion():
+    level = level_of([1.0] * 1000)
+    in_motion = level.limit(FACTOR)
+    level.moving = False
+    assert level.limit(FACTOR) == in_motion
+
+
+def test_what_comes_just_before_suspect_data_does_not_count():
+    """A load enters the window of averaged readings gradually: its beginning is below the limit."""
+    usual, poisoned = level_of([1.0] * 100), level_of([1.0] * 100)
+    for nis in np.linspace(1.0, 2.9, 10):
+        poisoned.feed(float(nis), DT)
+    assert poisoned.limit(FACTOR) == pytest.approx(usual.limit(FACTOR), rel=0.1)
+    poisoned.forget_recent()
+    for level in (usual, poisoned):
+        for _ in range(30):
+            level.feed(1.0, DT)
+    assert poisoned.limit(FACTOR) == pytest.approx(usual.limit(FACTOR), rel=0.05)

@@ -118,7 +118,7 @@ def guarded(scene, **settings):
     )
     loads = LoadRange(scene.bodies, scene.robot.total_mass)
     return GuardedFilter(
-        filter_, len(scene.measurement.row_names), WatchConfig(**settings), scene.inquiry(), loads
+        filter_, len(scene.measurement.row_names), WatchConfig(**settings), scene.inquiry(), loads, 0.05
     )
 
 

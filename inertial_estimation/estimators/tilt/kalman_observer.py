@@ -1,0 +1,201 @@
+"""Kalman observer: velocity, vertical and offset of the specific force, with noise as the readings show it.
+
+    x1' = -S(w) x1 - g0 x2 + f - c        x2' = -S(w) x2        c' = 0
+
+The gains follow the covariance of an extended Kalman filter of these equations with the gyro bias considered
+(Schmidt, 1966): its variance counts, its estimate is left to `GyroBiasEstimator`. Three things distinguish it
+from an observer of constant gains:
+
+- The noise of the contact velocity is measured, by its mean innovation over half a second, and that of the
+  gyroscope by its second differences. Feet that slip or ground that yields lower the gains.
+- A constant offset c of the horizontal specific force (bias of the accelerometer; the centripetal
+  acceleration of a contact velocity that is wrong in a turn) tilts any observer by c/g0. It turns with the
+  robot and the vertical does not, so that it becomes observable in a turn.
+- After a start the gains are as high as the vertical is uncertain.
+"""
+
+from dataclasses import dataclass
+
+from inertial_estimation.compilation import zeros
+from inertial_estimation.estimators.tilt.kalman_steps import (
+    CC,
+    OFFSET,
+    RATES,
+    SIZE,
+    VELOCITY_NOISE,
+    ZZ,
+    begin,
+    forget_velocity,
+    kalman_step,
+    propagate,
+    undo,
+)
+from inertial_estimation.estimators.tilt.tilt_observer import (
+    STANDARD_GRAVITY,
+    GravityFallbackConfig,
+    TiltObserver,
+    slow_root,
+)
+from inertial_estimation.parameters import parameter
+from inertial_estimation.spatial.vectors import Vector, combine, cross, dot, vector_of
+
+__all__ = ["KalmanConfig", "KalmanObserver"]
+
+SET_SIGMA = 0.03  # standard deviation of a vertical of which nothing else is known [rad]
+TURNED_SIGMA = 0.02  # that of a turn by which the vertical was set right after a fault [rad]
+AIDED_SIGMA = 0.05  # of the accelerometer's direction in flight, where it has the length of gravity [rad]
+SLOWEST, FASTEST = 0.02, 10.0  # bounds of the rate of convergence that is reported [1/s]
+
+
+@dataclass(frozen=True)
+class KalmanConfig:
+    """What the observer `kalman` cannot measure."""
+
+    accelerometer_offset: float = parameter(
+        0.04,
+        "Standard deviation of the constant offset of the horizontal specific force that the observer kalman "
+        "estimates, of one axis: bias of the accelerometer, and the acceleration that a contact velocity "
+        "which is wrong in a turn feigns.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=1.0,
+    )
+    offset_drift: float = parameter(
+        0.001,
+        "Random walk of that offset per square root of a second.",
+        unit="m/s^2",
+        lower=0.0,
+        upper=1.0,
+        runtime=True,
+    )
+    velocity_drift: float = parameter(
+        0.04,
+        "Random walk of the velocity of the observer kalman per square root of a second: how much a contact "
+        "velocity that is wrong for longer than a step may change, and noise of the accelerometer.",
+        unit="m/s",
+        lower=0.0,
+        upper=10.0,
+        runtime=True,
+    )
+    window: float = parameter(
+        0.5,
+        "Time over which the observer kalman averages its velocity innovation before it takes what is left "
+        "for noise of the contact velocity: about one step of the gait.",
+        unit="s",
+        lower=0.02,
+        upper=10.0,
+        runtime=True,
+    )
+    memory: float = parameter(
+        4.0,
+        "Time constant with which the noise of the contact velocity is averaged by the observer kalman; "
+        "several windows.",
+        unit="s",
+        lower=0.1,
+        upper=100.0,
+        runtime=True,
+    )
+
+
+class KalmanObserver(TiltObserver[KalmanConfig]):
+    """Extended Kalman filter with one covariance for both horizontal axes."""
+
+    def __init__(self, config: KalmanConfig, fallback: GravityFallbackConfig) -> None:
+        self.forget_noise()
+        super().__init__(config, fallback)
+
+    def initialise(self, x1: Vector, x2: Vector) -> None:
+        """Begin from a state of which nothing else is known."""
+        super().initialise(x1, x2)
+        self._told = self.x1
+        self.trust(SET_SIGMA)
+
+    def trust(self, sigma: float) -> None:
+        """Set the standard deviation of the vertical, apart from an offset of the specific force."""
+        begin(self._numbers, sigma, self.config.accelerometer_offset)
+
+    def restore(self, x2: Vector) -> None:
+        """Set the vertical, which is then less certain by the turn, and keep the velocity."""
+        super().restore(x2)
+        self._numbers[ZZ] += TURNED_SIGMA**2
+
+    def hold(self, h: float, w_I: Vector, before: Vector) -> None:
+        """Undo the correction of vertical, offset and covariance in the last step."""
+        super().hold(h, w_I, before)
+        undo(self._numbers)
+
+    def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
+        """Predict the mean velocity of a step."""
+        a = combine(combine(f_I, -1.0, self.offset), -STANDARD_GRAVITY, self.x2)
+        return combine(self.x1, 0.5 * h, combine(a, -1.0, cross(w_I, self.x1)))
+
+    def forget_noise(self) -> None:
+        """Begin without a measured noise; `initialise` has to follow."""
+        self._numbers = zeros(SIZE)
+        self._noise = 1e-6, 1e-6, 1.0  # density of the gyroscope, variance of its bias, information
+
+    def see_noise(self, gyro_density: float, bias_variance: float, information: float) -> None:
+        """Take the noise of the readings of the next step."""
+        self._noise = gyro_density, bias_variance, information
+
+    @property
+    def tilt_variance(self) -> float:
+        """Variance of the tilt, of one axis [rad^2]."""
+        return float(self._numbers[ZZ])
+
+    @property
+    def offset(self) -> Vector:
+        """Offset of the specific force, IMU frame [m/s^2]."""
+        return vector_of(self._numbers, OFFSET)
+
+    @property
+    def offset_variance(self) -> float:
+        """Variance of the offset, of one axis [m^2/s^4]."""
+        return float(self._numbers[CC])
+
+    @property
+    def velocity_noise(self) -> float:
+        """Measured density of the contact velocity's noise, of one axis [m^2/s]."""
+        return float(self._numbers[VELOCITY_NOISE])
+
+    @property
+    def convergence_rate(self) -> float:
+        """Slowest root of the error with the gains of the last step, within bounds [1/s]."""
+        rate = slow_root(self._numbers[RATES], self._numbers[RATES + 1])
+        return min(max(rate, SLOWEST), FASTEST)
+
+    @property
+    def bias_sensitivity(self) -> float:
+        """Inverse of the rate of convergence [s]."""
+        return 1.0 / self.convergence_rate
+
+    @property
+    def _drifts(self) -> tuple[float, float]:
+        return self.config.velocity_drift, self.config.offset_drift
+
+    def _land(self, y_v: Vector) -> None:
+        """Begin with the first contact velocity after a flight; what is known of the vertical is kept."""
+        if self._lost(y_v):
+            self.x1 = y_v
+        self._flight = 0.0
+
+    def _step_with_contact(self, h: float, w_I: Vector, f_I: Vector, y_v: Vector) -> None:
+        config, numbers = self.config, self._numbers
+        if self.x1 != self._told:
+            forget_velocity(numbers)
+        tuning = config.window, config.memory
+        self.x1, self.x2, self.innovation, self.correction = kalman_step(
+            h, self._noise, tuning, self._drifts, (self.x1, self.x2), w_I, f_I, y_v, numbers
+        )
+        self._told = self.x1
+
+    def _step_without_contact(self, h: float, w_I: Vector, f_I: Vector) -> None:
+        numbers, set_from_outside = self._numbers, self.x1 != self._told
+        super()._step_without_contact(h, w_I, combine(f_I, -1.0, self.offset))
+        density, bias_variance, _ = self._noise
+        propagate(h, dot(w_I, self.x2), density, bias_variance, self._drifts, numbers)
+        if self.gravity_aided:
+            excess = max(numbers[ZZ] - AIDED_SIGMA**2, 0.0)
+            numbers[ZZ] -= excess * min(2.0 * self.fallback.gain * h, 1.0)
+        if not set_from_outside:
+            self._told = self.x1

@@ -1,0 +1,84 @@
+"""Figures of a search for parameters: its trials, and the score over the range of each parameter."""
+
+from typing import Any
+
+import numpy as np
+
+from inertial_estimation.plots.style import BLACK, COLOURS, GREY, new_figure, tidy
+from inertial_estimation.tuning.division import SIGNIFICANT
+from inertial_estimation.tuning.trials import Objective
+from inertial_estimation.tuning.tuning import TunedParameter, TuningResult
+
+__all__ = ["figure_of_sensitivities", "figure_of_trials"]
+
+ROW_HEIGHT = 2.1  # [inch]
+HIGHEST = 0.9  # quantile of the scores up to which the axis reaches: bad trials would hide the others
+
+
+def figure_of_trials(result: TuningResult) -> Any:
+    """Draw the score of every trial, and the least one until then."""
+    figure, (axis,) = new_figure(1, row_height=2.6)
+    objective = result.objective
+    ran = [trial for trial in result.trials if not trial.failure]
+    numbers = np.array([trial.number for trial in ran])
+    scores = np.array([objective.displayed(trial.score) for trial in ran])
+    complete = np.array([trial.complete for trial in ran])
+    axis.plot(numbers[complete], scores[complete], "o", ms=3.5, color=COLOURS[0], label="trial")
+    if not complete.all():
+        stopped = ~complete
+        axis.plot(
+            numbers[stopped], scores[stopped], "x", ms=4, color=GREY, label="stopped early\n(mean until then)"
+        )
+    least = np.minimum.accumulate(np.where(complete, scores, np.inf))
+    axis.step(numbers, least, where="post", color=COLOURS[1], lw=1.4, label="least until then")
+    shipped = objective.displayed(result.training.shipped)
+    axis.axhline(shipped, color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present values")
+    low, high = float(scores.min()), float(max(np.quantile(scores, HIGHEST), shipped))
+    margin = 0.06 * max(high - low, 1e-9 * abs(high), 1e-12)
+    axis.set_ylim(low - margin, high + margin)
+    axis.set_xlabel("number of the trial")
+    tidy(axis, ylabel=_label(objective), title="Trials, on the parts that were searched on")
+    return figure
+
+
+def figure_of_sensitivities(result: TuningResult) -> Any:
+    """Draw the score over the range of each parameter, the others at their tuned values."""
+    figure, axes = new_figure(len(result.parameters), row_height=ROW_HEIGHT, shared=False)
+    for number, (axis, parameter) in enumerate(zip(axes, result.parameters, strict=True)):
+        _draw(axis, parameter, result, named=number == 0)
+    return figure
+
+
+def _draw(axis: Any, parameter: TunedParameter, result: TuningResult, *, named: bool) -> None:
+    variation, found, objective = parameter.variation, parameter.sensitivity, result.objective
+    scores = np.array([objective.displayed(score) for score in found.scores])
+    known = np.isfinite(scores)
+    places = np.arange(len(scores)) if variation.choices else np.array(found.values, dtype=float)
+    axis.plot(places[known], scores[known], "o-", ms=3, lw=1.2, color=COLOURS[0], label="score")
+    noise = np.array([SIGNIFICANT * c.sigma for c in found.comparisons])
+    base = np.array(found.scores) - np.array([c.difference for c in found.comparisons])
+    band = np.array([objective.displayed(b + n) for b, n in zip(base, noise, strict=True)])
+    axis.plot(places[known], band[known], color=GREY, lw=1.0, ls=":", label="worse beyond\nnoise above")
+    if variation.choices:
+        axis.set_xticks(places, [str(value) for value in found.values])
+    else:
+        same = {"color": COLOURS[2], "alpha": 0.15, "lw": 0, "label": "not told from\nthe tuned value"}
+        axis.axvspan(found.low, found.high, **same)
+        axis.axvline(float(variation.shipped), color=BLACK, lw=1.0, ls=(0, (6, 3)), label="present value")
+        axis.axvline(float(parameter.value), color=COLOURS[1], lw=1.4, label="tuned value")
+        axis.set_xscale("log" if variation.log else "linear")
+        axis.set_xlim(min(found.values), max(found.values))
+    finite = scores[known]
+    top = float(np.quantile(finite, HIGHEST)) if len(finite) else 1.0
+    low = float(finite.min()) if len(finite) else 0.0
+    margin = 0.08 * max(top - low, 1e-9 * abs(top), 1e-12)
+    axis.set_ylim(low - margin, top + margin)
+    unit = f" [{variation.unit}]" if variation.unit else ""
+    tidy(axis, ylabel=objective.unit and f"[{objective.unit}]", title=f"{variation.name}{unit}")
+    if not named and axis.get_legend() is not None:
+        axis.get_legend().remove()
+
+
+def _label(objective: Objective) -> str:
+    unit = f" [{objective.unit}]" if objective.unit else ""
+    return f"{objective.title.replace(', ', ',' + chr(10))}{unit}"

@@ -1,0 +1,59 @@
+"""Learning that begins anew where the first data have taught something wrong."""
+
+import numpy as np
+from support.inertial_scenes import MEMORY, PRIOR, ArmScene
+
+from inertial_estimation.estimators.inertial.adaptive_noise import AdaptiveNoise
+from inertial_estimation.estimators.inertial.corrected_filter import MOST_STARTS, CorrectedFilter
+from inertial_estimation.estimators.inertial.guarded_filter import GuardedFilter
+from inertial_estimation.estimators.inertial.load_range import LoadRange
+from inertial_estimation.estimators.inertial.log_cholesky_ekf import LogCholeskyEkf
+from inertial_estimation.estimators.inertial.noise_config import NoiseAdaptationConfig
+from inertial_estimation.estimators.inertial.residual_bias import ResidualBias
+from inertial_estimation.estimators.inertial.watch_config import WatchConfig
+
+DT = 0.01
+
+
+class DoubtfulNoise(AdaptiveNoise):
+    """Noise of which a test says whether the first seconds show far too much."""
+
+    doubtful = False
+
+    @property
+    def outgrown(self):
+        return self.doubtful
+
+
+def corrected(scene):
+    gate, rows = scene.gate(), scene.measurement.row_names
+    filter_ = LogCholeskyEkf(scene.bodies, PRIOR, gate, MEMORY)
+    loads = LoadRange(scene.bodies, scene.robot.total_mass)
+    guarded = GuardedFilter(filter_, len(rows), WatchConfig(), scene.inquiry(), loads, 0.05)
+    noise = DoubtfulNoise(rows, gate.config.quantile, NoiseAdaptationConfig())
+    return CorrectedFilter(guarded, ResidualBias(len(rows), 2.0, 0.05), noise)
+
+
+def fed(filter_, scene, steps):
+    still = np.zeros(scene.robot.n_joints)
+    for _ in range(steps):
+        filter_.update(scene.equation(), still, DT, learn=True)
+
+
+def test_learning_begins_anew_a_few_times_and_says_so():
+    scene = ArmScene(links=("panda_link7",))
+    scene.add_payload(0, 1.0, [0.0, 0.0, 0.1])
+    filter_, nominal = corrected(scene), scene.bodies[0].nominal_C[0]
+    fed(filter_, scene, 50)
+    learned = filter_.guarded.estimate()[0][0, 0]
+    assert abs(learned - nominal - 1.0) < 0.1
+    assert filter_.noise_note(3.0) == ""
+    filter_.noise.doubtful = True
+    fed(filter_, scene, 1)
+    assert abs(filter_.guarded.estimate()[0][0, 0] - nominal) < 1e-9
+    assert "begun anew" in filter_.noise_note(3.0)
+    fed(filter_, scene, MOST_STARTS)  # from the last start on, whatever the noise
+    fed(filter_, scene, 50)
+    assert abs(filter_.guarded.estimate()[0][0, 0] - nominal - 1.0) < 0.1
+    fed(filter_, scene, round(10.0 / DT))
+    assert filter_.noise_note(3.0) == ""
