@@ -71,6 +71,7 @@ def load(scene: LinkScene) -> dict[str, object]:
         "delay": found[0][0] - ON_S if found else math.inf,
         "error": abs(last.mass / mass - 1.0) if last is not None else math.nan,
         "other": _other(trial, Cause.LOAD),
+        "two": any(cause.also for _t, cause in found),
     }
 
 
@@ -139,11 +140,12 @@ def _numbers(rows: Sequence[dict[str, object]], name: str) -> np.ndarray:
 
 def _loads(rows: Sequence[dict[str, object]]) -> str:
     shares = {name: _share(rows, name) for name in ("first", "among", "end", "end among")}
-    wrong = sum(bool(row["other"]) for row in rows)
+    wrong, two = (sum(bool(row[name]) for row in rows) for name in ("other", "two"))
     return (
         f"named first {shares['first']}, among {shares['among']}; at the end {shares['end']}, "
         f"{shares['end among']}; delay median {np.median(_numbers(rows, 'delay')):.3f} s; error of the mass "
-        f"median {100.0 * np.nanmedian(_numbers(rows, 'error')):.1f} %; taken for something else {wrong}"
+        f"median {100.0 * np.nanmedian(_numbers(rows, 'error')):.1f} %; taken for something else {wrong}, "
+        f"for two loads {two}"
     )
 
 

@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "install.md"
 MARK, END = "<!-- versions: written by docs/python_versions.py -->\n", "\n## Into a ROS 2 workspace"
 PYTHONS = tuple(f"3.{minor}" for minor in range(10, 15))
+WHEELS = (  # empy is a dependency of ROS: there is no wheel, and nothing to compile
+    *("--only-binary", ":all:", "--no-binary", "empy"),
+    *("--python-platform", "x86_64-manylinux_2_28"),
+)
 SHOWN = ("ros-jazzy-rclpy", "pin", "mujoco", "numpy")
 FROM = {"view": "3.11"}  # extras that are not claimed for older ones: Rerun has no wheels there
 
@@ -32,18 +36,8 @@ def requirements() -> dict[str, list[str]]:
 
 def resolved(wanted: list[str], python: str) -> tuple[dict[str, str], str]:
     """Return versions by package on one Python, or why there are none."""
-    command = [
-        "uv",
-        "pip",
-        "compile",
-        "-",
-        "--quiet",
-        "--no-header",
-        "--no-annotate",
-        "--only-binary",
-        ":all:",
-    ]
-    command += ["--python-version", python, "--python-platform", "x86_64-manylinux_2_28", "--no-progress"]
+    command = ["uv", "pip", "compile", "-", "--quiet", "--no-progress", "--no-header", "--no-annotate"]
+    command += [*WHEELS, "--python-version", python]
     ended = subprocess.run(command, input="\n".join(wanted), capture_output=True, text=True, check=False)
     if ended.returncode:
         return {}, " ".join(ended.stderr.split())

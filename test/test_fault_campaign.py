@@ -5,7 +5,7 @@ import pytest
 from support.standing_hyq import StandingHyq
 
 from benchmarks.fault_campaign import campaign, scenes
-from benchmarks.fault_campaign.campaign import all_cases, case_named, run_cases
+from benchmarks.fault_campaign.campaign import all_cases, case_named, run_cases, scene_shares
 from benchmarks.fault_campaign.fault import Fault
 from benchmarks.fault_campaign.feed import HealthSample, Put, Record
 from benchmarks.fault_campaign.judge import errors_of, judge
@@ -98,6 +98,13 @@ def test_faults_escape_from_no_pipeline_and_nothing_impossible_is_published(shor
     broken = {v.case: (failures(v), v.fault, v.escape) for v in verdicts if MUST_HOLD & set(failures(v))}
     assert not broken
     assert all(kind in table(verdicts) for kind in SHORT_KINDS)
+
+
+def test_shares_hold_every_case_once_and_each_one_scene(short_scenes):
+    cases = all_cases(range(5), 3, SHORT_KINDS, list(ADAPTERS))
+    shares = scene_shares(cases)
+    assert sorted(case.name for share in shares for case in share) == sorted(case.name for case in cases)
+    assert all(len({case.draw()[0] for case in share}) == 1 for share in shares)
 
 
 def test_a_case_is_drawn_from_its_name_and_the_seed_alone(short_scenes):

@@ -41,7 +41,7 @@ COMMANDS = {
 
 EXTRAS = {"optuna": "tune"}  # extras with packages that the usual ones have not
 # commands whose matrices are too small for threads of the linear algebra
-SINGLE_THREADED = ("replay", "tune", "experiment", "excite")
+SINGLE_THREADED = ("replay", "tune", "experiment", "excite", "init", "simulate")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 """Calls on the workers of a Dask cluster."""
 
+import asyncio
 import hashlib
 import pickle
 from collections.abc import Iterator, Sequence
@@ -45,7 +46,7 @@ class DaskCluster(Workers):
         self._client = _connected(address)
         try:
             self._client.wait_for_workers(1, timeout=FIRST_WORKER_S)
-        except TimeoutError:
+        except asyncio.TimeoutError:  # another one than TimeoutError before Python 3.11
             self.close()
             raise WorkerError(
                 f"the scheduler at '{address}' has had no worker for {FIRST_WORKER_S:g} s; start one by "
@@ -108,7 +109,7 @@ def _connected(address: str) -> "Client":
         ) from error
     try:
         return Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, asyncio.TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise WorkerError(f"no Dask scheduler at '{address}' (tcp://HOST:PORT): {reason}") from None
 

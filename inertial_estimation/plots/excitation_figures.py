@@ -13,6 +13,7 @@ from inertial_estimation.signals import Array
 __all__ = ["excitation_panels", "write_excitation_figure"]
 
 DESIGNED, RANDOM = "designed", "random: median, 10-90 %"
+MOST_IN_A_PANEL = 4  # joints; more are shown in two columns
 SOLID_JOINTS = 6  # after which joints are drawn dashed
 VARIANCE = "largest variance [SI]"
 
@@ -28,24 +29,20 @@ def write_excitation_figure(path: Path, result: ExcitationDesign, title: str) ->
     Returns:
         The path.
     """
-    return write_experiment_figure(path, title, excitation_panels(result))
+    columns = 2 if len(result.design.moving) > MOST_IN_A_PANEL else 1
+    return write_experiment_figure(path, title, excitation_panels(result), columns=columns)
 
 
 def excitation_panels(result: ExcitationDesign) -> tuple[Panel, ...]:
-    """Return the panels of the figure, from the top."""
+    """Return the panels of the figure, row by row; of many joints each half has panels of its own."""
     moving = list(result.design.moving)
     trajectory = result.trajectory
-    accelerations = trajectory.a[:, moving]
+    speeds = trajectory.v[:, moving] / result.limits.velocity
+    allowed = (Level(1.0), Level(-1.0))
     panels = [
-        _motion(result, trajectory.q[:, moving], "position [rad]", f"{len(moving)} joints, {_span(result)}"),
-        _motion(
-            result,
-            trajectory.v[:, moving] / result.limits.velocity,
-            "speed / limit [-]",
-            "Speed as a share of what is allowed",
-            levels=(Level(1.0), Level(-1.0)),
-        ),
-        _motion(result, accelerations, "acceleration [rad/s^2]", "Acceleration"),
+        *_motion(result, trajectory.q[:, moving], "position [rad]", f"Position, {_span(result)}"),
+        *_motion(result, speeds, "speed / limit [-]", "Speed as a share of what is allowed", levels=allowed),
+        *_motion(result, trajectory.a[:, moving], "acceleration [rad/s^2]", "Acceleration"),
         Panel(
             "Largest variance of a base parameter",
             "samples [-]",
@@ -74,13 +71,15 @@ def _span(result: ExcitationDesign) -> str:
 
 def _motion(
     result: ExcitationDesign, values: Array, label: str, title: str, levels: tuple[Level, ...] = ()
-) -> Panel:
+) -> list[Panel]:
     times = result.trajectory.times_s
-    series = tuple(
+    series = [
         thinned(name, times, values[:, i], "thin" if i < SOLID_JOINTS else "dashed", colour=i)
         for i, name in enumerate(result.design.moving_names)
-    )
-    return Panel(title, "time [s]", label, series, levels=levels)
+    ]
+    half = len(series) if len(series) <= MOST_IN_A_PANEL else (len(series) + 1) // 2
+    parts = [series[:half], series[half:]] if series[half:] else [series]
+    return [Panel(title, "time [s]", label, tuple(part), levels=levels) for part in parts]
 
 
 def _curves(own: list[Curve], random: list[Curve]) -> tuple[Series, ...]:

@@ -92,11 +92,14 @@ def read_text_table(path: Path) -> TextTable:
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     filled = [line for _number, line in lines if not line.startswith("#")]
     separator = next((one for one in SEPARATORS if filled and one in filled[0]), "")
-    for number, line in lines:
-        if not line.startswith("#"):
-            split.append((number, _cells(line, separator)))
-        elif not split:
-            comment = _cells(line.lstrip("# "), separator)
+    try:
+        for number, line in lines:
+            if not line.startswith("#"):
+                split.append((number, _cells(line, separator)))
+            elif not split:
+                comment = _cells(line.lstrip("# "), separator)
+    except csv.Error as error:
+        raise RecordingError(f"line {number} of '{one_line(path)}' cannot be read: {error}") from error
     if not split:
         raise RecordingError(f"'{one_line(path)}' has no rows")
     split = _without_empty_columns(split)

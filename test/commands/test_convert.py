@@ -107,3 +107,25 @@ def test_what_does_not_fit_is_named_in_one_line(
     assert said in captured.err
     assert captured.err.count("\n") == 1
     assert not (tmp_path / "bag").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no rows"),
+        ("t,j\n", "has a header, t, j, and no rows"),
+        ("t,j\n0,1,2\n1,2\n", "line 2 of "),
+        ("t,t\n0,1\n", "more than one column t"),
+        ("t,j\n0," + 200_000 * "x" + "\n1,2\n", "line 2 of "),
+        ("t,j\nnan,1\n", "expected a number"),
+    ],
+)
+def test_a_damaged_table_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    (tmp_path / "log.csv").write_text(text, encoding="utf-8")
+    maps = ["--map", "time=t", "--map", "position=j"]
+    assert main(["convert", str(tmp_path / "log.csv"), *maps, "--output", str(tmp_path / "bag")]) == 1
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1

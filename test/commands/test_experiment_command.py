@@ -4,11 +4,13 @@ import argparse
 import json
 import math
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from support.worker_calls import sums
 
 from inertial_estimation.commands import experiment as command
 from inertial_estimation.commands.main import main
@@ -60,10 +62,17 @@ class Pear(Apple):
         raise ModelError("the pear has no stalk")
 
 
+class Cherry(Apple):
+    """Falls in a time that is computed by other processes."""
+
+    def simulate(self, trials: Trials) -> float:
+        return sum(total for total, _column in trials.results([partial(sums, seed) for seed in self.seeds]))
+
+
 @pytest.fixture(autouse=True)
 def two_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = ModuleType("fake_fruit")
-    fake.Apple, fake.Pear = Apple, Pear  # type: ignore[attr-defined]
+    fake.Apple, fake.Pear, fake.Cherry = Apple, Pear, Cherry  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "fake_fruit", fake)
     for where in (command, registry):
         monkeypatch.setattr(where, "EXPERIMENTS", (BAD, GOOD))
@@ -94,6 +103,15 @@ def test_figure_is_written(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "apple.json").read_text())["seeds"] == [0]
 
 
+def test_number_of_jobs_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cherry = RegisteredExperiment("cherry", "Newton, Fig. 3", "a cherry falls", "fake_fruit:Cherry", seeds=3)
+    for where in (command, registry):
+        monkeypatch.setattr(where, "EXPERIMENTS", (cherry,))
+    for jobs in ("1", "2"):
+        assert main(["experiment", "cherry", "--jobs", jobs, "--output", str(tmp_path / jobs)]) == 0
+    assert (tmp_path / "1" / "cherry.json").read_bytes() == (tmp_path / "2" / "cherry.json").read_bytes()
+
+
 def test_all_goes_on_after_a_failure_and_ends_with_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,6 +128,7 @@ def test_all_goes_on_after_a_failure_and_ends_with_an_error(
         ([], "--list"),
         (["apple", "--seeds", "0"], "--seeds is 0, expected at least 1"),
         (["pear"], "the pear has no stalk"),
+        (["apple", "--jobs", "0"], "number of jobs is 0, expected at least 1"),
     ],
 )
 def test_error_is_one_line(

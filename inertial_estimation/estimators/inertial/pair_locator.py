@@ -7,6 +7,7 @@ all bodies are accumulated once, and every pair is solved from its blocks:
     theta = (F + s_0^2)^-1 b,   rss = r'r - b' theta,   F = sum w B'B,  b = sum w B'r
 
 The evidence of a pair is that of a single load (`cause_bank`, `load_prior`), with the priors of both loads.
+It must exceed that of every single load on the same data by the configured odds, over the rarity of pairs.
 """
 
 from collections.abc import Mapping
@@ -32,8 +33,8 @@ from inertial_estimation.spatial import linear_algebra
 __all__ = ["PairLocator"]
 
 GROWN = 2.0  # windows after which there is as much data of grown amplitudes as decides on a single load
-BETTER = 0.25  # share of what the best single load leaves that a pair may leave
-PAIR = 2 * LOAD_COLUMNS
+BETTER = 0.5  # share of what the best single load leaves that a pair may leave
+RARE = 0.01  # prior probability of two loads at one instant, relative to one
 
 
 class PairLocator:
@@ -55,8 +56,7 @@ class PairLocator:
         self._model, self._window = model, window
         n = len(model.candidates.links)
         self._pairs = np.array(np.triu_indices(n, 1)).T
-        first, second = (LOAD_COLUMNS * self._pairs[:, [k]] + np.arange(LOAD_COLUMNS) for k in range(2))
-        self._columns = np.hstack((first, second))
+        self._singles = np.arange(n)[:, None]
         self.begin(1.0, {})
 
     def begin(self, variance: float, carried: Mapping[str, float]) -> None:
@@ -107,17 +107,19 @@ class PairLocator:
         """
         if age < self.earliest or len(self._pairs) == 0:
             return None
-        fit, logs = self._fitted(self._F, self._b, np.arange(len(self._pairs)))
+        fit, logs = self._fitted(self._F, self._b, self._pairs)
+        one, logs_of_one = self._fitted(self._F, self._b, self._singles)
         best = int(np.argmax(logs))
-        left = float(fit.rss[best])
-        usual = self._scale.variance * self._total
-        if not is_explained(left, self._rss, usual) or left > BETTER * self._left_by_one():
+        left, usual = float(fit.rss[best]), self._scale.variance * self._total
+        if not is_explained(left, self._rss, usual) or left > BETTER * one.rss.min():
+            return None
+        if logs[best] - logs_of_one.max() < np.log(self.config.odds / RARE):
             return None
         odds = np.exp(logs - logs[best])
         near = odds * self.config.ambiguity >= 1.0
         if odds[near].sum() < self.config.ambiguity * odds[~near].sum():
             return None
-        as_pushes = self._fitted(self._F_weights, self._b_weights, np.array([best]))[1]
+        as_pushes = self._fitted(self._F_weights, self._b_weights, self._pairs[[best]])[1]
         log_odds = min(float(as_pushes[0] - logs[best]), 0.0) + np.log(PRESSING)
         push_odds = float(np.exp(log_odds - age / self.config.push_duration))
         as_push = push_odds / (1.0 + push_odds)
@@ -130,34 +132,30 @@ class PairLocator:
         loads = [replace(load, decided=decided, is_open=not decided) for load in loads]
         return replace(loads[0], also=tuple(loads[1:]))
 
-    def _fitted(self, F: Array, b: Array, which: NDArray[np.int64]) -> tuple[CauseFit, Array]:
-        """Return the regression on some pairs, and the logarithms of their evidence up to a constant."""
-        variance, columns = self._scale.variance, self._columns[which]
+    def _fitted(self, F: Array, b: Array, bodies: NDArray[np.int64]) -> tuple[CauseFit, Array]:
+        """Return the regressions on loads of g bodies at once, and their log evidence up to a constant.
+
+        Args:
+            F: Normal equations of the columns of all bodies.
+            b: Their right side.
+            bodies: Numbers of the bodies of each regression, shape (k, g).
+        """
+        variance, (k, g) = self._scale.variance, bodies.shape
+        columns = (LOAD_COLUMNS * bodies[:, :, None] + np.arange(LOAD_COLUMNS)).reshape(k, -1)
         blocks = F[columns[:, :, None], columns[:, None, :]]
         sides = b[columns]
-        covariance = linear_algebra.inv(blocks + variance * np.eye(PAIR))
+        one = np.eye(LOAD_COLUMNS * g)
+        covariance = linear_algebra.inv(blocks + variance * one)
         amplitudes = (covariance @ sides[:, :, None])[:, :, 0]
         rss = np.maximum(self._rss - (sides * amplitudes).sum(axis=1), 0.0)
-        fit = CauseFit(amplitudes, covariance, rss)
         logs = log_student(rss, self._total, self._scale)
-        logs = logs - 0.5 * np.log(np.linalg.det(np.eye(PAIR) + blocks / variance))
-        for slot in range(2):
+        logs = logs - 0.5 * np.log(np.linalg.det(one + blocks / variance))
+        for slot in range(g):
             part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
-            one = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
-            prior = self._prior.at(self._pairs[which, slot])
-            seen = (self._total, self._scale)
-            logs = logs + prior.log_mass(one, *seen) + prior.log_place(one, *seen)
-        return fit, logs
-
-    def _left_by_one(self) -> float:
-        """Return what the best single load leaves of the same data."""
-        n = len(self._model.candidates.links)
-        columns = np.arange(LOAD_COLUMNS * n).reshape(n, LOAD_COLUMNS)
-        blocks = self._F[columns[:, :, None], columns[:, None, :]]
-        information = blocks + self._scale.variance * np.eye(LOAD_COLUMNS)
-        sides = self._b[columns][:, :, None]
-        explained = (sides * linear_algebra.solve(information, sides)).sum(axis=(1, 2))
-        return self._rss - float(explained.max())
+            load = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
+            prior, seen = self._prior.at(bodies[:, slot]), (self._total, self._scale)
+            logs = logs + prior.log_mass(load, *seen) + prior.log_place(load, *seen)
+        return CauseFit(amplitudes, covariance, rss), logs
 
     def _load(
         self,
