@@ -89,6 +89,7 @@ setup(
             "mypy>=1.11",
             VQF,
             "ahrs",
+            "optuna>=4",
             "example-robot-data-loaders>=5,<6",
             "scipy-stubs",
             "types-PyYAML",

@@ -13,12 +13,9 @@ pytest.importorskip("rosbags")
 pytest.importorskip("example_robot_data")
 
 from inertial_estimation.closed_loop.robot_loop import RobotLoop
-from inertial_estimation.commands.disturbance_arguments import (
-    add_disturbances,
-    disturbance_texts,
-    given_disturbances,
-)
+from inertial_estimation.commands.disturbance_arguments import disturbance_texts, given_disturbances
 from inertial_estimation.commands.main import main
+from inertial_estimation.commands.options.simulate import add_arguments
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.recordings.recording import BagRecording
 from inertial_estimation.signals import JointReading
@@ -75,8 +72,9 @@ def test_disturbances_of_a_file_follow_those_of_the_command_line(tmp_path: Path)
         "- {kind: ball, link: trunk, mass: 2}\n- {kind: push, link: leg, force: [1e1, 0, 0], start: 1}\n"
     )
     parser = argparse.ArgumentParser()
-    add_disturbances(parser)
-    args = parser.parse_args(["--disturbance", BALL, "--disturbances", str(path)])
+    add_arguments(parser)
+    required = ["--config", "go2", "--output", "bag"]
+    args = parser.parse_args([*required, "--disturbance", BALL, "--disturbances", str(path)])
     assert [disturbance.link for disturbance in given_disturbances(args)] == ["base", "trunk", "leg"]
     texts = disturbance_texts(args)
     assert texts[0] == BALL
@@ -96,8 +94,8 @@ def test_a_bad_file_of_disturbances_is_named(tmp_path: Path, content: str | None
     if content is not None:
         path.write_text(content)
     parser = argparse.ArgumentParser()
-    add_disturbances(parser)
-    args = parser.parse_args(["--disturbances", str(path)])
+    add_arguments(parser)
+    args = parser.parse_args(["--config", "go2", "--output", "bag", "--disturbances", str(path)])
     with pytest.raises(ConfigurationError, match=message) as caught:
         given_disturbances(args)
     assert "loads.yaml" in str(caught.value)

@@ -29,6 +29,6 @@ def test_every_entry_of_a_legend_is_there_once(tmp_path: Path, monkeypatch: pyte
     write_demo_figure(tmp_path / "demo.png", SCENE, responses)
     legends = [[text.get_text() for text in axis.get_legend().get_texts()] for axis in drawn[0].axes]
     assert legends == [
-        ["without adaptation", "with adaptation", "wanted"],
+        ["without adaptation", "with adaptation", "reference"],
         ["published", "estimate", "truth"],
     ]

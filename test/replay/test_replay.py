@@ -69,6 +69,7 @@ class FakePipeline:
     learned: list[int] = field(default_factory=list)
     held_out: list[int] = field(default_factory=list)
     enabled: bool = True
+    contact_loads: tuple[()] = ()
 
     def push_imu(self, sample: ImuSample) -> None:
         self.pushed.append(("imu", sample.stamp_ns))

@@ -48,7 +48,7 @@ def test_ranges_choices_and_a_name_alone():
         ("two_stage.gamma=1:2:cubic", "no range"),
         ("two_stage.gamma=0:1", r"is 0.0, expected a value in \[0.001, 1000\]"),
         ("observer", "expected choices: observer=two_stage"),
-        ("observer=two_stage,kalman", "is 'kalman', expected one of"),
+        ("observer=two_stage,luenberger", "is 'luenberger', expected one of"),
         ("noise.torque", "is -1, expected a range"),
     ],
 )

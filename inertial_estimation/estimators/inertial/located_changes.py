@@ -19,8 +19,7 @@ __all__ = ["LocatedChanges"]
 HAND_OVERS = 2.0  # times of a hand-over for which published masses may follow a located load fast
 FORGETTING = 0.3  # time constant with which what was known of a body whose load varies is forgotten: loads
 # that a person or a robot moves vary within tenths of a second [s]
-STILL = 6.0  # standard deviations by which the mass of a load that varies must move to have changed: those of
-# two estimates, over the many of a few seconds
+STILL = 3.0  # standard deviations to either side of an estimate in which a mass that keeps still is
 
 
 @dataclass
@@ -28,16 +27,16 @@ class _Varying:
     """A body whose load varies.
 
     Attributes:
-        mass: When it last changed [kg].
         least: Its least mass since it varies [kg].
         most: Its largest one [kg].
+        still: Between which masses all its estimates since the last change agree [kg].
         still_for: Time since the last change [s].
         extrapolation: Makes up for the lag of its estimate.
     """
 
-    mass: float
     least: float
     most: float
+    still: tuple[float, float] = (-math.inf, math.inf)
     still_for: float = 0.0
     extrapolation: LoadExtrapolation = field(default_factory=LoadExtrapolation)
 
@@ -136,8 +135,10 @@ class LocatedChanges:
             mass, sigma = float(pi_C[body, 0]), math.sqrt(max(float(covariance_C[body, 0, 0]), 0.0))
             load.still_for += dt
             load.least, load.most = min(load.least, mass), max(load.most, mass)
-            if abs(mass - load.mass) > STILL * sigma:
-                load.mass, load.still_for = mass, 0.0
+            low, high = mass - STILL * sigma, mass + STILL * sigma
+            load.still = max(load.still[0], low), min(load.still[1], high)
+            if load.still[0] > load.still[1]:
+                load.still, load.still_for = (low, high), 0.0
             if load.still_for >= self.memory:
                 del self._varying[body]
 
@@ -151,7 +152,7 @@ class LocatedChanges:
         masses = self._filter.masses_of(self._filter.x).tolist()
         for body in bodies:
             if body in self._ages and body not in self._varying:
-                self._varying[body] = _Varying(masses[body], masses[body], masses[body])
+                self._varying[body] = _Varying(masses[body], masses[body])
 
     def believe(self, before: Array, now: Array) -> None:
         """Note that a located load is believed.
