@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from inertial_estimation.control.adaptation_config import AdaptationConfig
 from inertial_estimation.control.safety_config import (
     InertiaLimitsConfig,
     RecoveryConfig,
@@ -378,6 +379,7 @@ class ControllerConfig:
     walking: WalkingConfig = section(WalkingConfig)
     crawl: CrawlConfig = section(CrawlConfig)
     inertias: InertiaIntakeConfig = section(InertiaIntakeConfig)
+    adaptation: AdaptationConfig = section(AdaptationConfig)
     limits: StateLimitsConfig = section(StateLimitsConfig)
     recovery: RecoveryConfig = section(RecoveryConfig)
     solver: SolverConfig = section(SolverConfig)

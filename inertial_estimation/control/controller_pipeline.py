@@ -1,5 +1,6 @@
 """The whole-body controller from raw inputs to torque commands: what a node and an experiment share."""
 
+from inertial_estimation.control.composite_adaptation import CompositeAdaptation
 from inertial_estimation.control.control_result import ControlResult
 from inertial_estimation.control.control_supervisor import ControlSupervisor
 from inertial_estimation.control.controller_config import ControllerConfig
@@ -70,6 +71,9 @@ class ControllerPipeline:
         self.last: ControlResult | None = None
         self._last_stamp_ns: int | None = None
         self.supervisor = ControlSupervisor(config, self.robot, self.controller)
+        dynamics = self.controller.dynamics
+        tau_max = config.torque_scale * dynamics.torque_limits
+        self._adaptation = CompositeAdaptation(config.adaptation, dynamics, config.inertias.links, tau_max)
 
     def push_orientation(self, sample: OrientationSample) -> None:
         """Take the orientation of the base."""
@@ -140,7 +144,9 @@ class ControllerPipeline:
         """
         inertias = self._inertias.pop()
         if inertias is not None:
-            self.controller.dynamics.set_inertias(inertias)
+            self._adaptation.set_estimates(inertias)
+            adapted = self._adaptation.inertias if self._adaptation.active else inertias
+            self.controller.dynamics.set_inertias(adapted)
         commands = [self._answer(stamp) for stamp in self._ready()]
         return [] if self._inputs.stale(now_ns) else commands
 
@@ -178,6 +184,7 @@ class ControllerPipeline:
         changed = replace_runtime_value(self.config, name, value)
         self.supervisor.set_config(changed)
         self._inertias.timeout = changed.inertias.timeout
+        self._adaptation.config = changed.adaptation
         self._inputs.timeout = changed.robot.inputs.timeout
         self.config = changed
 
@@ -185,6 +192,7 @@ class ControllerPipeline:
         """Forget all but the buffered inputs."""
         self._inertias.reset()
         self.controller.dynamics.reset_inertias()
+        self._adaptation.reset()
         self.supervisor.reset()
         self._inputs.forget_wrenches()
         self._references.reset()
@@ -218,12 +226,12 @@ class ControllerPipeline:
     def _answer(self, stamp_ns: int) -> TorqueCommand:
         h = 0.0 if self._last_stamp_ns is None else seconds(stamp_ns - self._last_stamp_ns)
         self._last_stamp_ns = stamp_ns
-        self.last = self.supervisor.step(
-            h,
-            self._inputs.base(stamp_ns),
-            self._inputs.joints(stamp_ns),
-            self._inputs.normal_forces(stamp_ns),
-        )
+        base, joints = self._inputs.base(stamp_ns), self._inputs.joints(stamp_ns)
+        self.last = self.supervisor.step(h, base, joints, self._inputs.normal_forces(stamp_ns))
+        if self._adaptation.active:
+            sliding = self.controller.sliding_error(joints)
+            adapted = self._adaptation.advance(h, base, joints, sliding, self.last)
+            self.controller.dynamics.set_inertias(adapted)
         self._inputs.forget_until(stamp_ns)
         return TorqueCommand(stamp_ns, self.robot.joint_names, self.last.tau)
 

@@ -132,6 +132,19 @@ class WholeBodyController:
             return self._solve(joints, state, (), [self._posture_task()], [])
         return self._legged(h, joints, state, forces)
 
+    def sliding_error(self, joints: JointSample) -> Array:
+        """Return s = (v - v_ref) + sqrt(k) (q - q_ref) of the joints that follow their posture [rad/s].
+
+        Args:
+            joints: Joint state in the model's order.
+
+        Returns:
+            Shape (n_joints,); 0 for the joints of the legs of a floating base, which carry it.
+        """
+        reference, slope = self.references.joints, np.sqrt(self._posture.stiffness)
+        s: Array = (joints.v - reference.rate) + slope * (joints.q - reference.position)
+        return np.where(self._legs, 0.0, s) if self._robot.floating_base else s
+
     def interrupt(self) -> None:
         """Let references and gait begin at the next step from where the robot is then."""
         self.interrupted = True

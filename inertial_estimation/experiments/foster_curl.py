@@ -26,7 +26,7 @@ from inertial_estimation.signals import Array, JointReading
 from inertial_estimation.simulation.disturbances import Attachment
 from inertial_estimation.simulation.payload import TWELVE_POUNDS, ball
 
-__all__ = ["FosterCurl"]
+__all__ = ["CURL_OVERRIDES", "CURL_S", "STEADY_AFTER_S", "FosterCurl", "curl_run"]
 
 FOREARM, ELBOW = "arm_left_5_link", "arm_left_4_joint"
 MASS_SIGMA, COM_SIGMA_M = 0.03, 0.003
@@ -34,7 +34,7 @@ CALIBRATE_S, ATTACH_S, ON_S, CURL_S, DURATION_S = 1.0, 5.0, 6.0, 9.0, 21.0
 QUICK, QUICK_WINDOW_S = (0.1, 0.25, 0.3, 0.35, 0.5), 0.1
 CURL_AMPLITUDE, CURL_HZ, CURL_CENTRE = 0.7, 0.333, -1.0  # [rad], [Hz] (F IV-B), [rad]
 STEADY_AFTER_S = 1.5  # of the curls
-OVERRIDES: Mapping[str, Mapping[str, Any]] = {
+CURL_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     SIMULATOR_NODE: {"actuators.torque_limit_scale": 2.0},
     CONTROLLER_NODE: {
         "torque_scale": 2.0,
@@ -153,7 +153,9 @@ class FosterCurl(Experiment[_Curls]):
         """Run every seed with and without calibration, the first also without adaptation."""
         seeds, quick = self.seeds, self.quick
         window = {"calibration_window": QUICK_WINDOW_S} if quick else {}
-        robot = RobotLoop("talos", {**OVERRIDES, INERTIAL_NODE: {**OVERRIDES[INERTIAL_NODE], **window}})
+        robot = RobotLoop(
+            "talos", {**CURL_OVERRIDES, INERTIAL_NODE: {**CURL_OVERRIDES[INERTIAL_NODE], **window}}
+        )
         run = partial(curl_run, robot, quick=quick)
         calls = [
             partial(run, seed, calibrated=calibrated, adaptation=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.robot_model import LinkBody, RobotModel
 from inertial_estimation.signals import Array, LinkInertia
-from inertial_estimation.spatial.inertial_parameters import InertialParameters
+from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
 __all__ = ["BaseMotion", "DynamicsState", "FrameMotion", "WholeBodyDynamics"]
 
@@ -108,7 +108,7 @@ class WholeBodyDynamics:
         rotors = np.zeros(self._model.nv)
         rotors[robot.n_base :] = armature
         self._model.armature = rotors
-        self._data = self._model.createData()
+        self._data, self._regressor_data = self._model.createData(), self._model.createData()
         self._frame_ids = [robot.frame_id(name) for name in frames]
         self._base_id = robot.frame_id(robot.base_link)
         self._no_acceleration = np.zeros(self._model.nv)
@@ -118,6 +118,11 @@ class WholeBodyDynamics:
     def nv(self) -> int:
         """Number of velocity coordinates, base included."""
         return int(self._model.nv)
+
+    @property
+    def mass(self) -> float:
+        """Mass of the robot with the inertias in force [kg]."""
+        return self._mass
 
     @property
     def torque_limits(self) -> Array:
@@ -202,11 +207,7 @@ class WholeBodyDynamics:
             Mass matrix, bias force, frames and centre of mass.
         """
         model, data = self._model, self._data
-        configuration = self.robot.configuration(q)
-        velocity = v
-        if base is not None:
-            configuration[3:7] = base.quaternion_xyzw
-            velocity = np.concatenate((base.v_WB_B, base.w_WB_B, v))
+        configuration, velocity = self._coordinates(base, q, v)
         h = pin.nonLinearEffects(model, data, configuration, velocity).copy()
         M = pin.crba(model, data, configuration).copy()
         pin.centerOfMass(model, data, configuration, velocity, self._no_acceleration, False)
@@ -227,6 +228,40 @@ class WholeBodyDynamics:
             mass=self._mass,
         )
 
+    @property
+    def joint_inertia(self) -> Array:
+        """Mass matrix of the joints in the state computed last, shape (n_joints, n_joints)."""
+        n = self.robot.n_base
+        M: Array = self._data.M[n:, n:]
+        return M
+
+    def regressors(
+        self, base: BaseMotion | None, q: Array, v: Array, a: Array, links: Sequence[str]
+    ) -> dict[str, Array]:
+        """Return Y with M a + h = sum_b Y_b pi_b, the columns of some bodies.
+
+        Args:
+            base: Motion of a floating base; None for a fixed one.
+            q: Joint positions in the model's order [rad], shape (n_joints,).
+            v: Joint velocities [rad/s], shape (n_joints,).
+            a: Acceleration of base and joints, shape (nv,).
+            links: Links of the bodies.
+
+        Returns:
+            By link, for parameters about the link frame in Pinocchio's order, shape (nv, 10).
+
+        Raises:
+            ModelError: If a link does not exist.
+        """
+        configuration, velocity = self._coordinates(base, q, v)
+        Y = pin.computeJointTorqueRegressor(self._model, self._regressor_data, configuration, velocity, a)
+        found = {}
+        for link in links:
+            body = self.robot.link_body(link)
+            first = 10 * (body.joint_id - 1)
+            found[link] = Y[:, first : first + 10] @ transfer_matrix(body.T_JL)
+        return found
+
     def at_rest(self, q: Array) -> DynamicsState:
         """Compute all terms at rest, a floating base upright.
 
@@ -237,6 +272,14 @@ class WholeBodyDynamics:
         if self.robot.floating_base:
             base = BaseMotion(np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3), np.zeros(3))
         return self.compute(base, q, np.zeros_like(q))
+
+    def _coordinates(self, base: BaseMotion | None, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return Pinocchio's configuration and velocity."""
+        configuration = self.robot.configuration(q)
+        if base is None:
+            return configuration, v
+        configuration[3:7] = base.quaternion_xyzw
+        return configuration, np.concatenate((base.v_WB_B, base.w_WB_B, v))
 
     def _frame(self, frame_id: int) -> FrameMotion:
         model, data, axes = self._model, self._data, pin.LOCAL_WORLD_ALIGNED
