@@ -109,7 +109,7 @@ class ChainKinematics:
         """Return the motion of a joint in its own frame (linear, angular), shape (6,)."""
         model = self.robot.model.joints[joint]
         data = model.createData()
-        model.calc(data, pin.neutral(self.robot.model)[model.idx_q : model.idx_q + model.nq])
+        model.calc(data, pin.neutral(self.robot.model))  # of all joints: it takes its own part of it
         return np.asarray(data.S).reshape(6)
 
     def _turns(self, joint: int) -> bool:
