@@ -12,8 +12,12 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from inertial_estimation.errors import ModelError, listing
-from inertial_estimation.export.xml_model import numbers_text, parsed_model, remove_children
-from inertial_estimation.models.urdf_document import child_of
+from inertial_estimation.models.urdf_document import (
+    child_of,
+    numbers_text,
+    parsed_document,
+    remove_children,
+)
 from inertial_estimation.models.urdf_inertia import link_parameters
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.signals import Array
@@ -69,7 +73,7 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
 
 def sdf_links(sdf: str) -> dict[str, minidom.Element]:
     """Return the links of a model by name."""
-    return _links(parsed_model(sdf, "the SDF"))
+    return _links(parsed_document(sdf, "the SDF"))
 
 
 def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -82,7 +86,7 @@ def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> s
     Raises:
         ModelError: If there is no such link.
     """
-    document = parsed_model(sdf, "the SDF")
+    document = parsed_document(sdf, "the SDF")
     links = _links(document)
     for name, inertia in inertias.items():
         if name not in links:

@@ -11,7 +11,14 @@ from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
+from inertial_estimation.models.urdf_document import (
+    UrdfDocument,
+    child_of,
+    numbers_of,
+    numbers_text,
+    remove_children,
+    set_child,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -217,8 +224,7 @@ def _scale_others(
             if own[0] > 0.0 and share > 0.0:
                 _write(link, InertialParameters.from_vector(share * own))
                 continue
-            while (inertial := child_of(link, "inertial")) is not None:
-                link.removeChild(inertial)
+            remove_children(link, "inertial")
 
 
 def _read(link: minidom.Element) -> Array:
@@ -237,9 +243,8 @@ def _read(link: minidom.Element) -> Array:
 
 
 def _write(link: minidom.Element, value: InertialParameters) -> None:
-    com = " ".join(f"{c:.12g}" for c in value.com_F)
     moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in _MOMENTS.items()}
     inertial = set_child(link, "inertial", {}, first=True)
-    set_child(inertial, "origin", {"xyz": com, "rpy": "0 0 0"})
+    set_child(inertial, "origin", {"xyz": numbers_text(value.com_F), "rpy": "0 0 0"})
     set_child(inertial, "mass", {"value": f"{value.mass:.12g}"})
     set_child(inertial, "inertia", moments)
