@@ -9,6 +9,7 @@ import numpy as np
 from inertial_estimation.errors import MissingDependencyError, ModelError, one_line
 from inertial_estimation.models.urdf_document import (
     child_of,
+    named_elements,
     numbers_of,
     numbers_text,
     parsed_document,
@@ -51,8 +52,7 @@ def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
 
 def mjcf_bodies(mjcf: str) -> dict[str, minidom.Element]:
     """Return the named bodies of a model; those of files that it includes are not seen."""
-    document = parsed_document(mjcf, "the MJCF")
-    return _bodies(document)
+    return named_elements(parsed_document(mjcf, "the MJCF"), "body")
 
 
 def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -66,7 +66,7 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
         ModelError: If there is no such body.
     """
     document = parsed_document(mjcf, "the MJCF")
-    bodies = _bodies(document)
+    bodies = named_elements(document, "body")
     for name, inertia in inertias.items():
         if name not in bodies:
             raise ModelError(f"no body '{name}' in the MJCF")
@@ -88,10 +88,6 @@ def mjcf_mass(body: minidom.Element) -> tuple[float, Array] | None:
     if inertial is None or not inertial.hasAttribute("mass"):
         return None
     return float(inertial.getAttribute("mass")), np.array(numbers_of(inertial, "pos"))
-
-
-def _bodies(document: minidom.Document) -> dict[str, minidom.Element]:
-    return {body.getAttribute("name"): body for body in document.getElementsByTagName("body")}
 
 
 def _for_mujoco(urdf: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from inertial_estimation.errors import ModelError, listing
 from inertial_estimation.models.urdf_document import (
     child_of,
+    named_elements,
     numbers_text,
     parsed_document,
     remove_children,
@@ -73,7 +74,7 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
 
 def sdf_links(sdf: str) -> dict[str, minidom.Element]:
     """Return the links of a model by name."""
-    return _links(parsed_document(sdf, "the SDF"))
+    return named_elements(parsed_document(sdf, "the SDF"), "link")
 
 
 def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -87,7 +88,7 @@ def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> s
         ModelError: If there is no such link.
     """
     document = parsed_document(sdf, "the SDF")
-    links = _links(document)
+    links = named_elements(document, "link")
     for name, inertia in inertias.items():
         if name not in links:
             raise ModelError(f"no link '{name}' in the SDF")
@@ -115,10 +116,6 @@ def sdf_mass(link: minidom.Element) -> tuple[float, Array] | None:
 
 def _text(element: minidom.Element) -> str:
     return "".join(node.data for node in element.childNodes if isinstance(node, minidom.Text))
-
-
-def _links(document: minidom.Document) -> dict[str, minidom.Element]:
-    return {link.getAttribute("name"): link for link in document.getElementsByTagName("link")}
 
 
 def _check(joints: Mapping[str, Element]) -> None:

@@ -9,6 +9,7 @@ from inertial_estimation.models.xml_text import parse_xml
 __all__ = [
     "UrdfDocument",
     "child_of",
+    "named_elements",
     "numbers_of",
     "numbers_text",
     "parsed_document",
@@ -39,13 +40,10 @@ class UrdfDocument:
         self._document = parsed_document(urdf, "the URDF")
         declared = _DECLARATION.match(urdf)
         self._declaration = declared.group(1) if declared else ""
-        elements = self._document.getElementsByTagName
-        self.links: Mapping[str, minidom.Element] = {
-            link.getAttribute("name"): link for link in elements("link")
-        }
+        self.links: Mapping[str, minidom.Element] = named_elements(self._document, "link")
         self.parent_joints: Mapping[str, minidom.Element] = {
             child.getAttribute("link"): joint
-            for joint in elements("joint")
+            for joint in self._document.getElementsByTagName("joint")
             if (child := child_of(joint, "child")) is not None
         }
 
@@ -95,6 +93,11 @@ def parsed_document(text: str, where: str) -> minidom.Document:
     """
     parse_xml(text, where)  # refuses entities, which would be expanded below
     return expatbuilder.parseString(text.lstrip("\ufeff"), namespaces=False)  # attributes as they stand
+
+
+def named_elements(document: minidom.Document, tag: str) -> dict[str, minidom.Element]:
+    """Return all elements with a tag, at any depth, by their attribute ``name``."""
+    return {element.getAttribute("name"): element for element in document.getElementsByTagName(tag)}
 
 
 def child_of(element: minidom.Element, tag: str) -> minidom.Element | None:
