@@ -19,7 +19,7 @@ from inertial_estimation.models.urdf_document import (
     parsed_document,
     remove_children,
 )
-from inertial_estimation.models.urdf_inertia import link_parameters
+from inertial_estimation.models.urdf_inertia import MOMENTS, link_parameters
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -30,7 +30,6 @@ VERSION = "1.9"
 TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 LIMITS = ("lower", "upper", "effort", "velocity")
 SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
@@ -145,7 +144,7 @@ def _inertial(inertia: InertialParameters) -> Element:
     SubElement(element, "pose").text = f"{numbers_text(inertia.com_F)} 0 0 0"
     SubElement(element, "mass").text = numbers_text([inertia.mass])
     moments = SubElement(element, "inertia")
-    for name, ij in _MOMENTS.items():
+    for name, ij in MOMENTS.items():
         SubElement(moments, name).text = numbers_text([inertia.inertia_Fcm[ij]])
     return element
 

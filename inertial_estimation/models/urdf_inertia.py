@@ -24,6 +24,7 @@ from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = [
     "LEAST_MASS",
+    "MOMENTS",
     "link_parameters",
     "mirrored_urdf",
     "perturbed_urdf",
@@ -35,7 +36,8 @@ __all__ = [
 
 LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
 MOST_HALVINGS = 16  # of the links fixed to one that is estimated
-_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+# names of the moments in URDF and SDF, and their entries in the matrix
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 def urdf_with_bodies(
@@ -235,7 +237,7 @@ def _read(link: minidom.Element) -> Array:
     if mass is None or inertia is None:
         return np.zeros(10)
     moments = np.zeros((3, 3))
-    for name, (i, j) in _MOMENTS.items():
+    for name, (i, j) in MOMENTS.items():
         moments[i, j] = moments[j, i] = float(inertia.getAttribute(name) or "0")
     xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
     R = pin.rpy.rpyToMatrix(rpy)
@@ -243,7 +245,7 @@ def _read(link: minidom.Element) -> Array:
 
 
 def _write(link: minidom.Element, value: InertialParameters) -> None:
-    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in _MOMENTS.items()}
+    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in MOMENTS.items()}
     inertial = set_child(link, "inertial", {}, first=True)
     set_child(inertial, "origin", {"xyz": numbers_text(value.com_F), "rpy": "0 0 0"})
     set_child(inertial, "mass", {"value": f"{value.mass:.12g}"})
