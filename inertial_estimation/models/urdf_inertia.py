@@ -66,18 +66,12 @@ def urdf_with_bodies(
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
-        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(
-            links[body.link]
-        )
-        shares = (*(0.5**k for k in range(MOST_HALVINGS)), 0.0)
-        own = (InertialParameters.from_vector(whole - share * others) for share in shares)
-        share, inertia = next(
-            ((share, one) for share, one in zip(shares, own, strict=True) if not one.violations()),
-            (0.0, InertialParameters.from_vector(whole)),
-        )
+        link = links[body.link]
+        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(link)
+        own, share = _without(others, whole)
         if share < 1.0:
             _scale_others(links, robot, body, share)
-        _write(links[body.link], inertia)
+        _write(link, own)
     return document.text()
 
 
@@ -215,6 +209,16 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
     return document.text()
 
 
+def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
+    """Return what a body is without the links fixed to it, and the share of their inertia that they keep."""
+    for halvings in range(MOST_HALVINGS):
+        share = 0.5**halvings
+        own = InertialParameters.from_vector(whole - share * others)
+        if not own.violations():
+            return own, share
+    return InertialParameters.from_vector(whole), 0.0
+
+
 def _scale_others(
     links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
 ) -> None:
@@ -225,8 +229,8 @@ def _scale_others(
             own = _read(link)
             if own[0] > 0.0 and share > 0.0:
                 _write(link, InertialParameters.from_vector(share * own))
-                continue
-            remove_children(link, "inertial")
+            else:
+                remove_children(link, "inertial")
 
 
 def _read(link: minidom.Element) -> Array:
