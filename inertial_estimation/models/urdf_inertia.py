@@ -27,6 +27,7 @@ __all__ = [
     "MOMENTS",
     "link_parameters",
     "mirrored_urdf",
+    "origin_of",
     "perturbed_urdf",
     "urdf_with_bodies",
     "urdf_with_least_inertias",
@@ -85,6 +86,13 @@ def link_parameters(urdf: str) -> dict[str, Array]:
         By link, in the document's order, Pinocchio's order, shape (10,) each.
     """
     return {name: _read(element) for name, element in UrdfDocument(urdf).links.items()}
+
+
+def origin_of(element: minidom.Element) -> pin.SE3:
+    """Return the pose of an element's ``origin``; identity where there is none."""
+    origin = child_of(element, "origin")
+    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
+    return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
 
 
 def urdf_with_least_inertias(urdf: str) -> tuple[str, list[str]]:
@@ -237,15 +245,15 @@ def _read(link: minidom.Element) -> Array:
     inertial = child_of(link, "inertial")
     if inertial is None:
         return np.zeros(10)
-    mass, inertia, origin = (child_of(inertial, tag) for tag in ("mass", "inertia", "origin"))
+    mass, inertia = (child_of(inertial, tag) for tag in ("mass", "inertia"))
     if mass is None or inertia is None:
         return np.zeros(10)
     moments = np.zeros((3, 3))
     for name, (i, j) in MOMENTS.items():
         moments[i, j] = moments[j, i] = float(inertia.getAttribute(name) or "0")
-    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
-    R = pin.rpy.rpyToMatrix(rpy)
-    return InertialParameters(float(mass.getAttribute("value") or "0"), xyz, R @ moments @ R.T).vector
+    T = origin_of(inertial)
+    rotated = T.rotation @ moments @ T.rotation.T
+    return InertialParameters(float(mass.getAttribute("value") or "0"), T.translation, rotated).vector
 
 
 def _write(link: minidom.Element, value: InertialParameters) -> None:
