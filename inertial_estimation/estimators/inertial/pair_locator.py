@@ -118,11 +118,9 @@ class PairLocator:
         as_push = push_odds / (1.0 + push_odds)
         decided = self.config.odds * push_odds <= 1.0
         probability = float(odds[near].sum() / odds.sum())
-        loads = [
-            self._load(slot, best, near, fit.amplitudes[best], probability, as_push) for slot in range(2)
-        ]
+        known = LocatedCause(Cause.LOAD, probability, decided=decided, is_open=not decided, as_push=as_push)
+        loads = [self._load(known, slot, best, near, fit.amplitudes[best]) for slot in range(2)]
         loads.sort(key=lambda load: -abs(load.mass))
-        loads = [replace(load, decided=decided, is_open=not decided) for load in loads]
         return replace(loads[0], also=tuple(loads[1:]))
 
     def _fitted(self, F: Array, b: Array, bodies: NDArray[np.int64]) -> tuple[CauseFit, Array]:
@@ -152,15 +150,17 @@ class PairLocator:
         return CauseFit(amplitudes, covariance, rss), logs
 
     def _load(
-        self,
-        slot: int,
-        best: int,
-        near: NDArray[np.bool_],
-        amplitudes: Array,
-        probability: float,
-        as_push: float,
+        self, known: LocatedCause, slot: int, best: int, near: NDArray[np.bool_], amplitudes: Array
     ) -> LocatedCause:
-        """Return one of the two loads; its links are those of near pairs that share the other load's body."""
+        """Return one of the two loads; its links are those of near pairs that share the other load's body.
+
+        Args:
+            known: What is known of both loads alike: their probability, and whether it is decided.
+            slot: Which of the two, 0 or 1.
+            best: Number of the most probable pair.
+            near: Which pairs are nearly as probable, shape (n_pairs,).
+            amplitudes: Of the regression on the pair.
+        """
         body, other = self._pairs[best, slot], self._pairs[best, 1 - slot]
         links = [self._model.candidates.links[body]]
         for pair in self._pairs[near]:
@@ -169,12 +169,4 @@ class PairLocator:
                 links.append(self._model.candidates.links[mine])
         part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
         mass, com_L = self._model.candidates.load_in_link(body, amplitudes[part] * self._model.load_size)
-        return LocatedCause(
-            Cause.LOAD,
-            probability,
-            decided=False,
-            links=tuple(dict.fromkeys(links)),
-            mass=mass,
-            com_L=com_L,
-            as_push=as_push,
-        )
+        return replace(known, links=tuple(dict.fromkeys(links)), mass=mass, com_L=com_L)
