@@ -176,9 +176,7 @@ def wrench_turned(draw: Draw) -> list[Reading]:
     stream, angle = draw.pick("wrench"), float(draw.rng.choice([-90.0, 90.0, 180.0]))
     draw.notes.append(f"{stream}, {angle:.0f} deg")
     R = rotation_from_roll_pitch_yaw(0.0, 0.0, angle / DEGREES)
-    found = draw.change(stream, "force", lambda v: R @ v)
-    draw.readings = found
-    return draw.change(stream, "torque", lambda v: R @ v)
+    return draw.turned(stream, ("force", "torque"), R)
 
 
 def columns_shifted(draw: Draw) -> list[Reading]:
@@ -264,9 +262,7 @@ def imu_turned(draw: Draw) -> list[Reading]:
     angles = draw.rng.uniform(-1.0, 1.0, 3) * draw.log_uniform(3.0, 40.0) / DEGREES
     draw.notes.append(f"by {np.linalg.norm(angles) * DEGREES:.0f} deg")
     R = rotation_from_roll_pitch_yaw(*angles)
-    found = draw.change("imu", "specific force", lambda v: R @ v)
-    draw.readings = found
-    return draw.change("imu", "angular rate", lambda v: R @ v)
+    return draw.turned("imu", ("specific force", "angular rate"), R)
 
 
 def _stamp(reading: Reading) -> int:

@@ -130,6 +130,22 @@ class Draw:
         self.notes.append("all columns" if mask.all() else f"column {int(mask.argmax())}")
         return self.change(stream, channel, lambda v: np.where(mask, change(v), v), most)
 
+    def turned(self, stream: str, channels: Sequence[str], R: Array) -> list[Reading]:
+        """Turn some vectors of a stream while the fault acts.
+
+        Args:
+            stream: The stream.
+            channels: The vectors.
+            R: Rotation from their axes to those in which they are sent, shape (3, 3).
+        """
+
+        def turn(reading: Reading) -> Reading:
+            for channel in channels:
+                reading = with_channel(reading, channel, lambda v: R @ v)
+            return reading
+
+        return self.each(stream, turn)
+
     def each(self, stream: str | Sequence[str], act: Callable[[Reading], Reading | None]) -> list[Reading]:
         """Replace every reading of some streams while the fault acts; None removes it."""
         chosen = (stream,) if isinstance(stream, str) else tuple(stream)

@@ -47,11 +47,7 @@ def axes_permuted(draw: Draw) -> list[Reading]:
     channels = [["specific force", "angular rate"], ["specific force"], ["angular rate"]]
     chosen = channels[int(draw.rng.integers(3))]
     draw.notes.append(f"{' and '.join(chosen)} by {axes.astype(int).tolist()}")
-    found = draw.readings
-    for channel in chosen:
-        draw.readings = found
-        found = draw.change("imu", channel, lambda v: axes @ v)
-    return found
+    return draw.turned("imu", chosen, axes)
 
 
 def wrenches_swapped(draw: Draw) -> list[Reading]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,20 @@ WARN_FACTOR, WRONG_FACTOR = 5.0, 8.0  # a payload or wrong inertias change a tor
 BEYOND_LIMIT = 3.0  # times the effort limit of the description: peak torques of drives are below
 SILENT = 1e-9
 CLOSE, FAR = 0.75, 0.4  # likeness of torques that are the same, and of torques that are not
+
+
+class _Rows(NamedTuple):
+    """Windows in which the torques are known, shape (N, n_joints) each.
+
+    Attributes:
+        tau: Measured torques [Nm].
+        predicted: Predicted torques [Nm].
+        dq: Joint velocities [rad/s].
+    """
+
+    tau: Array
+    predicted: Array
+    dq: Array
 
 
 @dataclass(frozen=True)
@@ -83,49 +98,47 @@ def effort_stages(table: DataTable, robot: CheckedRobot) -> Iterator[list[CheckR
     Yields:
         Nothing found, and at last the results.
     """
-    known = _known_rows(table)
-    if known is None:
-        yield []
-        return
+    rows = _known_rows(table)
     yield []
-    tau, predicted, dq = known
-    strong, fits = _strong_torques(predicted, robot), []
-    for j in range(table.n_joints):
-        fits.append(_fit(tau[:, j], predicted[:, j], dq[:, j], strong[j]))
+    if rows is None:
+        return
+    fits = []
+    for fit in _fits(rows, robot):
+        fits.append(fit)
         yield []
-    yield _results(tau, predicted, fits, robot)
+    yield _results(rows, fits, robot)
 
 
 def telling_joints(table: DataTable, robot: CheckedRobot) -> list[str]:
     """Return the joints whose efforts the windows tell something about, by name."""
-    known = _known_rows(table)
-    if known is None:
+    rows = _known_rows(table)
+    if rows is None:
         return []
-    tau, predicted, dq = known
-    strong = _strong_torques(predicted, robot)
-    fits = (_fit(tau[:, j], predicted[:, j], dq[:, j], strong[j]) for j in range(table.n_joints))
-    return [name for name, fit in zip(robot.names, fits, strict=True) if fit.strong]
+    return [name for name, fit in zip(robot.names, _fits(rows, robot), strict=True) if fit.strong]
 
 
-def _known_rows(table: DataTable) -> tuple[Array, Array, Array] | None:
-    """Measured and predicted torques and joint speeds of the windows in which the torques are known."""
+def _known_rows(table: DataTable) -> _Rows | None:
+    """Return the windows in which the torques are known; None where there are too few."""
     predicted = nominal_torques(table)
     known = np.isfinite(predicted).all(axis=1) & np.isfinite(table.tau).any(axis=1)
     if known.sum() < FEWEST_WINDOWS:
         return None
-    return table.tau[known], predicted[known], table.dq[known]
+    return _Rows(table.tau[known], predicted[known], table.dq[known])
 
 
-def _strong_torques(predicted: Array, robot: CheckedRobot) -> list[float]:
-    """Predicted torque of each joint above which it exceeds the joint's stiction [Nm]."""
+def _fits(rows: _Rows, robot: CheckedRobot) -> Iterator[_Fit]:
+    """Fit joint after joint; its strong torques are those that exceed its stiction."""
+    tau, predicted, dq = rows
     largest = float(np.sqrt(np.mean(predicted**2, axis=0)).max())
     strong = np.where(np.isfinite(robot.effort), STRONG * robot.effort, STRONG_UNLIMITED * largest)
-    return [float(value) for value in strong]
+    for j in range(tau.shape[1]):
+        yield _fit(tau[:, j], predicted[:, j], dq[:, j], float(strong[j]))
 
 
-def _results(tau: Array, predicted: Array, fits: list[_Fit], robot: CheckedRobot) -> list[CheckResult]:
+def _results(rows: _Rows, fits: list[_Fit], robot: CheckedRobot) -> list[CheckResult]:
     """One result for every joint that is wrong, or one that none is."""
-    swapped = best_assignment(_likeness(tau, predicted, fits), CLOSE, FAR)
+    tau = rows.tau
+    swapped = best_assignment(_likeness(tau, rows.predicted, fits), CLOSE, FAR)
     results = [
         result
         for j, fit in enumerate(fits)

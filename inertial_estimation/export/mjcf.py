@@ -7,8 +7,15 @@ from xml.dom import minidom
 import numpy as np
 
 from inertial_estimation.errors import MissingDependencyError, ModelError, one_line
-from inertial_estimation.export.xml_model import numbers_text, parsed_model, remove_children
-from inertial_estimation.models.urdf_document import child_of, numbers_of, set_child
+from inertial_estimation.models.urdf_document import (
+    child_of,
+    named_elements,
+    numbers_of,
+    numbers_text,
+    parsed_document,
+    remove_children,
+    set_child,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
@@ -45,8 +52,7 @@ def mjcf_from_urdf(urdf: str, *, floating_base: bool) -> str:
 
 def mjcf_bodies(mjcf: str) -> dict[str, minidom.Element]:
     """Return the named bodies of a model; those of files that it includes are not seen."""
-    document = parsed_model(mjcf, "the MJCF")
-    return _bodies(document)
+    return named_elements(parsed_document(mjcf, "the MJCF"), "body")
 
 
 def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -59,8 +65,8 @@ def mjcf_with_inertias(mjcf: str, inertias: Mapping[str, InertialParameters]) ->
     Raises:
         ModelError: If there is no such body.
     """
-    document = parsed_model(mjcf, "the MJCF")
-    bodies = _bodies(document)
+    document = parsed_document(mjcf, "the MJCF")
+    bodies = named_elements(document, "body")
     for name, inertia in inertias.items():
         if name not in bodies:
             raise ModelError(f"no body '{name}' in the MJCF")
@@ -84,13 +90,9 @@ def mjcf_mass(body: minidom.Element) -> tuple[float, Array] | None:
     return float(inertial.getAttribute("mass")), np.array(numbers_of(inertial, "pos"))
 
 
-def _bodies(document: minidom.Document) -> dict[str, minidom.Element]:
-    return {body.getAttribute("name"): body for body in document.getElementsByTagName("body")}
-
-
 def _for_mujoco(urdf: str) -> str:
     """Take away what MuJoCo would look for in files, and keep every link a body of its own."""
-    document = parsed_model(urdf, "the URDF")
+    document = parsed_document(urdf, "the URDF")
     root = document.documentElement
     assert root is not None
     for link in root.getElementsByTagName("link"):

@@ -80,7 +80,7 @@ class RobotWriter:
             if base is not None:
                 raise ConfigurationError("a URDF is made from the estimated description, without --model")
             return
-        estimated = model.urdf_with(model.estimate)
+        estimated = model.estimated_urdf()
         if base is None:
             heavy, light = urdf_with_least_inertias(estimated)
             self._base = self._format.made(heavy, floating_base=model.floating_base)
@@ -89,10 +89,12 @@ class RobotWriter:
                 self.warnings = (f"{without}: written with {1000 * LEAST_MASS:g} g each",)
         else:
             self._base = read_model(base, self._format.root)
-        self._fused = FusedLinks.of(estimated, self._format.bodies(self._base))
+        bodies = self._format.bodies(self._base)
+        self._fused = FusedLinks.of(estimated, bodies)
         self._nominal = self._fused.inertias(model.urdf)
         if base is not None:
-            self.warnings = self._unlike(base, self._nominal)
+            known = {name: self._format.known(body) for name, body in bodies.items()}
+            self.warnings = _unlike(base, known, self._nominal)
 
     def text(self, parameters: Array) -> str:
         """Return the robot with inertias.
@@ -111,22 +113,24 @@ class RobotWriter:
         }
         return self._format.changed(self._base, changed)
 
-    def _unlike(self, base: Path, nominal: Mapping[str, InertialParameters]) -> tuple[str, ...]:
-        """Say which links have another mass or centre of mass in the model than in the description."""
-        assert self._format is not None
-        said = []
-        for name, element in self._format.bodies(self._base).items():
-            known, expected = self._format.known(element), nominal.get(name)
-            if known is None or expected is None:
-                continue
-            mass, com = known
-            if abs(mass - expected.mass) > MASS_TOLERANCE * expected.mass:
-                said.append(
-                    f"'{name}' weighs {mass:.4g} kg in '{base}' and {expected.mass:.4g} kg in the description"
-                )
-            elif np.abs(com - expected.com_F).max() > COM_TOLERANCE:
-                said.append(
-                    f"the centre of mass of '{name}' is at {np.round(com, 4).tolist()} m in '{base}' and at "
-                    f"{np.round(expected.com_F, 4).tolist()} m in the description: is it the same frame?"
-                )
-        return tuple(said)
+
+def _unlike(
+    base: Path, known: Mapping[str, tuple[float, Array] | None], nominal: Mapping[str, InertialParameters]
+) -> tuple[str, ...]:
+    """Say which links have another mass or centre of mass in the model than in the description."""
+    said = []
+    for name, values in known.items():
+        expected = nominal.get(name)
+        if values is None or expected is None:
+            continue
+        mass, com = values
+        if abs(mass - expected.mass) > MASS_TOLERANCE * expected.mass:
+            said.append(
+                f"'{name}' weighs {mass:.4g} kg in '{base}' and {expected.mass:.4g} kg in the description"
+            )
+        elif np.abs(com - expected.com_F).max() > COM_TOLERANCE:
+            said.append(
+                f"the centre of mass of '{name}' is at {np.round(com, 4).tolist()} m in '{base}' and at "
+                f"{np.round(expected.com_F, 4).tolist()} m in the description: is it the same frame?"
+            )
+    return tuple(said)

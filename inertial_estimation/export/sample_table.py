@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from inertial_estimation.models.estimated_model import EstimatedModel
+from inertial_estimation.models.urdf_inertia import MOMENTS
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = ["TABLE_FILE", "sample_lines", "sample_table"]
 
 TABLE_FILE = "samples.csv"
-COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-_UPPER = ((0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2))
+COLUMNS = ("sample", "link", "mass", "com_x", "com_y", "com_z", *MOMENTS)
 
 
 def sample_table(model: EstimatedModel, drawn: Array) -> str:
@@ -30,7 +30,8 @@ def sample_table(model: EstimatedModel, drawn: Array) -> str:
     for i, robot in enumerate(drawn):
         for link, pi in zip(model.names, robot, strict=True):
             inertia = InertialParameters.from_vector(pi)
-            numbers = [inertia.mass, *inertia.com_F, *inertia.inertia_Fcm[_UPPER]]
+            moments = (inertia.inertia_Fcm[ij] for ij in MOMENTS.values())
+            numbers = [inertia.mass, *inertia.com_F, *moments]
             table.writerow([i, link, *(f"{number:.12g}" for number in numbers)])
     return text.getvalue()
 

@@ -12,9 +12,14 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from inertial_estimation.errors import ModelError, listing
-from inertial_estimation.export.xml_model import numbers_text, parsed_model, remove_children
-from inertial_estimation.models.urdf_document import child_of
-from inertial_estimation.models.urdf_inertia import link_parameters
+from inertial_estimation.models.urdf_document import (
+    child_of,
+    named_elements,
+    numbers_text,
+    parsed_document,
+    remove_children,
+)
+from inertial_estimation.models.urdf_inertia import MOMENTS, link_parameters
 from inertial_estimation.models.xml_text import parse_xml
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
@@ -25,7 +30,6 @@ VERSION = "1.9"
 TYPES = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 LIMITS = ("lower", "upper", "effort", "velocity")
 SHAPES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
@@ -69,7 +73,7 @@ def sdf_from_urdf(urdf: str, *, floating_base: bool) -> str:
 
 def sdf_links(sdf: str) -> dict[str, minidom.Element]:
     """Return the links of a model by name."""
-    return _links(parsed_model(sdf, "the SDF"))
+    return named_elements(parsed_document(sdf, "the SDF"), "link")
 
 
 def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> str:
@@ -82,8 +86,8 @@ def sdf_with_inertias(sdf: str, inertias: Mapping[str, InertialParameters]) -> s
     Raises:
         ModelError: If there is no such link.
     """
-    document = parsed_model(sdf, "the SDF")
-    links = _links(document)
+    document = parsed_document(sdf, "the SDF")
+    links = named_elements(document, "link")
     for name, inertia in inertias.items():
         if name not in links:
             raise ModelError(f"no link '{name}' in the SDF")
@@ -113,10 +117,6 @@ def _text(element: minidom.Element) -> str:
     return "".join(node.data for node in element.childNodes if isinstance(node, minidom.Text))
 
 
-def _links(document: minidom.Document) -> dict[str, minidom.Element]:
-    return {link.getAttribute("name"): link for link in document.getElementsByTagName("link")}
-
-
 def _check(joints: Mapping[str, Element]) -> None:
     others = [joint for joint in joints.values() if joint.get("type") not in TYPES]
     unknown = [f"{joint.get('name')} ({joint.get('type')})" for joint in others]
@@ -144,7 +144,7 @@ def _inertial(inertia: InertialParameters) -> Element:
     SubElement(element, "pose").text = f"{numbers_text(inertia.com_F)} 0 0 0"
     SubElement(element, "mass").text = numbers_text([inertia.mass])
     moments = SubElement(element, "inertia")
-    for name, ij in _MOMENTS.items():
+    for name, ij in MOMENTS.items():
         SubElement(moments, name).text = numbers_text([inertia.inertia_Fcm[ij]])
     return element
 

@@ -2,18 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from xml.dom import minidom
 
 import numpy as np
 import pinocchio as pin
 
 from inertial_estimation.errors import ModelError, listing
-from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of
-from inertial_estimation.models.urdf_inertia import link_parameters
+from inertial_estimation.models.urdf_document import UrdfDocument, child_of
+from inertial_estimation.models.urdf_inertia import link_parameters, origin_of
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters, transfer_matrix
 
-__all__ = ["FusedLinks", "origin_of"]
+__all__ = ["FusedLinks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +73,3 @@ class FusedLinks:
             if link in parameters:
                 sums[name] = sums[name] + transfer_matrix(self.T_OL[link]) @ parameters[link]
         return {name: InertialParameters.from_vector(pi) for name, pi in sums.items() if pi[0] > 0.0}
-
-
-def origin_of(element: minidom.Element) -> pin.SE3:
-    """Return the pose of an element's ``origin``; identity where there is none."""
-    origin = child_of(element, "origin")
-    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
-    return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)

@@ -185,7 +185,7 @@ def posterior_from_values(values: Mapping[str, Any]) -> InertiaPosterior:
     Raises:
         ConfigurationError: If it is none, or its arrays do not fit each other.
     """
-    kinds = {"log-cholesky": _log_cholesky, "truncated normal": _truncated}
+    kinds = {LogCholeskyPosterior.kind: _log_cholesky, TruncatedPosterior.kind: _truncated}
     kind = values.get("kind")
     if kind not in kinds:
         raise ConfigurationError(f"a posterior of the kind '{kind}', expected one of {listing(kinds)}")

@@ -1,12 +1,21 @@
-"""Edits of a URDF that preserve comments, namespaces and the order of attributes."""
+"""Edits of a URDF, or another XML model, that preserve comments, namespaces and the order of attributes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from xml.dom import expatbuilder, minidom
 
 from inertial_estimation.models.xml_text import parse_xml
 
-__all__ = ["UrdfDocument", "child_of", "numbers_of", "set_child"]
+__all__ = [
+    "UrdfDocument",
+    "child_of",
+    "named_elements",
+    "numbers_of",
+    "numbers_text",
+    "parsed_document",
+    "remove_children",
+    "set_child",
+]
 
 _DECLARATION = re.compile(r"\s*(<\?xml\s[^>]*\?>)")
 
@@ -28,18 +37,13 @@ class UrdfDocument:
         Raises:
             ModelError: If it is not well-formed XML, or too large.
         """
-        parse_xml(urdf, "the URDF")  # refuses entities, which would be expanded below
-        text = urdf.lstrip("\ufeff")
-        self._document = expatbuilder.parseString(text, namespaces=False)  # attributes as they stand
+        self._document = parsed_document(urdf, "the URDF")
         declared = _DECLARATION.match(urdf)
         self._declaration = declared.group(1) if declared else ""
-        elements = self._document.getElementsByTagName
-        self.links: Mapping[str, minidom.Element] = {
-            link.getAttribute("name"): link for link in elements("link")
-        }
+        self.links: Mapping[str, minidom.Element] = named_elements(self._document, "link")
         self.parent_joints: Mapping[str, minidom.Element] = {
             child.getAttribute("link"): joint
-            for joint in elements("joint")
+            for joint in self._document.getElementsByTagName("joint")
             if (child := child_of(joint, "child")) is not None
         }
 
@@ -77,6 +81,25 @@ class UrdfDocument:
         return "\n".join(filter(None, [self._declaration, *nodes])) + "\n"
 
 
+def parsed_document(text: str, where: str) -> minidom.Document:
+    """Return the document of an XML text.
+
+    Args:
+        text: The text.
+        where: Where it came from, for messages.
+
+    Raises:
+        ModelError: If it is not well-formed XML, declares entities, or is too large.
+    """
+    parse_xml(text, where)  # refuses entities, which would be expanded below
+    return expatbuilder.parseString(text.lstrip("\ufeff"), namespaces=False)  # attributes as they stand
+
+
+def named_elements(document: minidom.Document, tag: str) -> dict[str, minidom.Element]:
+    """Return all elements with a tag, at any depth, by their attribute ``name``."""
+    return {element.getAttribute("name"): element for element in document.getElementsByTagName(tag)}
+
+
 def child_of(element: minidom.Element, tag: str) -> minidom.Element | None:
     """Return the first direct child with a tag; None where there is none."""
     for node in element.childNodes:
@@ -110,7 +133,18 @@ def set_child(
     return child
 
 
+def remove_children(element: minidom.Element, tag: str) -> None:
+    """Remove all direct children with a tag."""
+    while (child := child_of(element, tag)) is not None:
+        element.removeChild(child)
+
+
 def numbers_of(element: minidom.Element | None, name: str) -> list[float]:
     """Return the three numbers of an attribute such as ``xyz``; zeros where it is missing."""
     text = element.getAttribute(name) if element is not None else ""
     return [float(number) for number in text.split()] or [0.0, 0.0, 0.0]
+
+
+def numbers_text(values: Iterable[float]) -> str:
+    """Return numbers as the text of an attribute or element, precise to twelve digits."""
+    return " ".join(f"{value:.12g}" for value in values)

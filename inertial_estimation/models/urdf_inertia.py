@@ -11,14 +11,23 @@ from inertial_estimation.errors import ModelError, did_you_mean
 from inertial_estimation.models.body_reference import BodyReference
 from inertial_estimation.models.mirrored_links import mirror_image
 from inertial_estimation.models.robot_model import RobotModel
-from inertial_estimation.models.urdf_document import UrdfDocument, child_of, numbers_of, set_child
+from inertial_estimation.models.urdf_document import (
+    UrdfDocument,
+    child_of,
+    numbers_of,
+    numbers_text,
+    remove_children,
+    set_child,
+)
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial.inertial_parameters import InertialParameters
 
 __all__ = [
     "LEAST_MASS",
+    "MOMENTS",
     "link_parameters",
     "mirrored_urdf",
+    "origin_of",
     "perturbed_urdf",
     "urdf_with_bodies",
     "urdf_with_least_inertias",
@@ -28,7 +37,8 @@ __all__ = [
 
 LEAST_MASS, LEAST_MOMENT = 1e-3, 1e-6  # [kg, kg m^2] of links without an inertia of their own
 MOST_HALVINGS = 16  # of the links fixed to one that is estimated
-_MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+# names of the moments in URDF and SDF, and their entries in the matrix
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
 def urdf_with_bodies(
@@ -57,18 +67,12 @@ def urdf_with_bodies(
     for body, whole in zip(bodies, parameters_L, strict=True):
         if body.link not in links:
             raise ModelError(f"no link '{body.link}' in the URDF{did_you_mean(body.link, links, 'it has')}")
-        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(
-            links[body.link]
-        )
-        shares = (*(0.5**k for k in range(MOST_HALVINGS)), 0.0)
-        own = (InertialParameters.from_vector(whole - share * others) for share in shares)
-        share, inertia = next(
-            ((share, one) for share, one in zip(shares, own, strict=True) if not one.violations()),
-            (0.0, InertialParameters.from_vector(whole)),
-        )
+        link = links[body.link]
+        others = InertialParameters.from_vector(body.to_link @ body.nominal_C).vector - _read(link)
+        own, share = _without(others, whole)
         if share < 1.0:
             _scale_others(links, robot, body, share)
-        _write(links[body.link], inertia)
+        _write(link, own)
     return document.text()
 
 
@@ -82,6 +86,13 @@ def link_parameters(urdf: str) -> dict[str, Array]:
         By link, in the document's order, Pinocchio's order, shape (10,) each.
     """
     return {name: _read(element) for name, element in UrdfDocument(urdf).links.items()}
+
+
+def origin_of(element: minidom.Element) -> pin.SE3:
+    """Return the pose of an element's ``origin``; identity where there is none."""
+    origin = child_of(element, "origin")
+    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
+    return pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz)
 
 
 def urdf_with_least_inertias(urdf: str) -> tuple[str, list[str]]:
@@ -206,6 +217,16 @@ def mirrored_urdf(urdf: str, left: str = "left", right: str = "right") -> str:
     return document.text()
 
 
+def _without(others: Array, whole: Array) -> tuple[InertialParameters, float]:
+    """Return what a body is without the links fixed to it, and the share of their inertia that they keep."""
+    for halvings in range(MOST_HALVINGS):
+        share = 0.5**halvings
+        own = InertialParameters.from_vector(whole - share * others)
+        if not own.violations():
+            return own, share
+    return InertialParameters.from_vector(whole), 0.0
+
+
 def _scale_others(
     links: Mapping[str, minidom.Element], robot: RobotModel, body: BodyReference, share: float
 ) -> None:
@@ -216,30 +237,28 @@ def _scale_others(
             own = _read(link)
             if own[0] > 0.0 and share > 0.0:
                 _write(link, InertialParameters.from_vector(share * own))
-                continue
-            while (inertial := child_of(link, "inertial")) is not None:
-                link.removeChild(inertial)
+            else:
+                remove_children(link, "inertial")
 
 
 def _read(link: minidom.Element) -> Array:
     inertial = child_of(link, "inertial")
     if inertial is None:
         return np.zeros(10)
-    mass, inertia, origin = (child_of(inertial, tag) for tag in ("mass", "inertia", "origin"))
+    mass, inertia = (child_of(inertial, tag) for tag in ("mass", "inertia"))
     if mass is None or inertia is None:
         return np.zeros(10)
     moments = np.zeros((3, 3))
-    for name, (i, j) in _MOMENTS.items():
+    for name, (i, j) in MOMENTS.items():
         moments[i, j] = moments[j, i] = float(inertia.getAttribute(name) or "0")
-    xyz, rpy = (np.array(numbers_of(origin, name)) for name in ("xyz", "rpy"))
-    R = pin.rpy.rpyToMatrix(rpy)
-    return InertialParameters(float(mass.getAttribute("value") or "0"), xyz, R @ moments @ R.T).vector
+    T = origin_of(inertial)
+    rotated = T.rotation @ moments @ T.rotation.T
+    return InertialParameters(float(mass.getAttribute("value") or "0"), T.translation, rotated).vector
 
 
 def _write(link: minidom.Element, value: InertialParameters) -> None:
-    com = " ".join(f"{c:.12g}" for c in value.com_F)
-    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in _MOMENTS.items()}
+    moments = {name: f"{value.inertia_Fcm[ij]:.12g}" for name, ij in MOMENTS.items()}
     inertial = set_child(link, "inertial", {}, first=True)
-    set_child(inertial, "origin", {"xyz": com, "rpy": "0 0 0"})
+    set_child(inertial, "origin", {"xyz": numbers_text(value.com_F), "rpy": "0 0 0"})
     set_child(inertial, "mass", {"value": f"{value.mass:.12g}"})
     set_child(inertial, "inertia", moments)

@@ -20,13 +20,7 @@ import numpy as np
 from inertial_estimation.signals import Array
 from inertial_estimation.spatial import linear_algebra
 
-__all__ = ["CauseBank", "CauseFit", "NoiseScale", "is_explained", "is_noise", "log_student", "noise_scale"]
-
-STRENGTH = 10.0  # residuals that the usual noise is worth: a larger one is learned from about as many
-SMALLEST = 1e-6  # smallest usual variance of a whitened residual: data without noise
-EXPLAINED = 4.0  # times the usual variance, up to which what a cause leaves is noise
-UNEXPLAINED = 0.25  # share of what exceeds the usual variance that a cause may leave of a small event
-LEFT = 0.05  # share of what was to be explained that a cause may leave: the equation is linear in it
+__all__ = ["CauseBank", "CauseFit", "NoiseScale", "log_student"]
 
 
 class CauseFit(NamedTuple):
@@ -143,34 +137,3 @@ def log_student(rss: Array, total: float, scale: NoiseScale) -> Array:
     prior = scale.strength * scale.variance
     value: Array = -0.5 * (scale.strength + total) * np.log1p(rss / prior)
     return value
-
-
-def noise_scale(variance: float) -> NoiseScale:
-    """Return the prior of the noise where its usual variance is known.
-
-    Args:
-        variance: Usual mean of the squared whitened residuals.
-    """
-    return NoiseScale(max(variance, SMALLEST), STRENGTH)
-
-
-def is_noise(left: float, rss: float, usual: float) -> bool:
-    """Return whether what a cause leaves is no more than noise.
-
-    Args:
-        left: Sum of its normalised innovations squared.
-        rss: Sum of the squared residuals.
-        usual: What the usual noise gives.
-    """
-    return left <= min(EXPLAINED * usual, usual + UNEXPLAINED * max(rss - usual, 0.0))
-
-
-def is_explained(left: float, rss: float, usual: float) -> bool:
-    """Return whether what a cause leaves is noise, or little of what there was to explain.
-
-    Args:
-        left: Sum of its normalised innovations squared.
-        rss: Sum of the squared residuals.
-        usual: What the usual noise gives.
-    """
-    return is_noise(left, rss, usual) or left <= LEFT * rss

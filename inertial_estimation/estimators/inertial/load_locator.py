@@ -17,17 +17,12 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from inertial_estimation.errors import MeasurementError
-from inertial_estimation.estimators.inertial.cause_bank import (
-    CauseBank,
-    is_explained,
-    is_noise,
-    log_student,
-    noise_scale,
-)
+from inertial_estimation.estimators.inertial.cause_bank import CauseBank, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
 from inertial_estimation.estimators.inertial.inertial_filter import Innovation
 from inertial_estimation.estimators.inertial.load_prior import PRESSING
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.dynamics_measurement import LinearEquation
 from inertial_estimation.signals import Array
@@ -105,12 +100,11 @@ class LoadLocator:
             variance: Usual mean of the squared whitened innovations.
             carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
         """
-        self._scale = noise_scale(variance)
+        self._seen = SeenResiduals(variance)
         self._prior = self._model.load_prior(carried)
         self._banks: _Banks | None = None
         self._latest: WhiteCauses | None = None
         self._age = self._pending = 0.0
-        self._total = self._rss = 0.0
 
     @property
     def age(self) -> float:
@@ -131,8 +125,7 @@ class LoadLocator:
             Cause.FAULT: (posterior.faults, np.concatenate((banks.spatial.rss[n:], banks.single.rss))),
         }
         probabilities, rss = of_kinds[posterior.kind]
-        left_over = float(rss[np.argmax(probabilities)])
-        return is_noise(left_over, self._rss, self._scale.variance * self._total)
+        return self._seen.is_noise(float(rss[np.argmax(probabilities)]))
 
     @property
     def _is_half_grown(self) -> bool:
@@ -174,9 +167,9 @@ class LoadLocator:
         banks = self._banks
         loads, weights, spatial, single = (self._evidence(bank) for bank in banks)
         n = len(loads)
-        noise = log_student(np.array([self._rss]), self._total, self._scale)
+        noise = log_student(np.array([self._seen.rss]), self._seen.total, self._seen.scale)
         share = -np.log(n)  # a kind of cause is as likely as another, and so is each body
-        prior, seen = self._prior, (self._total, self._scale)
+        prior, seen = self._prior, (self._seen.total, self._seen.scale)
         mass, place = prior.log_mass(banks.loads.fit, *seen), prior.log_place(banks.loads.fit, *seen)
         place_of_weight = prior.log_place(banks.weights.fit, *seen)
         lasting = share - self._age / self.config.push_duration
@@ -217,15 +210,14 @@ class LoadLocator:
                 CauseBank(*causes.single.shape[::2]),
             )
         self._latest = causes
-        expected = 1.0 / self._scale.variance  # squared amplitude, in units of the noise
+        expected = 1.0 / self._seen.scale.variance  # squared amplitude, in units of the noise
         growth = expected * elapsed / self._window if self._age < self._window else 0.0
         walk = growth + WALK * expected * elapsed
         self._banks.loads.feed(causes.loads, causes.residual, weight, growth)
         self._banks.weights.feed(causes.weights, causes.residual, weight, growth)
         self._banks.spatial.feed(causes.spatial, causes.residual, weight, walk)
         self._banks.single.feed(causes.single, causes.residual, weight, walk)
-        self._total += weight * len(causes.residual)
-        self._rss += weight * float(causes.residual @ causes.residual)
+        self._seen.add(causes.residual, weight)
 
     def _evidence(self, bank: CauseBank) -> Array:
         """Return the evidence of causes of one kind, with Occam factors of constant amplitudes.
@@ -233,10 +225,10 @@ class LoadLocator:
         What it costs in addition that amplitudes grow and walk is the mean of the kind: each cause's own
         would punish the ones that the data determine best, once for each step.
         """
-        own = bank.log_det_constant(self._scale.variance)
+        own = bank.log_det_constant(self._seen.scale.variance)
         informed = bank.log_det >= 0.5 * bank.log_det.max(initial=0.0)
         walked = float((bank.log_det - own)[informed].mean()) if informed.any() else 0.0
-        return bank.log_evidence(self._total, self._scale, own + walked)
+        return bank.log_evidence(self._seen.total, self._seen.scale, own + walked)
 
     def _load(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
@@ -250,9 +242,8 @@ class LoadLocator:
         )
         all_loads, as_push = float(loads.sum()), float(posterior.weights.sum())
         alone = of_links >= self.config.ambiguity * (all_loads - of_links)
-        settled = (
-            alone and self._age >= self._window and self._is_explained(float(self._banks.loads.rss[best]))
-        )
+        explained = self._seen.is_explained(float(self._banks.loads.rss[best]))
+        settled = alone and self._age >= self._window and explained
         decided = settled and self._decides(all_loads)
         return LocatedCause(
             Cause.LOAD,
@@ -265,9 +256,6 @@ class LoadLocator:
             as_push=as_push,
         )
 
-    def _is_explained(self, left: float) -> bool:
-        return is_explained(left, self._rss, self._scale.variance * self._total)
-
     def _push(self, posterior: CausePosterior) -> LocatedCause:
         assert self._banks is not None
         assert self._latest is not None
@@ -277,7 +265,7 @@ class LoadLocator:
         force, torque, point = self._model.candidates.wrench_in_link(
             best, self._newest_amplitude(best) * size, self._latest.R_BJ[best]
         )
-        variance = np.maximum(bank.covariance[best].diagonal() * self._scale.variance, 0.0)
+        variance = np.maximum(bank.covariance[best].diagonal() * self._seen.scale.variance, 0.0)
         lever = float(np.sqrt(variance[3:].max()) * size[3]) / max(float(np.sqrt(force @ force)), 1e-9)
         not_load = float(posterior.pushes.sum() + posterior.faults.sum())
         return LocatedCause(
@@ -298,7 +286,7 @@ class LoadLocator:
         assert self._banks is not None
         assert self._latest is not None
         B, known = self._latest.spatial[body], self._banks.spatial.amplitudes[body]
-        information = B.T @ B + self._scale.variance * np.eye(B.shape[1])
+        information = B.T @ B + self._seen.scale.variance * np.eye(B.shape[1])
         newest: Array = known + linear_algebra.solve(information, B.T @ (self._latest.residual - B @ known))
         return newest
 

@@ -16,15 +16,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertial_estimation.estimators.inertial.cause_bank import (
-    CauseFit,
-    is_explained,
-    log_student,
-    noise_scale,
-)
+from inertial_estimation.estimators.inertial.cause_bank import CauseFit, log_student
 from inertial_estimation.estimators.inertial.cause_model import CauseModel, WhiteCauses
 from inertial_estimation.estimators.inertial.load_prior import PRESSING
 from inertial_estimation.estimators.inertial.locator_config import LocatorConfig
+from inertial_estimation.estimators.inertial.seen_residuals import SeenResiduals
 from inertial_estimation.located_cause import Cause, LocatedCause
 from inertial_estimation.models.candidate_columns import LOAD_COLUMNS
 from inertial_estimation.signals import Array
@@ -66,12 +62,11 @@ class PairLocator:
             variance: Usual mean of the squared whitened innovations.
             carried: Loads that bodies carry at present and can lose [kg], by the link of the candidate.
         """
-        self._scale = noise_scale(variance)
+        self._seen = SeenResiduals(variance)
         self._prior = self._model.load_prior(carried)
         size = LOAD_COLUMNS * len(self._model.candidates.links)
         self._F, self._F_weights = np.zeros((size, size)), np.zeros((size, size))
         self._b, self._b_weights = np.zeros(size), np.zeros(size)
-        self._total = self._rss = 0.0
 
     @property
     def earliest(self) -> float:
@@ -88,16 +83,14 @@ class PairLocator:
         """
         if age < self._window:
             return
-        m = len(causes.residual)
         for columns, F, b in (
             (causes.loads, self._F, self._b),
             (causes.weights, self._F_weights, self._b_weights),
         ):
-            B = columns.transpose(1, 0, 2).reshape(m, -1)
+            B = columns.transpose(1, 0, 2).reshape(len(causes.residual), -1)
             F += weight * (B.T @ B)
             b += weight * (B.T @ causes.residual)
-        self._total += weight * m
-        self._rss += weight * float(causes.residual @ causes.residual)
+        self._seen.add(causes.residual, weight)
 
     def located(self, age: float) -> LocatedCause | None:
         """Return the most probable pair, if it is certain enough; None otherwise.
@@ -110,8 +103,8 @@ class PairLocator:
         fit, logs = self._fitted(self._F, self._b, self._pairs)
         one, logs_of_one = self._fitted(self._F, self._b, self._singles)
         best = int(np.argmax(logs))
-        left, usual = float(fit.rss[best]), self._scale.variance * self._total
-        if not is_explained(left, self._rss, usual) or left > BETTER * one.rss.min():
+        left = float(fit.rss[best])
+        if not self._seen.is_explained(left) or left > BETTER * one.rss.min():
             return None
         if logs[best] - logs_of_one.max() < np.log(self.config.odds / RARE):
             return None
@@ -125,11 +118,9 @@ class PairLocator:
         as_push = push_odds / (1.0 + push_odds)
         decided = self.config.odds * push_odds <= 1.0
         probability = float(odds[near].sum() / odds.sum())
-        loads = [
-            self._load(slot, best, near, fit.amplitudes[best], probability, as_push) for slot in range(2)
-        ]
+        known = LocatedCause(Cause.LOAD, probability, decided=decided, is_open=not decided, as_push=as_push)
+        loads = [self._load(known, slot, best, near, fit.amplitudes[best]) for slot in range(2)]
         loads.sort(key=lambda load: -abs(load.mass))
-        loads = [replace(load, decided=decided, is_open=not decided) for load in loads]
         return replace(loads[0], also=tuple(loads[1:]))
 
     def _fitted(self, F: Array, b: Array, bodies: NDArray[np.int64]) -> tuple[CauseFit, Array]:
@@ -140,33 +131,36 @@ class PairLocator:
             b: Their right side.
             bodies: Numbers of the bodies of each regression, shape (k, g).
         """
-        variance, (k, g) = self._scale.variance, bodies.shape
+        seen, (k, g) = self._seen, bodies.shape
         columns = (LOAD_COLUMNS * bodies[:, :, None] + np.arange(LOAD_COLUMNS)).reshape(k, -1)
         blocks = F[columns[:, :, None], columns[:, None, :]]
         sides = b[columns]
         one = np.eye(LOAD_COLUMNS * g)
-        covariance = linear_algebra.inv(blocks + variance * one)
+        covariance = linear_algebra.inv(blocks + seen.scale.variance * one)
         amplitudes = (covariance @ sides[:, :, None])[:, :, 0]
-        rss = np.maximum(self._rss - (sides * amplitudes).sum(axis=1), 0.0)
-        logs = log_student(rss, self._total, self._scale)
-        logs = logs - 0.5 * np.log(np.linalg.det(one + blocks / variance))
+        rss = np.maximum(seen.rss - (sides * amplitudes).sum(axis=1), 0.0)
+        logs = log_student(rss, seen.total, seen.scale)
+        logs = logs - 0.5 * np.log(np.linalg.det(one + blocks / seen.scale.variance))
         for slot in range(g):
             part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
             load = CauseFit(amplitudes[:, part], covariance[:, part, part], rss)
-            prior, seen = self._prior.at(bodies[:, slot]), (self._total, self._scale)
-            logs = logs + prior.log_mass(load, *seen) + prior.log_place(load, *seen)
+            prior = self._prior.at(bodies[:, slot])
+            logs = logs + prior.log_mass(load, seen.total, seen.scale)
+            logs = logs + prior.log_place(load, seen.total, seen.scale)
         return CauseFit(amplitudes, covariance, rss), logs
 
     def _load(
-        self,
-        slot: int,
-        best: int,
-        near: NDArray[np.bool_],
-        amplitudes: Array,
-        probability: float,
-        as_push: float,
+        self, known: LocatedCause, slot: int, best: int, near: NDArray[np.bool_], amplitudes: Array
     ) -> LocatedCause:
-        """Return one of the two loads; its links are those of near pairs that share the other load's body."""
+        """Return one of the two loads; its links are those of near pairs that share the other load's body.
+
+        Args:
+            known: What is known of both loads alike: their probability, and whether it is decided.
+            slot: Which of the two, 0 or 1.
+            best: Number of the most probable pair.
+            near: Which pairs are nearly as probable, shape (n_pairs,).
+            amplitudes: Of the regression on the pair.
+        """
         body, other = self._pairs[best, slot], self._pairs[best, 1 - slot]
         links = [self._model.candidates.links[body]]
         for pair in self._pairs[near]:
@@ -175,12 +169,4 @@ class PairLocator:
                 links.append(self._model.candidates.links[mine])
         part = slice(LOAD_COLUMNS * slot, LOAD_COLUMNS * slot + LOAD_COLUMNS)
         mass, com_L = self._model.candidates.load_in_link(body, amplitudes[part] * self._model.load_size)
-        return LocatedCause(
-            Cause.LOAD,
-            probability,
-            decided=False,
-            links=tuple(dict.fromkeys(links)),
-            mass=mass,
-            com_L=com_L,
-            as_push=as_push,
-        )
+        return replace(known, links=tuple(dict.fromkeys(links)), mass=mass, com_L=com_L)

@@ -158,9 +158,9 @@ class UsualLevel:
         if not self.is_known:
             return self._gate.bound
         usual = self._usual
-        if widest or (self.moving and usual is self._rest):
-            return min(factor * usual.level, self._gate.bound)
-        return min(min(factor, usual.factor) * usual.level, self._gate.bound)
+        unseen_motion = self.moving and usual is self._rest
+        multiple = factor if widest or unseen_motion else min(factor, usual.factor)
+        return min(multiple * usual.level, self._gate.bound)
 
     @property
     def _usual(self) -> _Usual:
