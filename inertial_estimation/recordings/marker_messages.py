@@ -22,7 +22,7 @@ from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
 
 __all__ = [
-    "MARKER_PERIOD_NS",
+    "MarkerPace",
     "MarkerTypes",
     "inertial_markers",
     "link_markers",
@@ -42,6 +42,20 @@ COM: Colour = (0.95, 0.75, 0.1, 0.6)
 HEAVIER: Colour = (0.9, 0.45, 0.1, 0.5)
 LIGHTER: Colour = (0.3, 0.4, 0.9, 0.5)
 TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
+
+
+class MarkerPace:
+    """Chooses the estimates that are drawn: ten per second of their stamps, and one after a jump back."""
+
+    def __init__(self) -> None:
+        self._last_ns: int | None = None
+
+    def due(self, stamp_ns: int) -> bool:
+        """Return whether an estimate is drawn, from whose stamp on the next period is counted."""
+        if self._last_ns is not None and 0 <= stamp_ns - self._last_ns < MARKER_PERIOD_NS:
+            return False
+        self._last_ns = stamp_ns
+        return True
 
 
 class MarkerTypes(NamedTuple):
