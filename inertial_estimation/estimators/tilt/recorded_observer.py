@@ -48,7 +48,7 @@ class KeptObserverSteps:
         self._noise: tuple[float, ...] = ()
 
     def begin(self, noise: CorrectionRate) -> None:
-        """Note, at the begin of a step, what the rate of correction follows."""
+        """Note, at the start of a step, what the rate of correction follows."""
         self._noise = noise.state
 
     def advance(
