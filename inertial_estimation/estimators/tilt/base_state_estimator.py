@@ -7,9 +7,9 @@ from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
+from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
