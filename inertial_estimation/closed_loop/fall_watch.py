@@ -61,20 +61,22 @@ class FallWatch:
     def sentence(self) -> str:
         """Say when the robot fell, and what could be seen before."""
         parts = [f"the robot fell after {self.loop.time_s:.1f} s"]
-        tipped = _last_run([look.beyond > 0.0 for look in self._looks])
-        if tipped is not None:
-            looks = list(self._looks)[tipped:]
+        looks = list(self._looks)
+        tipped = len(looks)
+        while tipped > 0 and looks[tipped - 1].beyond > 0.0:
+            tipped -= 1
+        if tipped < len(looks):
             parts.append(
-                f"from {looks[0].time_s:.1f} s on its centre of mass was not above what touched the ground"
+                f"from {looks[tipped].time_s:.1f} s on its centre of mass was not above what touched the "
+                "ground"
             )
-        before = list(self._looks)[: len(self._looks) if tipped is None else tipped]
-        counts: dict[str, list[float]] = {}
-        for look in before:
+        times: dict[str, list[float]] = {}
+        for look in looks[:tipped]:
             for name in look.limited:
-                counts.setdefault(name, []).append(look.time_s)
-        worst = sorted(counts, key=lambda name: -len(counts[name]))[:MOST_JOINTS]
+                times.setdefault(name, []).append(look.time_s)
+        worst = sorted(times, key=lambda name: -len(times[name]))[:MOST_JOINTS]
         if worst:
-            said = [f"{name} (first at {counts[name][0]:.1f} s)" for name in worst]
+            said = [f"{name} (first at {times[name][0]:.1f} s)" for name in worst]
             parts.append(f"torques at the effort limit before: {listing(said)}")
         else:
             parts.append("no torque was at its effort limit before, so the controller let it fall")
@@ -83,11 +85,7 @@ class FallWatch:
 
 def _beyond(truth: GroundTruth) -> float:
     """Distance of the centre of mass beyond the hull of the points that touch the ground [m]."""
-    points = [
-        truth.points_W[contact][np.asarray(depths) > 0.0, :2]
-        for contact, depths in truth.depths.items()
-        if (np.asarray(depths) > 0.0).any()
-    ]
+    points = [truth.points_W[contact][depths > 0.0, :2] for contact, depths in truth.depths.items()]
     touching: Array = np.concatenate(points) if points else np.zeros((0, 2))
     if len(touching) < 3:
         return np.inf
@@ -96,13 +94,3 @@ def _beyond(truth: GroundTruth) -> float:
     except QhullError:  # on a line
         return np.inf
     return float((equations[:, :2] @ truth.com_W[:2] + equations[:, 2]).max())
-
-
-def _last_run(flags: list[bool]) -> int | None:
-    """Return where the run of set flags begins with which a list ends; None where it does not."""
-    begin = None
-    for i in range(len(flags) - 1, -1, -1):
-        if not flags[i]:
-            break
-        begin = i
-    return begin

@@ -1,7 +1,8 @@
 """What an experiment is: it simulates, and makes table and figure of what the simulation gave."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import islice
 from typing import ClassVar, Generic, TypeVar
 
 from inertial_estimation.errors import ConfigurationError
@@ -17,6 +18,7 @@ Progress = Callable[[str, float], None]
 
 Data = TypeVar("Data")
 ResultT = TypeVar("ResultT")
+CaseT = TypeVar("CaseT", bound=Hashable)
 
 
 def silent(_what: str, _share: float) -> None:
@@ -56,6 +58,18 @@ class Trials:
 
         done(0)
         return self._workers.results(calls, done)
+
+    def by_case(self, calls: Mapping[CaseT, Sequence[Call[ResultT]]]) -> dict[CaseT, list[ResultT]]:
+        """Run the independent trials of several cases, as `results` does.
+
+        Args:
+            calls: The trials of each case.
+
+        Returns:
+            What they return, for each case in the order of its trials.
+        """
+        found = iter(self.results([call for trials in calls.values() for call in trials]))
+        return {case: list(islice(found, len(trials))) for case, trials in calls.items()}
 
 
 class Experiment(ABC, Generic[Data]):

@@ -157,18 +157,15 @@ class FosterCurl(Experiment[_Curls]):
             "talos", {**CURL_OVERRIDES, INERTIAL_NODE: {**CURL_OVERRIDES[INERTIAL_NODE], **window}}
         )
         run = partial(curl_run, robot, quick=quick)
-        calls = [
-            partial(run, seed, calibrated=calibrated, adaptation=True)
-            for calibrated in (True, False)
-            for seed in seeds
-        ]
-        *found, unadapted = trials.results(
-            [*calls, partial(run, seeds[0], calibrated=True, adaptation=False)]
+        runs = trials.by_case(
+            {
+                "calibrated": [partial(run, seed, calibrated=True, adaptation=True) for seed in seeds],
+                "plain": [partial(run, seed, calibrated=False, adaptation=True) for seed in seeds],
+                "unadapted": [partial(run, seeds[0], calibrated=True, adaptation=False)],
+            }
         )
-        return _Curls(
-            {"calibrated": found[: len(seeds)], "plain": found[len(seeds) :]},
-            unadapted,
-        )
+        (unadapted,) = runs.pop("unadapted")
+        return _Curls(runs, unadapted)
 
     def table(self, data: _Curls) -> tuple[TableRow, ...]:
         """Return errors of the mass and of the elbow while curling."""

@@ -130,10 +130,13 @@ class FosterElbow(Experiment[_Holds]):
         """Run with and without adaptation for every seed."""
         robot, seeds = RobotLoop("talos", ELBOW_OVERRIDES), self.seeds
         run = partial(elbow_run, robot, duration_s=self.duration_s, hoist_s=hoist_time(quick=self.quick))
-        held = trials.results(
-            [partial(run, seed, adaptation=adaptation) for adaptation in (False, True) for seed in seeds]
+        held = trials.by_case(
+            {
+                adaptation: [partial(run, seed, adaptation=adaptation) for seed in seeds]
+                for adaptation in (False, True)
+            }
         )
-        return _Holds(held[: len(seeds)], held[len(seeds) :])
+        return _Holds(without=held[False], adapted=held[True])
 
     def table(self, data: _Holds) -> tuple[TableRow, ...]:
         """Return the elbow's errors and their ratio."""

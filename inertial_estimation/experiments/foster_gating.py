@@ -166,10 +166,13 @@ class FosterGating(Experiment[_SteppingRuns]):
         robot, seeds = RobotLoop("talos", HARDWARE), self.seeds
         duration_s, settled_s = (2.4, 1.0) if self.quick else (DURATION_S, SETTLED_S)
         loaded_s, hoist_s = 0.2 if self.quick else duration_s, hoist_time(quick=self.quick)
-        calls = [partial(_step_in_place, robot, seed, duration_s, hoist_s, load=False) for seed in seeds]
-        calls += [partial(_step_in_place, robot, seed, loaded_s, hoist_s, load=True) for seed in seeds]
-        found = trials.results(calls)
-        return _SteppingRuns(found[: len(seeds)], found[len(seeds) :], settled_s)
+        found = trials.by_case(
+            {
+                load: [partial(_step_in_place, robot, seed, length_s, hoist_s, load=load) for seed in seeds]
+                for load, length_s in ((False, duration_s), (True, loaded_s))
+            }
+        )
+        return _SteppingRuns(found[False], found[True], settled_s)
 
     def table(self, data: _SteppingRuns) -> tuple[TableRow, ...]:
         """Return deviations around touchdowns, and how the square wave is followed."""

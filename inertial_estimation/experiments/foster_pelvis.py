@@ -192,16 +192,15 @@ class FosterPelvis(Experiment[_Walks]):
             duration_s=0.2 if self.quick else DURATION_S,
             hoist_s=hoist_time(quick=self.quick),
         )
-        runs: dict[tuple[str, bool], list[dict[str, Array]]] = {
-            (belief, adaptation): [] for belief in beliefs for adaptation in (False, True)
-        }
-        cases = [(case, seed) for case in runs for seed in seeds]
-        found = trials.results(
-            [partial(run, beliefs[belief], seed, adaptation=adapted) for (belief, adapted), seed in cases]
+        found = trials.by_case(
+            {
+                (belief, adaptation): [partial(run, loop, seed, adaptation=adaptation) for seed in seeds]
+                for belief, loop in beliefs.items()
+                for adaptation in (False, True)
+            }
         )
-        for (case, _seed), (columns, _fell) in zip(cases, found, strict=True):
-            runs[case].append(columns)
-        return _Walks(runs, sum(fell for _columns, fell in found))
+        runs = {case: [columns for columns, _fell in walks] for case, walks in found.items()}
+        return _Walks(runs, sum(fell for walks in found.values() for _columns, fell in walks))
 
     def table(self, data: _Walks) -> list[TableRow]:
         """Return errors of the height by belief, falls and distance."""

@@ -9,9 +9,10 @@ from numpy.random import Generator
 from inertial_estimation.configuration.config_file import ConfigFile, load_config_file
 from inertial_estimation.configuration.config_lookup import find_config
 from inertial_estimation.configuration.node_names import SIMULATOR_NODE
-from inertial_estimation.configuration.pipelines import build_pipelines, replay_topics
+from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import ConfigurationError
 from inertial_estimation.estimators.inertial.inertial_pipeline import InertialPipeline
+from inertial_estimation.models.imu import STANDARD_GRAVITY
 from inertial_estimation.models.joint_limits import joint_limits
 from inertial_estimation.models.robot_config import RobotSetup, robot_from_config
 from inertial_estimation.models.robot_model import RobotModel
@@ -87,10 +88,8 @@ class LinkRobot:
         Raises:
             ConfigurationError: If the file has no section of the inertial filter.
         """
-        pipelines = build_pipelines(self.file)
-        if pipelines.inertial is None:
-            raise ConfigurationError(f"{self.file.name} has no inertial filter, expected one")
-        return pipelines.inertial, replay_topics(pipelines.values, {})
+        pipelines, inertial = _pipelines(self.file)
+        return inertial, replay_topics(pipelines.values, {})
 
 
 def talos() -> LinkRobot:
@@ -117,7 +116,7 @@ def configured_robot(config: str) -> LinkRobot:
         return talos()
     file, setup = _read(config)
     mass, shared = setup.robot.total_mass, file.shared
-    weight, size = mass * 9.80665, (mass / FULL_SIZE) ** (1.0 / 3.0)
+    weight, size = mass * STANDARD_GRAVITY, (mass / FULL_SIZE) ** (1.0 / 3.0)
     posture = dict(zip(shared.get("stance.joints", ()), shared.get("stance.positions", ()), strict=True))
     base = StanceMotion().base_reach
     motion = StanceMotion(
@@ -139,10 +138,15 @@ def configured_robot(config: str) -> LinkRobot:
 
 def _read(config: str) -> tuple[ConfigFile, RobotSetup]:
     file = load_config_file(find_config(config))
+    pipelines, inertial = _pipelines(file)
+    return file, robot_from_config(inertial.config.robot, pipelines.urdf)
+
+
+def _pipelines(file: ConfigFile) -> tuple[Pipelines, InertialPipeline]:
     pipelines = build_pipelines(file)
     if pipelines.inertial is None:
         raise ConfigurationError(f"{file.name} has no inertial filter, expected one")
-    return file, robot_from_config(pipelines.inertial.config.robot, pipelines.urdf)
+    return pipelines, pipelines.inertial
 
 
 def _sensors(file: ConfigFile) -> SensorNoise:

@@ -85,17 +85,20 @@ class TournoisCom(Experiment[_Trials]):
         approaches = ("contact_forces",) if self.quick else tuple(APPROACHES)
         cases = [(a, load) for a in approaches for load in (LOADS_N[-1:] if self.quick else LOADS_N)]
         unlike, shortened = perturbed(robot), {PAYLOAD_NODE: dict(QUICK)} if self.quick else {}
-        calls = [
-            partial(_trial, unlike, Scene(load), seed, approach, approach, hoist_s, shortened)
+        calls = {
+            (approach, load): [
+                partial(_trial, unlike, Scene(load), seed, approach, approach, hoist_s, shortened)
+                for seed in seeds
+            ]
             for approach, load in cases
-            for seed in seeds
-        ]
-        count, scene = len(calls), Scene(LOADS_N[-1], load_s=STANDING_S)
+        }
+        scene, loaded = Scene(LOADS_N[-1], load_s=STANDING_S), ("", LOADS_N[-1])
         if not self.quick:
-            calls += [partial(_trial, robot, scene, seed, "", "contact_forces", hoist_s) for seed in seeds]
-        found = trials.results(calls)
-        by_case = {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
-        return _Trials(by_case, found[count:])
+            calls[loaded] = [
+                partial(_trial, robot, scene, seed, "", "contact_forces", hoist_s) for seed in seeds
+            ]
+        found = trials.by_case(calls)
+        return _Trials(loaded=found.pop(loaded, []), by_case=found)
 
     def table(self, data: _Trials) -> list[TableRow]:
         """Return Table II, errors in z, times and mass."""

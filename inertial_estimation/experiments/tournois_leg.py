@@ -74,15 +74,17 @@ class TournoisLeg(Experiment[_Trials]):
 
     def simulate(self, trials: Trials) -> _Trials:
         """Identify one leg for each seed, with the noise of sensors and without."""
-        urdf, plan, count = RobotLoop("hyq").urdf, self.plan, len(self.seeds)
-        found = trials.results(
-            [
-                partial(leg_trial, urdf, seed, noise, plan.training_s, plan.validation_s)
+        urdf, plan = RobotLoop("hyq").urdf, self.plan
+        found = trials.by_case(
+            {
+                noise: [
+                    partial(leg_trial, urdf, seed, noise, plan.training_s, plan.validation_s)
+                    for seed in self.seeds
+                ]
                 for noise in (REALISTIC, NOISE_FREE)
-                for seed in self.seeds
-            ]
+            }
         )
-        return _Trials(found[:count], found[count:])
+        return _Trials(noisy=found[REALISTIC], exact=found[NOISE_FREE])
 
     def table(self, data: _Trials) -> list[TableRow]:
         """Return errors of parameters and torques."""

@@ -112,18 +112,20 @@ class TournoisSensitivity(Experiment[_Data]):
         cases = _cases(self.quick)
         approaches = (C,) if self.quick else (B, C)
         shortened = QUICK if self.quick else {}
-        calls = [
-            partial(_identified, robot, case, seed, hoist_s, shortened, approaches)
-            for case in cases
-            for seed in seeds
-        ]
-        found = iter(trials.results(calls))
-        by_case: Identifications = {(case, approach): [] for case in cases for approach in approaches}
-        for case in cases:
-            for _seed in seeds:
-                for approach, one in zip(approaches, next(found), strict=True):
-                    by_case[case, approach].append(one)
-        return _Data(by_case, _pose(robot, hoist_s))
+        found = trials.by_case(
+            {
+                case: [
+                    partial(_identified, robot, case, seed, hoist_s, shortened, approaches) for seed in seeds
+                ]
+                for case in cases
+            }
+        )
+        by_approach = {
+            (case, approach): list(one)
+            for case, every in found.items()
+            for approach, one in zip(approaches, zip(*every, strict=True), strict=True)
+        }
+        return _Data(by_approach, _pose(robot, hoist_s))
 
     def table(self, data: _Data) -> list[TableRow]:
         """Return Table IV, the result of the moment balance, and the differences between the approaches."""

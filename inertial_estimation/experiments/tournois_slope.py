@@ -96,14 +96,12 @@ class TournoisSlope(Experiment[Identifications]):
         robots = {DESCRIPTION: robot, PERTURBED: perturbed(robot)}
         cases = _cases(self.quick)
         shortened = QUICK if self.quick else {}
-        found = trials.results(
-            [
-                partial(_trial, robots[case.start], case, seed, hoist_s, shortened)
+        return trials.by_case(
+            {
+                case: [partial(_trial, robots[case.start], case, seed, hoist_s, shortened) for seed in seeds]
                 for case in cases
-                for seed in seeds
-            ]
+            }
         )
-        return {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
 
     def table(self, data: Identifications) -> list[TableRow]:
         """Return Table III, what the method cannot see, and mass."""

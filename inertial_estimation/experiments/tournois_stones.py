@@ -72,12 +72,13 @@ class TournoisStones(Experiment[Runs]):
 
     def simulate(self, trials: Trials) -> Runs:
         """Walk for every height and seed, with and without identification."""
-        robot, cases = RobotLoop(ROBOT), self._cases
-        count = len(self.seeds)
-        found = trials.results(
-            [partial(_walk, robot, case, seed, quick=self.quick) for case in cases for seed in self.seeds]
+        robot = RobotLoop(ROBOT)
+        return trials.by_case(
+            {
+                case.name: [partial(_walk, robot, case, seed, quick=self.quick) for seed in self.seeds]
+                for case in self._cases
+            }
         )
-        return {case.name: found[k * count : (k + 1) * count] for k, case in enumerate(cases)}
 
     def table(self, data: Runs) -> list[TableRow]:
         """Return falls, errors and speed for every height."""

@@ -79,14 +79,15 @@ class TrunkEkfWalk(Experiment[dict[str, list[CrawlRun]]]):
     def simulate(self, trials: Trials) -> dict[str, list[CrawlRun]]:
         """Walk under load for every seed, as described and perturbed."""
         robot, seeds, cases = RobotLoop(ROBOT, SETTINGS), self.seeds, CASES[:1] if self.quick else CASES
-        found = trials.results(
-            [
-                partial(_walk, robot, seed, perturbed=case == PERTURBED, quick=self.quick)
+        return trials.by_case(
+            {
+                case: [
+                    partial(_walk, robot, seed, perturbed=case == PERTURBED, quick=self.quick)
+                    for seed in seeds
+                ]
                 for case in cases
-                for seed in seeds
-            ]
+            }
         )
-        return {case: found[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
 
     def table(self, data: dict[str, list[CrawlRun]]) -> list[TableRow]:
         """Return falls, and errors 5 s after the load."""

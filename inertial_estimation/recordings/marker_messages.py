@@ -6,6 +6,7 @@ transforms of a robot_state_publisher. They expire when no newer ones come.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from inertial_estimation.recordings.message_conversion import set_stamp
 from inertial_estimation.signals import BaseEstimate, InertialEstimate, LinkInertia
 
 __all__ = [
-    "MARKER_PERIOD_NS",
+    "MarkerPace",
     "MarkerTypes",
     "inertial_markers",
     "link_markers",
@@ -41,6 +42,20 @@ COM: Colour = (0.95, 0.75, 0.1, 0.6)
 HEAVIER: Colour = (0.9, 0.45, 0.1, 0.5)
 LIGHTER: Colour = (0.3, 0.4, 0.9, 0.5)
 TEXT: Colour = (0.9, 0.9, 0.9, 1.0)
+
+
+class MarkerPace:
+    """Chooses the estimates that are drawn: ten per second of their stamps, and one after a jump back."""
+
+    def __init__(self) -> None:
+        self._last_ns: int | None = None
+
+    def due(self, stamp_ns: int) -> bool:
+        """Return whether an estimate is drawn, from whose stamp on the next period is counted."""
+        if self._last_ns is not None and 0 <= stamp_ns - self._last_ns < MARKER_PERIOD_NS:
+            return False
+        self._last_ns = stamp_ns
+        return True
 
 
 class MarkerTypes(NamedTuple):
@@ -73,16 +88,15 @@ def tilt_markers(
     stamp_ns = estimate.state.stamp_ns
     x, y, z = estimate.tilt_B.tolist()
     down = (-GRAVITY_LENGTH * x, -GRAVITY_LENGTH * y, -GRAVITY_LENGTH * z)
-    markers = [_arrow(new, "gravity", 0, base_frame, stamp_ns, GRAVITY, (0.0, 0.0, 0.0), down)]
+    marker = partial(_marker, new, base_frame, stamp_ns)
+    markers = [_arrow(marker("gravity", 0, GRAVITY), new.point, (0.0, 0.0, 0.0), down)]
     for number, load in enumerate(loads):
         colour = IN_USE if load.weight > 0.0 else NOT_IN_USE
-        markers.append(
-            _sphere(new, "contacts", number, base_frame, stamp_ns, colour, load.point_B, 3 * (0.04,))
-        )
+        markers.append(_sphere(marker("contacts", number, colour), load.point_B, 3 * (0.04,)))
         px, py, pz = load.point_B
         fx, fy, fz = (METRES_PER_NEWTON * force for force in load.force_B)
         tip = (px + fx, py + fy, pz + fz)
-        markers.append(_arrow(new, "forces", number, base_frame, stamp_ns, FORCE, load.point_B, tip))
+        markers.append(_arrow(marker("forces", number, FORCE), new.point, load.point_B, tip))
     return markers
 
 
@@ -116,16 +130,15 @@ def link_markers(
         min(LARGEST_DIAMETER, max(SMALLEST_DIAMETER, 2.0 * SIGMAS_DRAWN * sigma)) for sigma in com_sigma
     )
     above = (com[0], com[1], com[2] + 0.12)
+    marker = partial(_marker, new, link, stamp_ns)
     markers = [
-        _sphere(new, "com", number, link, stamp_ns, COM, com, size),
-        _text(new, number, link, stamp_ns, above, f"{link} {estimate.mass:.2f} kg"),
+        _sphere(marker("com", number, COM), com, size),
+        _text(marker("mass", number, TEXT), above, f"{link} {estimate.mass:.2f} kg"),
     ]
     mass = payload.mass
     diameter = 2.0 * payload_radius(mass)
     colour = HEAVIER if mass > 0.0 else LIGHTER
-    sphere = _sphere(
-        new, "payload", number, link, stamp_ns, colour, tuple(payload.com_L.tolist()), 3 * (diameter,)
-    )
+    sphere = _sphere(marker("payload", number, colour), tuple(payload.com_L.tolist()), 3 * (diameter,))
     if not abs(mass) > SIGMAS_DRAWN * mass_sigma:
         sphere.action = sphere.DELETE
     return [*markers, sphere]
@@ -145,7 +158,8 @@ def inertial_markers(new: MarkerTypes, estimate: InertialEstimate) -> list[Any]:
     return markers
 
 
-def _marker(new: MarkerTypes, namespace: str, number: int, frame: str, stamp_ns: int, colour: Colour) -> Any:
+def _marker(new: MarkerTypes, frame: str, stamp_ns: int, namespace: str, number: int, colour: Colour) -> Any:
+    """Make a marker that has no shape yet."""
     marker = new.marker()
     marker.header.frame_id = frame
     set_stamp(marker.header.stamp, stamp_ns)
@@ -155,17 +169,7 @@ def _marker(new: MarkerTypes, namespace: str, number: int, frame: str, stamp_ns:
     return marker
 
 
-def _sphere(
-    new: MarkerTypes,
-    namespace: str,
-    number: int,
-    frame: str,
-    stamp_ns: int,
-    colour: Colour,
-    centre: Sequence[float],
-    diameters: Sequence[float],
-) -> Any:
-    marker = _marker(new, namespace, number, frame, stamp_ns, colour)
+def _sphere(marker: Any, centre: Sequence[float], diameters: Sequence[float]) -> Any:
     marker.type = marker.SPHERE
     place, size = marker.pose.position, marker.scale
     place.x, place.y, place.z = centre
@@ -173,21 +177,11 @@ def _sphere(
     return marker
 
 
-def _arrow(
-    new: MarkerTypes,
-    namespace: str,
-    number: int,
-    frame: str,
-    stamp_ns: int,
-    colour: Colour,
-    tail: Sequence[float],
-    tip: Sequence[float],
-) -> Any:
-    marker = _marker(new, namespace, number, frame, stamp_ns, colour)
+def _arrow(marker: Any, new_point: Callable[[], Any], tail: Sequence[float], tip: Sequence[float]) -> Any:
     marker.type = marker.ARROW
     points = []
     for x, y, z in (tail, tip):
-        point = new.point()
+        point = new_point()
         point.x, point.y, point.z = x, y, z
         points.append(point)
     marker.points = points
@@ -195,8 +189,7 @@ def _arrow(
     return marker
 
 
-def _text(new: MarkerTypes, number: int, frame: str, stamp_ns: int, place: Sequence[float], text: str) -> Any:
-    marker = _marker(new, "mass", number, frame, stamp_ns, TEXT)
+def _text(marker: Any, place: Sequence[float], text: str) -> Any:
     marker.type = marker.TEXT_VIEW_FACING
     position = marker.pose.position
     position.x, position.y, position.z = place

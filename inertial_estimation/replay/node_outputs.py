@@ -24,7 +24,7 @@ from inertial_estimation.recordings.estimate_messages import (
     torque_residual_to_msg,
 )
 from inertial_estimation.recordings.marker_messages import (
-    MARKER_PERIOD_NS,
+    MarkerPace,
     MarkerTypes,
     inertial_markers,
     link_markers,
@@ -169,7 +169,7 @@ class _InertialOutputs(NodeOutputs):
         messages[self._figures].name = list(self._telemetry.names)
         for link, topic in self._covariances.items():
             messages[topic].name, messages[topic].header.frame_id = list(COVARIANCE_NAMES), link
-        events, drawn = LocatedEvents(), _Paced(MARKER_PERIOD_NS)
+        events, drawn = LocatedEvents(), MarkerPace()
         for estimate in self._estimates:
             stamp_ns = estimate.stamp_ns
             yield from self._links(estimate, messages)
@@ -225,7 +225,7 @@ class _TrunkOutputs(NodeOutputs):
         """Yield the messages, requests only when they change; see `NodeOutputs`."""
         messages = {topic: new(kind) for topic, kind in self.topics.items()}
         messages[self._figures].name = list(self._telemetry.names)
-        events, held, asked, drawn = PayloadEvents(), None, None, _Paced(MARKER_PERIOD_NS)
+        events, held, asked, drawn = PayloadEvents(), None, None, MarkerPace()
         for estimate in self._estimates:
             stamp_ns = estimate.stamp_ns
             for topic, inertia in (("/trunk_inertia", estimate.trunk), ("/payload", estimate.payload)):
@@ -264,20 +264,6 @@ class _Diagnostics(NodeOutputs):
             set_stamp(array.header.stamp, stamp_ns)
             array.status = [health_to_msg(part, node, new(STATUS_TYPE), key_value) for part in parts]
             yield stamp_ns, DIAGNOSTICS, array
-
-
-class _Paced:
-    """Which of many stamps are at least a period apart."""
-
-    def __init__(self, period_ns: int) -> None:
-        self._period_ns = period_ns
-        self._last_ns: int | None = None
-
-    def due(self, stamp_ns: int) -> bool:
-        """Whether a stamp is the next one; it is then the last one."""
-        due = self._last_ns is None or not 0 <= stamp_ns - self._last_ns < self._period_ns
-        self._last_ns = stamp_ns if due else self._last_ns
-        return due
 
 
 def _of_trunk(new: MarkerTypes, estimate: PayloadEstimate) -> list[Any]:

@@ -17,7 +17,7 @@ from inertial_estimation.estimators.payload.payload_estimate import PayloadEstim
 from inertial_estimation.estimators.payload.payload_pipeline import TrunkPayloadPipeline
 from inertial_estimation.estimators.tilt.tilt_pipeline import TiltPipeline
 from inertial_estimation.models.contacts import ContactLoad
-from inertial_estimation.recordings.marker_messages import MARKER_PERIOD_NS
+from inertial_estimation.recordings.marker_messages import MarkerPace
 from inertial_estimation.recordings.message_conversion import (
     IMU_TYPE,
     JOINT_STATE_TYPE,
@@ -239,6 +239,7 @@ class _Driver:
         self._fed_by_base = [pipeline for pipeline in (inertial, payload) if pipeline is not None]
         every = {TILT_NODE: tilt, INERTIAL_NODE: inertial, PAYLOAD_NODE: payload}
         self._nodes = {node: pipeline for node, pipeline in every.items() if pipeline is not None}
+        self._loads_pace = MarkerPace()
         self._clock_offset_ns: int | None = None
         self._watcher: ReplayWatcher | None = None
         self._handlers = self._subscriptions(topics)
@@ -333,12 +334,11 @@ class _Driver:
 
     def _keep_loads(self, steps: Sequence[BaseEstimate]) -> None:
         """Keep the contacts of the newest estimate as often as the node draws them."""
-        loads = self.run_record.contact_loads
         if not steps or self._tilt is None:
             return
         stamp_ns = steps[-1].state.stamp_ns
-        if not loads or not 0 <= stamp_ns - loads[-1][0] < MARKER_PERIOD_NS:
-            loads.append((stamp_ns, self._tilt.contact_loads))
+        if self._loads_pace.due(stamp_ns):
+            self.run_record.contact_loads.append((stamp_ns, self._tilt.contact_loads))
 
     def _now(self, log_ns: int) -> int:
         return log_ns + (self._clock_offset_ns or 0)

@@ -5,7 +5,7 @@ from typing import Any
 
 from geometry_msgs.msg import Point
 
-from inertial_estimation.recordings.marker_messages import MARKER_PERIOD_NS, MarkerTypes
+from inertial_estimation.recordings.marker_messages import MarkerPace, MarkerTypes
 from inertial_estimation.ros.robot_node import RobotNode
 
 __all__ = ["MARKERS", "MarkerOutput"]
@@ -18,7 +18,7 @@ class MarkerOutput:
 
     def __init__(self, node: RobotNode[Any]) -> None:
         """Create the publisher."""
-        self._last_ns: int | None = None
+        self._pace = MarkerPace()
         self._publisher = None
         try:
             from visualization_msgs.msg import Marker, MarkerArray
@@ -35,11 +35,8 @@ class MarkerOutput:
             stamp_ns: Stamp of the measurement [ns].
             markers: Builds the markers from empty messages.
         """
-        if self._publisher is None:
+        if self._publisher is None or not self._pace.due(stamp_ns):
             return
-        if self._last_ns is not None and 0 <= stamp_ns - self._last_ns < MARKER_PERIOD_NS:
-            return
-        self._last_ns = stamp_ns
         if self._publisher.get_subscription_count():
             self._array.markers = list(markers(self._new))
             self._publisher.publish(self._array)

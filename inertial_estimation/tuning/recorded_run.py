@@ -9,7 +9,7 @@ from inertial_estimation.configuration.config_file import ConfigFile
 from inertial_estimation.configuration.node_names import INERTIAL_NODE, TILT_NODE
 from inertial_estimation.configuration.pipelines import Pipelines, build_pipelines, replay_topics
 from inertial_estimation.errors import RecordingError
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
+from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.recordings.recorded_topics import RecordedTopics
 from inertial_estimation.recordings.recording import MemoryRecording, Recording
 from inertial_estimation.replay.replay import ReplayRun, replay_recording, required_topics

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.pipeline_inputs import push
 
 from inertial_estimation.configuration.urdf_source import read_urdf
 from inertial_estimation.data_checks.check_result import CheckResult, Verdict, as_json, in_words
@@ -46,15 +47,6 @@ class Recorded:
 
     def failed(self, change=lambda sample: sample, **options):
         return [r for r in self.fed(change, **options).results() if r.failed]
-
-
-def push(checks, topic, sample):
-    if isinstance(sample, JointReading):
-        checks.push_joints(sample)
-    elif isinstance(sample, ImuSample):
-        checks.push_imu(sample)
-    elif isinstance(sample, WrenchSample):
-        checks.push_wrench(topic.split("/")[1], sample)
 
 
 @pytest.fixture(scope="module")

@@ -148,6 +148,14 @@ def test_experiment_makes_everything_of_what_it_simulated() -> None:
     assert reported == [*counted, ("done", 1.0)]
 
 
+def test_trials_of_several_cases_come_back_by_case() -> None:
+    reported: list[str] = []
+    trials = Trials(progress=lambda what, _share: reported.append(what))
+    found = trials.by_case({"signed": [partial(int, "-2"), partial(int, "3")], "none": [], "one": [int]})
+    assert found == {"signed": [-2, 3], "none": [], "one": [0]}
+    assert reported == [f"{count} of 3 runs" for count in range(4)]
+
+
 def test_quick_run_uses_no_more_seeds_than_it_says() -> None:
     assert Seeded([3, 4], quick=True).seeds == (3,)
     with pytest.raises(ConfigurationError, match="got no seeds"):

@@ -123,5 +123,5 @@ def test_while_a_timer_is_due_soon_it_sleeps_and_serves_services_now_and_then(no
 
     node.create_timer(0.001, ask)
     spin(node, lambda: answers and len(ticks) > 300)
-    assert None not in waits[-3:], "never waits without an end beside a fast timer"
+    assert None not in waits[-3:], "never waits without an end while there is a fast timer"
     assert len(waits) < len(ticks), "looks at services less often than at timers"

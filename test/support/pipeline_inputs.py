@@ -1,4 +1,4 @@
-"""Messages of a recording as the readings of an inertial pipeline."""
+"""Messages of a recording as the readings of a pipeline, or of the checks of the data."""
 
 from inertial_estimation.signals import ImuSample, JointReading, WrenchSample
 

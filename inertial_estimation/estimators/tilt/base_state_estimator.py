@@ -7,9 +7,9 @@ from inertial_estimation.estimators.tilt.contact_velocity import ContactVelocity
 from inertial_estimation.estimators.tilt.correction_rate import CorrectionRate
 from inertial_estimation.estimators.tilt.gyro_bias import GyroBiasEstimator, JointSpeed
 from inertial_estimation.estimators.tilt.initialisation import Initialisation, Phase
+from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.observers import make_observer
 from inertial_estimation.estimators.tilt.reading_checks import ReadingChecks
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps, advance
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contact_kinematics import ContactKinematics, KinematicState
 from inertial_estimation.models.contacts import ContactLoad
@@ -198,14 +198,14 @@ class BaseStateEstimator:
         else:
             self.noise.set_rate(observer, h, bias_variance)
         if not checks.enabled:
-            advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
+            advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), bias_variance)
             self.noise.measure_velocity(observer, h, f)
             return
         before, hold, measured = observer.x2, checks.hold, f
         if hold.active:
             f = (STANDARD_GRAVITY * before[0], STANDARD_GRAVITY * before[1], STANDARD_GRAVITY * before[2])
         observer.x1, f, y_v = checks.velocity.check(h, w, f, y_v, observer.x1, before)
-        advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), self.bias.variance_horizontal)
+        advance(observer, self.kept_steps, stamp_ns, h, (w, f, y_v), bias_variance)
         if hold.active or checks.agreement.stretched:  # such a force tells nothing about the vertical
             observer.hold(h, w, before)
         checks.update(stamp_ns, h, w, measured if hold.active else f, y_v, observer, self._contacts)

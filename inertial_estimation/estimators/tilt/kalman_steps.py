@@ -235,7 +235,7 @@ def kalman_step(
             [rad^2/s^2], and the information of this contact velocity over the usual one.
         tuning: Window and memory with which the contact velocity's noise is measured [s].
         drifts: Random walks of the velocity [m/s/sqrt(s)] and of the offset [m/s^2/sqrt(s)].
-        before: x1 [m/s] and x2 at the begin.
+        before: x1 [m/s] and x2 at the start.
         w_I: Angular velocity of the IMU, bias removed, mean over the step [rad/s].
         f_I: Specific force, mean over the step [m/s^2].
         y_v: Velocity of the IMU in its frame from contacts, mean over the step [m/s].

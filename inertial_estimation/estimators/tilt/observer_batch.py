@@ -85,7 +85,7 @@ class ObservedStates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptiveRates:
-    """What the rate of the tilt correction follows, beside the velocity's innovation, at each of K steps.
+    """What the rate of the tilt correction follows, in addition to the velocity's innovation, at K steps.
 
     Attributes:
         config: How it follows.

@@ -154,7 +154,7 @@ class TiltObserver(ABC, Generic[GainsT]):
         """
 
     def expected_velocity(self, h: float, w_I: Vector, f_I: Vector) -> Vector | None:
-        """Predict the mean velocity of a step, by which contacts that slip are told from those that stand.
+        """Predict the mean velocity of a step, which distinguishes contacts that slip from those that stand.
 
         Args:
             h: Duration of the step [s].

@@ -22,7 +22,7 @@ from inertial_estimation.estimators.inputs.rows import (
 from inertial_estimation.estimators.inputs.stepper import Stepper
 from inertial_estimation.estimators.tilt.base_state_estimator import BaseStateEstimator
 from inertial_estimation.estimators.tilt.estimate_defect import estimate_defect
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps
+from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
 from inertial_estimation.estimators.tilt.tilt_config import TiltPipelineConfig
 from inertial_estimation.models.contacts import ContactLoad
 from inertial_estimation.models.drop_reasons import DropReason

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.observer_simulation import Body, angle, run, vec
 
-from inertial_estimation.compilation import warm_up, zeros
+from inertial_estimation.compilation import zeros
 from inertial_estimation.estimators.tilt.kalman_observer import KalmanConfig, KalmanObserver
 from inertial_estimation.estimators.tilt.kalman_steps import (
     RATES,
@@ -44,7 +44,6 @@ def turning(h, w):
 def test_covariance_and_gains_are_those_of_a_schmidt_filter_in_matrices():
     h, w, density, bias, information = 0.01, 0.7, 1e-5, 1e-6, 0.6
     drifts, offset = (0.04, 0.002), 0.05
-    warm_up()
     state = zeros(SIZE)
     begin(state, 0.02, offset)
     P = np.diag([0.1**2] * 2 + [0.02**2 + (offset / G0) ** 2] * 2 + [0.0] * 2 + [offset**2] * 2)

@@ -5,7 +5,8 @@ import pytest
 from support.leg_robot import Stance, push_stance, tilt_pipeline
 
 from inertial_estimation.errors import ConfigurationError
-from inertial_estimation.estimators.tilt.recorded_observer import KeptObserverSteps, RecordedObserver
+from inertial_estimation.estimators.tilt.kept_steps import KeptObserverSteps
+from inertial_estimation.estimators.tilt.recorded_observer import RecordedObserver
 from inertial_estimation.parameters import replace_value
 
 STEP_NS = 10_000_000
