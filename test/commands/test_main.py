@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from inertial_estimation.commands import arguments as declared
 from inertial_estimation.commands import main as dispatcher
 from inertial_estimation.commands.command_parser import CommandParser
 from inertial_estimation.commands.main import COMMANDS, command_parser, main
@@ -96,7 +97,7 @@ def test_options_name_what_there_is() -> None:
     assert tuple(METHODS) == identify.METHODS
     assert tuple(CONFIG_CLASSES) == replay.NODES
     assert tuple(kind.value for kind in Kind) == init.KINDS
-    assert simulate.STORAGES == STORAGES
+    assert declared.STORAGES == STORAGES
     assert simulate.HOIST_S == HOIST_S
     assert sorted(SYNTHETIC_ROBOTS) == list(synthesize.ROBOTS)
     assert synthesize.PAYLOAD_KG == TWELVE_POUNDS
