@@ -64,12 +64,10 @@ def run(args: argparse.Namespace) -> int:
         open_workers(args.jobs, args.cluster) as workers,
         progress_words("tune") as show,
     ):
+        processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
+        options = SearchOptions(args.method, args.trials, args.seed, storage, _identity(source), processes)
         for node, objective in objectives.items():
             show(f"{args.trials} trials of {node}")
-            processes = MOST_CLUSTER_WORKERS if args.cluster else args.jobs
-            options = SearchOptions(
-                args.method, args.trials, args.seed, storage, _identity(source), processes
-            )
             on = [run.overridden(changes) for run in runs]
             results.append(tuned(on, variations, objective, judging, options, workers))
             changes += [(node, name, value) for name, value in results[-1].changes.items()]
