@@ -105,10 +105,17 @@ class TorqueTrials(FilterTrials):
     its mean square over that of the nominal model: 1 is no better than the description.
     """
 
+    def __init__(self, run: RecordedRun, division: Division, *, adapting: bool = True) -> None:
+        """Replay the recording once; see `FilterTrials`."""
+        super().__init__(run, division, adapting=adapting)
+        self._usual: dict[int, Array] = {}  # by number of parts, the same in every trial
+
     def scores(self, values: Values, parts: int, report: Report | None = None) -> Array:
         """Score the residuals of the last part; see `Trials.scores`."""
         begin_ns = self.division.part_end_ns(parts - 2)
-        usual = self._nominal(parts, begin_ns)
+        if parts not in self._usual:
+            self._usual[parts] = self._nominal(parts, begin_ns)
+        usual = self._usual[parts]
 
         def share(update: FilterUpdate) -> float:
             return float(np.mean(update.innovation**2 / usual))
