@@ -60,12 +60,9 @@ class FilterTrials(Trials):
         Yields:
             Stamp [ns] and outcome of each update.
         """
-        config = build_config(
-            InertialPipelineConfig, {**parameter_values(self._config), **self._fixed, **values}
-        )
-        recorded = (
-            self._record({**self._fixed, **values}) if self._recorded.dependent(config) else self._recorded
-        )
+        changed = {**self._fixed, **values}
+        config = build_config(InertialPipelineConfig, {**parameter_values(self._config), **changed})
+        recorded = self._record(changed) if self._recorded.dependent(config) else self._recorded
         end_ns = self.division.part_end_ns(parts - 1)
         for step, update in recorded.updates(config, learn_until_ns):
             if step.stamp_ns > end_ns:
@@ -92,7 +89,7 @@ class CalibrationTrials(FilterTrials):
         seen: list[list[float]] = [[] for _ in range(count)]
         rows = 1
         for stamp_ns, update in self.updates(values, parts):
-            rows, block = len(update.innovation), int(self.division.blocks_at(np.array([stamp_ns]))[0])
+            rows, block = len(update.innovation), self.division.block_at(stamp_ns)
             if block >= 0:
                 seen[block].append(update.nis)
         return self.checked(np.array([kolmogorov_distance(np.array(nis), rows) for nis in seen]), parts)
@@ -146,7 +143,7 @@ def _by_blocks(
     values: list[float] = []
     begin, current = 0, -1
     for stamp_ns, update in updates:
-        block = int(division.blocks_at(np.array([stamp_ns]))[0])
+        block = division.block_at(stamp_ns)
         if report is not None and block != current and current >= 0:
             _report(values[begin:], current, report)
             begin = len(values)
